@@ -1,8 +1,7 @@
-// What the disk cache and saved executables give. Goals: a process that finds 100 kernels there is
-// done with them 100 ms after its start, NVRTC and host compiler unopened; a hit takes at most 1
-// ms; 100 kernels that nobody has compiled take at most 1.1 times the compiler's own time on all
-// cores. As JSON:
-// --benchmark_out=FILE --benchmark_out_format=json.
+// Measures the disk cache and saved executables. Goals: a process that finds 100 kernels in the
+// cache has them ready 100 ms after its start, without loading NVRTC or the host compiler. A hit
+// takes at most 1 ms. 100 kernels with a cold cache take at most 1.1 times the compiler's own time
+// on all cores. As JSON: --benchmark_out=FILE --benchmark_out_format=json.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -27,7 +26,7 @@ namespace {
 
 constexpr int kKernels = 100;
 
-/// Kernels that all differ, each a program of its own.
+/// Graph `number` of a family in which every graph has a different kernel.
 Graph graph_of(int number) {
   Graph graph("kernel");
   const Extent rows = graph.extent("rows");
@@ -37,8 +36,8 @@ Graph graph_of(int number) {
   return graph;
 }
 
-/// Plans, compiles or finds, and loads all of them, one program after the other, or as the kernels
-/// of one call.
+/// Plans all graphs one after the other, compiles their kernels or finds them in `cache`, and loads
+/// them.
 void compile_all(const CacheOptions& cache, bool also_nvrtc) {
   for (int i = 0; i < kKernels; ++i)
     sinter::compile(graph_of(i), host_device(),
@@ -55,7 +54,7 @@ std::vector<CompileUnit> all_units() {
   return units;
 }
 
-/// Seconds of this program, started once more to do `task` with the cache in `folder`.
+/// The seconds that a new process of this program takes for `task` with the cache in `folder`.
 double seconds_of(const std::string& task, const std::string& folder) {
   const auto start = std::chrono::steady_clock::now();
   const ProcessResult result = run_process(std::vector<std::string>{"/proc/self/exe", task, folder},
@@ -71,7 +70,7 @@ bool has_opened_nvrtc() {
   return false;
 }
 
-/// From the start of a process to its end; all kernels are in the cache.
+/// Measures a process from start to exit; all kernels are in the cache.
 void warm_process(benchmark::State& state, const std::string& task) {
   const test::ScratchFolder folder;
   seconds_of("--fill" + task, folder.path());
@@ -92,7 +91,7 @@ void save_all(const std::string& folder) {
   }
 }
 
-/// From the start of a process to its end; all programs are loaded from files.
+/// Measures a process from start to exit; all programs are loaded from files.
 void load_process(benchmark::State& state) {
   const test::ScratchFolder folder;
   seconds_of("--save", folder.path());
@@ -100,7 +99,7 @@ void load_process(benchmark::State& state) {
   state.counters["nothing_ms"] = seconds_of("--nothing", folder.path()) * 1e3;
 }
 
-/// A hit of the disk cache alone: read, checked, unpacked and loaded.
+/// Measures a disk cache hit only: read, check, unpack and load.
 void hit(benchmark::State& state, bool also_nvrtc) {
   const test::ScratchFolder folder;
   const std::vector<CompileUnit> units = all_units();
@@ -118,7 +117,7 @@ void hit(benchmark::State& state, bool also_nvrtc) {
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-/// A unit that is in memory already, asked for once more.
+/// Measures a hit for a unit that the service already has in memory.
 void hit_in_memory(benchmark::State& state) {
   const std::vector<CompileUnit> units = all_units();
   const CompileSettings settings{.host = {.optimize = false}};
@@ -133,7 +132,8 @@ void hit_in_memory(benchmark::State& state) {
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-/// All kernels by NVRTC with nothing cached, against what NVRTC says it took on as many cores.
+/// Compiles all kernels with NVRTC and a cold cache. `over_compiler` is the time divided by the
+/// reported compile times spread over all cores.
 void cold_cubins(benchmark::State& state) {
   if (!nvrtc().nvrtc) return state.SkipWithError(nvrtc().reason.c_str());
   const std::vector<CompileUnit> units = all_units();
@@ -146,7 +146,7 @@ void cold_cubins(benchmark::State& state) {
                                    .also_nvrtc = true,
                                    .cache = {.directory = folder.path() + "/cache"}};
     CompileService service(*host_device().state());
-    // What the host compiler makes of them is no matter here.
+    // The host compiler's part is done before the timer starts.
     CompileSettings host_only = settings;
     host_only.also_nvrtc = false;
     CompileService(*host_device().state()).compile(units, host_only);
@@ -172,7 +172,7 @@ BENCHMARK_CAPTURE(hit, host, false)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(hit, host_and_cubins, true)->Unit(benchmark::kMillisecond);
 BENCHMARK(cold_cubins)->UseManualTime()->Iterations(1)->Unit(benchmark::kMillisecond);
 
-/// What the process was started for: see `seconds_of`.
+/// Runs a task that `seconds_of` started, and returns the exit status.
 int run_task(const std::string& task, const std::string& folder) {
   if (task == "--nothing") return 0;
   if (task == "--save") return save_all(folder), 0;

@@ -1,7 +1,7 @@
-// What NVRTC takes for one kernel under one schedule, with nothing cached. Goals: at most 100 ms
-// for a kernel of up to 50 ops, 200 ms where each thread keeps 16 vectors of its row or more. No
-// GPU is needed. `ptx` stops before the assembler; `nothing` says what every compilation pays,
-// `whole_prelude` what it would pay for device code that it does not need. As JSON:
+// Measures the NVRTC compile time of one kernel with one schedule and a cold cache. The goal is at
+// most 100 ms for a kernel of up to 50 ops. It is 200 ms if each thread keeps 16 or more vectors of
+// its row. No GPU is needed. `ptx` stops before the assembler. `nothing` is the fixed cost of every
+// compilation, and `whole_prelude` the cost of device code that is not needed. As JSON:
 // --benchmark_out=FILE --benchmark_out_format=json.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -21,7 +21,7 @@
 namespace sinter {
 namespace {
 
-/// One kernel of the kind that its name says.
+/// A graph that plans to one kernel of the kind in its name.
 struct Case {
   const char* name;
   std::string graph;
@@ -78,7 +78,7 @@ std::vector<Case> cases() {
        1 << 24},
       {"resident_16_vectors",
        "graph softmax(x: f32[rows, 16384]) {\n  y = softmax x {axis = 1}\n  return y\n}"},
-      {"joined_batch_norm", R"(graph batch_norm(x: bf16[128, 32, rows, 112]) {
+      {"multi_axis_batch_norm", R"(graph batch_norm(x: bf16[128, 32, rows, 112]) {
           h = cast x {to = f32}
           v, m = var_mean h {axes = [0, 2, 3], correction = 0, keep = true}
           c = sub h, m
@@ -92,7 +92,7 @@ std::vector<Case> cases() {
   };
 }
 
-/// The emitted kernels of `kernel`, which is one in all cases above.
+/// The emitted sources of `kernel`; every case above plans to one kernel.
 std::vector<Source> emit_case(const Case& kernel) {
   const Graph graph = parse(kernel.graph, kernel.name);
   const NamedSize sizes[] = {{"rows", kernel.rows}};

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Tests and measures sinter and its peers on a machine with a GPU, within nine minutes, and writes what
-# it saw. From a bundle (tools/bundle) or from a build tree; bench/README.md says how to read it.
+# Tests and measures sinter and its peers on a machine with a GPU, by default within nine minutes. Runs from a
+# bundle (tools/bundle) or from a build tree; bench/README.md explains the results.
 #
 # Usage: bench/gpu.sh OUT_DIR [--only PART…] [--seconds N]
 #   tests            the gpu tests and the digits example
 #   sanitizer        compute-sanitizer's memcheck, racecheck and initcheck over a kernel of each shape
 #   bench[:TEXT]     the quick cases of the suite, or those with TEXT in their name or as their group
 #   peers[:SYSTEM]   the same cases on torch_eager, torch_compile, jax_jit, cupy, cub, liger, quack, nvfuser
-#   host[:NAME]      record, plan, compile, cache and launch, the costs on the host: needs no GPU; cache only if asked for
-#   static           what kernels are made of, against bench/baseline: needs no GPU, but NVRTC; only if asked for
+#   host[:NAME]      host costs: record, plan, compile, launch and, only if named, cache; needs no GPU
+#   static           counted figures of kernels against bench/baseline; needs NVRTC, but no GPU; only if named
 #
-# OUT_DIR gets results.json, report.md, logs.tar.gz and, where Python has matplotlib, bandwidth.png and
-# ratios.png. Parts share the seconds by weight, and what one leaves over goes to those behind it. What
-# is missing or did not fit is said. Exit status: 0 all that was run passed, 1 something failed, 2 usage,
-# 3 there is no GPU, or no NVRTC for it.
+# OUT_DIR gets results.json, report.md, logs.tar.gz and, if Python has matplotlib, bandwidth.png and
+# ratios.png. Parts share the seconds by weight; later parts get the time that a part does not use. The report
+# names everything that is missing or had no time. Exit status: 0 all parts passed, 1 a part failed, 2 usage,
+# 3 there is no GPU, or no NVRTC.
 set -uo pipefail
 
 usage() {
@@ -48,9 +48,9 @@ if [[ ! -d $bin ]]; then bin=build/release/bin; fi
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
-# --- what is chosen -----------------------------------------------------------------------------
+# --- chosen parts -------------------------------------------------------------------------------
 
-# texts PART: what stands behind PART: in the choice, one per line.
+# texts PART: prints the texts after "PART:" in the chosen parts, one per line.
 texts() {
   local part
   for part in "${parts[@]}"; do
@@ -65,7 +65,7 @@ chosen() {
   done
   return 1
 }
-# chosen_of PART NAME: PART without more, or with what NAME begins with.
+# chosen_of PART NAME: true if PART is chosen without a text, or with a prefix of NAME.
 chosen_of() {
   local text
   chosen "$1" || return 1
@@ -81,8 +81,8 @@ if [[ -n $(texts bench) ]]; then only=(--only "$(texts bench | paste -sd,)"); fi
 
 # --- steps --------------------------------------------------------------------------------------
 
-# Steps wait here until all are known: name, weight, kind and words. The kinds: gpu needs one; peer says by
-# itself what it misses, and how it fares is no failure of ours; cpu needs no GPU.
+# The steps are collected first: name, weight, kind and words. A gpu step needs a GPU, a cpu step does not. A
+# peer step reports itself what it is missing, and its failure is not a failure of the run.
 step_names=() step_weights=() step_kinds=() step_words=()
 step() {
   step_names+=("$1") step_weights+=("$2") step_kinds+=("$3")
@@ -98,21 +98,23 @@ sanitizer_program() {
   return 1
 }
 
-missing=()  # "name: why", of what is not tried at all
+missing=()  # "name: reason" of steps that are not tried
 python=$(command -v python3 || true)
-# Where NumPy was put if Python has none of its own.
+# tools/setup sets SINTER_NUMPY if Python itself has no NumPy.
 if [[ -n ${SINTER_NUMPY:-} ]]; then export PYTHONPATH=${PYTHONPATH:+$PYTHONPATH:}$SINTER_NUMPY; fi
 export PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 
-# Prints the NVRTC library in a toolkit, else in the wheels of the Python that the peers use; those of the
-# driver's version of CUDA or older come first, since a driver refuses what newer ones compile.
+# Prints the NVRTC library of a toolkit, else of the wheels of the Python that the peers use. Its version is at most
+# the driver's CUDA version, because a driver rejects the output of newer ones. If nvidia-smi reports no version,
+# any NVRTC is accepted.
 find_nvrtc() {
-  local folder wheels='' newest=12 file
-  nvidia-smi 2>/dev/null | grep -qE 'CUDA Version: *1[3-9]' && newest=13
+  local folder wheels='' versions='12 13' version cuda file
+  cuda=$(nvidia-smi 2>/dev/null | sed -nE 's/.*CUDA Version: *([0-9]+).*/\1/p' | head -n 1)
+  if [[ -n $cuda ]]; then versions=$( ((cuda < 13)) && echo 12 || echo 13 12); fi
   if [[ -n $python ]]; then
     wheels=$("$python" -c 'import nvidia; print(*nvidia.__path__, sep="\n")' 2>/dev/null)
   fi
-  for version in $newest 12 13; do
+  for version in $versions; do
     for folder in "${CUDA_HOME:-/no}"/lib64 "${SINTER_CUDA_PREFIX:-/usr/local/cuda}"{,-*}/lib64; do
       if [[ -e $folder/libnvrtc.so.$version ]]; then echo "$folder/libnvrtc.so.$version" && return; fi
     done
@@ -124,7 +126,7 @@ find_nvrtc() {
   done
 }
 if [[ ${SINTER_NVRTC:-} == */* && ! -e $SINTER_NVRTC ]]; then
-  echo "gpu: SINTER_NVRTC=$SINTER_NVRTC is not there: looking elsewhere"
+  echo "gpu: SINTER_NVRTC=$SINTER_NVRTC does not exist; looking elsewhere"
   unset SINTER_NVRTC
 fi
 if [[ -z ${SINTER_NVRTC:-} ]] && file=$(find_nvrtc) && [[ -n $file ]]; then export SINTER_NVRTC=$file; fi
@@ -142,8 +144,7 @@ if [[ -z $python ]]; then
 elif ! "$python" -c 'import numpy' 2>/dev/null; then
   no_peers="python3 has no NumPy"
 fi
-# has_module NAME: whether Python would find it; that costs nothing, so what is not there takes no time
-# from what is.
+# has_module NAME: true if Python finds the module. The check is fast, so a missing peer takes no time from others.
 has_module() {
   "$python" -c "import importlib.util, sys; sys.exit(importlib.util.find_spec('$1') is None)" 2>/dev/null
 }
@@ -162,15 +163,15 @@ peer() {
 }
 peer torch_compile_default 90 torch torch_compile.py default
 cub_weight=25
-if [[ ! -x bin/cub_peer ]]; then cub_weight=60; fi  # nvcc has to make it
+if [[ ! -x bin/cub_peer ]]; then cub_weight=60; fi  # nvcc must compile it
 peer cub $cub_weight numpy cub.py
 peer torch_eager 30 torch torch_eager.py
 if chosen tests; then step digits 20 gpu "$bin/digits" --device cuda; fi
 if chosen sanitizer; then
   if check=$(sanitizer_program); then
     tiny=softmax_f32,rms_norm_backward_bf16,column_var_mean_f32,foreach_adamw_6,cross_entropy_bf16,full_sum_f32
-    # The tests whose names say Memcheck are small runs of one kernel of each shape. Without idle memory
-    # every array ends where the memory ends that the driver gave for it.
+    # The tests with Memcheck in their names are small runs of one kernel of each shape. Without idle memory,
+    # every array ends at the end of a driver allocation.
     for tool in memcheck:30 racecheck:25 initcheck:15; do
       command=(env SINTER_IDLE_BYTES=0 SINTER_TUNE=off "$check" --tool "${tool%:*}" --error-exitcode 99)
       step "${tool%:*}_tests" "${tool#*:}" gpu "${command[@]}" "$bin/sinter_gpu_tests" "--gtest_filter=*Memcheck*"
@@ -178,7 +179,7 @@ if chosen sanitizer; then
         --suite bench/suite/suite.json --tier tiny --only "$tiny" --modes L
     done
   else
-    missing+=("sanitizer: compute-sanitizer is not there")
+    missing+=("sanitizer: compute-sanitizer was not found")
   fi
 fi
 peer jax_jit 35 jax jax_jit.py
@@ -191,7 +192,7 @@ peer quack 8 quack torch_libraries.py quack
 nvfuser_module=nvfuser_direct
 if [[ -n $python ]] && ! has_module $nvfuser_module; then nvfuser_module=nvfuser; fi
 peer nvfuser 8 $nvfuser_module torch_libraries.py nvfuser
-# host_bench NAME WEIGHT FILTER: what takes longest is left out.
+# host_bench NAME WEIGHT FILTER: the filter leaves out the slowest benchmarks.
 host_bench() {
   chosen_of host "$1" || return 0
   step "$1_bench" "$2" cpu "$bin/$1_bench" --benchmark_min_time=0.05 --benchmark_filter="$3" \
@@ -215,8 +216,8 @@ fi
 began=$SECONDS
 codes=() seconds=() notes=()
 gpu_problem='' gpu_note=''
-# The first probe measures nothing: it finds the device and stops. The second asks for NVRTC, without
-# which no kernel is compiled; the third runs a kernel, and says early what all others would say.
+# The first probe only opens the device. The second checks for NVRTC, without which no kernel can be compiled.
+# The third runs a kernel, to report early an error that all steps would have.
 probe=(timeout 60 "$bin/suite_bench" --suite bench/suite/suite.json --tier tiny --only add_f32_tiny --modes L)
 nvrtc=$(timeout 60 "$bin/sinter" devices 2>&1 | sed -nE 's/^nvrtc +//p' | head -n 1)
 if ! "${probe[@]}" --seconds 1e-9 >"$logs/probe.log" 2>&1; then
@@ -238,7 +239,7 @@ weight_left=0
 for weight in "${step_weights[@]}"; do weight_left=$((weight_left + weight)); done
 for i in "${!step_names[@]}"; do
   name=${step_names[i]} weight=${step_weights[i]}
-  left=$((budget - 10 - (SECONDS - began)))  # the report takes some, too
+  left=$((budget - 10 - (SECONDS - began)))  # 10 s are for the report
   limit=$((left * weight / weight_left))
   weight_left=$((weight_left - weight))
   note=
@@ -247,13 +248,13 @@ for i in "${!step_names[@]}"; do
   elif ((limit < 2)); then
     code=-1 spent=0 note="no time was left"
   else
-    words=${step_words[i]//LIMIT/$((limit > 10 ? limit - 5 : limit / 2))}  # what it may take
+    words=${step_words[i]//LIMIT/$((limit > 10 ? limit - 5 : limit / 2))}  # the step's own limit
     start=$(date +%s%N)
     eval "timeout --kill-after=5 $limit $words" >"$logs/$name.log" 2>&1
     code=$?
     spent=$(awk -v ns=$(($(date +%s%N) - start)) 'BEGIN { printf "%.1f", ns / 1e9 }')
     if ((code == 124 || code == 137)); then note="stopped after its $limit s"; fi
-    if ((code == 127)); then note="not there"; fi
+    if ((code == 127)); then note="not found"; fi
     if [[ $name == gpu_tests ]] && tail -n 1 "$logs/$name.log" | grep -q ' passed'; then
       note=${note:+$note; }$(tail -n 1 "$logs/$name.log")
     fi
@@ -265,10 +266,10 @@ done
 for why in "${missing[@]}"; do echo "gpu: missing: $why"; done
 clocks_after=$(query clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem)
 
-# --- what came out ------------------------------------------------------------------------------
+# --- results ------------------------------------------------------------------------------------
 
-# Prints a JSON file if a program wrote it whole, that is up to its last line, else null. Google Benchmark
-# may write NaN, which is no JSON.
+# Prints a JSON file if it is complete, that is, ends with a line "}", else null. Google Benchmark may write NaN,
+# which is not valid JSON.
 json_or_null() {
   if [[ -s $1 && $(tail -n 1 "$1") == '}' ]]; then
     sed -E 's/: -?(NaN|Infinity)(,?)$/: null\2/I' "$1"
@@ -284,7 +285,7 @@ json_strings() {
     separator=', '
   done
 }
-# json_files PREFIX: those of that name, as a list.
+# json_files PREFIX: prints the JSON files with that prefix, separated by commas.
 json_files() {
   local separator='' file
   for file in "$logs/$1"*.json; do
@@ -313,14 +314,14 @@ commit=$(cat COMMIT 2>/dev/null || git rev-parse HEAD 2>/dev/null || echo unknow
     "$(json_files host_)" "$(json_or_null "$logs/gpu_tests.json")"
 } >"$out/results.json"
 
-# Tables and pictures of what was measured.
+# Tables and pictures of the results.
 measured=("$logs"/results_*.json)
 if [[ -e ${measured[0]} && -n $python ]]; then
   timeout 60 "$python" bench/compare "${measured[@]}" --out "$logs/compared" >"$logs/compare.log" 2>&1
   mv "$logs"/compared/*.png "$out/" 2>/dev/null
 fi
 
-# tail_of NAME LINES: the end of a step's log, as a block, if it was run.
+# tail_of NAME LINES: prints the end of a step's log as a code block, if the step was run.
 tail_of() {
   [[ -s $logs/$1.log ]] || return 0
   printf '\n## %s\n\n```\n%s\n```\n' "$1" "$(tail -n "$2" "$logs/$1.log")"
@@ -351,7 +352,7 @@ tail_of() {
   tail_of static 20
 } >"$out/report.md"
 
-for file in "$logs"/*.log; do  # a few megabytes of each, at most
+for file in "$logs"/*.log; do  # at most 2 MB of each
   if (($(stat -c %s "$file") > 2000000)); then tail -c 2000000 "$file" >"$file.end" && mv "$file.end" "$file"; fi
 done
 tar -C "$logs" -czf "$out/logs.tar.gz" .

@@ -1,6 +1,6 @@
-// Is the host device fast enough to work with? Softmax over f32[4096, 4096], goal at most 2 s a run
-// on two cores, and chains of pointwise ops over 64 MiB, goal at least 1 GB/s (bytes read and
-// written).
+// Measures the speed of the host device. Softmax over f32[4096, 4096] should take at most 2 s per
+// run on two cores. Chains of pointwise ops over 64 MiB should reach 1 GB/s, counting bytes read
+// and written.
 #include "sinter/sinter.h"
 
 #include <vector>
@@ -10,8 +10,7 @@
 namespace sinter {
 namespace {
 
-/// `graph`, whose one input is x and whose one output is y, both of this shape, run on the host
-/// device.
+/// Runs `graph` on the host device. Its only input x and its only output y have shape `shape`.
 void run_on_host(benchmark::State& state, const Graph& graph, Sizes shape) {
   const Device device = host_device();
   const Stream stream = device.stream();
@@ -45,7 +44,7 @@ BENCHMARK(softmax_rows)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()-
 
 constexpr std::int64_t kElements = 16 << 20;
 
-/// x * a + b, then the larger of that and x, …
+/// Repeats y = maximum(y * 0.75 + 0.5, x); three ops per repetition.
 void cheap_chain(benchmark::State& state) {
   Graph graph("cheap_chain");
   const Tensor x = graph.input("x", f32, {kElements});
@@ -62,7 +61,7 @@ BENCHMARK(cheap_chain)
     ->MeasureProcessCPUTime()
     ->UseRealTime();
 
-/// Ops that cost more than a memory access.
+/// An op whose arithmetic costs more than its memory accesses.
 void gelu_chain(benchmark::State& state) {
   Graph graph("gelu_chain");
   graph.output("y", gelu(graph.input("x", f32, {kElements})));

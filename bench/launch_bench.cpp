@@ -1,8 +1,8 @@
-// How much of a call is our own work? Programs are run and replayed over a driver table whose calls
-// do nothing. Goals: at most 500 ns per steady-state call of one kernel and 1,000 ns of 20 kernels
-// as one graph; 300 ns per node of a graph whose pointer changes (`per_node`); 5,000 ns and 300 ns
-// per node for new sizes of the same class (`over_5_us_per_node`). As JSON: --benchmark_out=FILE
-// --benchmark_out_format=json.
+// Measures sinter's host overhead per call. Programs run and replay over a driver table whose calls
+// do nothing. Goals per steady-state call: at most 500 ns for one kernel, and 1,000 ns for 20
+// kernels in one graph. A changed pointer may cost 300 ns per node (`per_node`). New sizes of the
+// same class may cost 5,000 ns and 300 ns per node (`over_5_us_per_node`). As JSON:
+// --benchmark_out=FILE --benchmark_out_format=json.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -29,7 +29,7 @@ Graph three_ops() {
   return graph;
 }
 
-/// A chain of so many kernels, one per op. `x` is read by the first, `scale` by all.
+/// A chain of `kernels` kernels, one per op. The first kernel reads `x`, all kernels read `scale`.
 Graph chain_of(int kernels) {
   Graph graph("chain");
   const Extent rows = graph.extent("rows");
@@ -40,7 +40,7 @@ Graph chain_of(int kernels) {
   return graph;
 }
 
-/// Planned and emitted as ever, but not compiled: nobody will run it.
+/// A variant that is planned and emitted but not compiled, because its kernels never run.
 std::shared_ptr<const Variant> variant_without_code(const Graph& graph,
                                                     const VariantRequest& request) {
   auto variant = std::make_shared<Variant>();
@@ -60,7 +60,7 @@ Executable executable_of(DeviceState& device, const std::shared_ptr<const Graph>
   return Executable(std::move(state));
 }
 
-/// The program on a device that does nothing, and two sets of arrays to run it on.
+/// three_ops() on a device whose calls do nothing, and two sets of arrays for it.
 struct Fixture {
   Fixture()
       : device_state(test::null_driver(), 0),
@@ -96,7 +96,7 @@ struct Fixture {
   std::vector<Array> x, bias, y;
 };
 
-/// A chain of kernels on the same device, and arrays for it.
+/// A chain of kernels on a device whose calls do nothing, and arrays for it.
 struct Chain {
   explicit Chain(int kernels)
       : device_state(test::null_driver(), 0),
@@ -114,7 +114,7 @@ struct Chain {
   Bindings bind(const Array& x, const Array& y, float scale = 0.5F) const {
     return context.bind({{"x", x}, {"scale", scale}}, {{"y", y}});
   }
-  /// Nanoseconds per call that replays these bindings in turn.
+  /// Times calls that replay the two `bindings` alternately.
   void replay_in_turn(benchmark::State& state, const std::vector<Bindings>& bindings) {
     std::size_t turn = 0;
     for (auto _ : state) context.replay(stream, bindings[turn ^= 1]);
@@ -198,27 +198,27 @@ void count_per_node(benchmark::State& state, std::int64_t nodes) {
       static_cast<double>(nodes) / static_cast<double>(state.iterations());
 }
 
-/// An Array that the pool has memory for, used on a stream, and dropped.
+/// Creates an Array from pooled memory, uses it on a stream and drops it.
 void make_and_drop_an_array(benchmark::State& state) {
   Chain chain(1);
-  chain.device_state.memory_pool->keep_at_most(std::int64_t{1} << 30);
+  chain.device_state.memory_pool->set_idle_limit(std::int64_t{1} << 30);
   const float number = 0;
   for (auto _ : state) chain.device.upload(chain.device.empty(f32, {}), &number, chain.stream);
   ensure(chain.device_state.memory_pool->idle_bytes() == 512, "it is one piece of memory");
 }
 BENCHMARK(make_and_drop_an_array);
 
-/// A run that makes its output, which is dropped.
+/// Runs with an output that the run allocates and the caller drops.
 void run_with_fresh_outputs(benchmark::State& state) {
   Chain chain(1);
-  chain.device_state.memory_pool->keep_at_most(std::int64_t{1} << 30);
+  chain.device_state.memory_pool->set_idle_limit(std::int64_t{1} << 30);
   const Array x = chain.array();
   for (auto _ : state)
     benchmark::DoNotOptimize(chain.context.run(chain.stream, {{"x", x}, {"scale", 0.5F}}));
 }
 BENCHMARK(run_with_fresh_outputs);
 
-/// A graph of 100 nodes, one of which gets another pointer with every call.
+/// Replays a graph of 100 nodes; one node gets another pointer with every call.
 void patch_one_node_of_100(benchmark::State& state) {
   Chain chain(100);
   const Array y = chain.array();
@@ -230,7 +230,7 @@ void patch_one_node_of_100(benchmark::State& state) {
 }
 BENCHMARK(patch_one_node_of_100);
 
-/// The same where a number changes that all of them take.
+/// Replays a graph of 100 nodes; a scalar that all nodes take changes with every call.
 void patch_all_nodes_of_100(benchmark::State& state) {
   Chain chain(100);
   const Array x = chain.array(), y = chain.array();
@@ -240,7 +240,7 @@ void patch_all_nodes_of_100(benchmark::State& state) {
 }
 BENCHMARK(patch_all_nodes_of_100);
 
-/// Other sizes of the same class with every call.
+/// Replays a graph of 100 nodes with other sizes of the same class in every call.
 void new_sizes_of_100_nodes(benchmark::State& state) {
   Chain chain(100);
   const std::vector<Bindings> bindings = {chain.bind(chain.array(), chain.array()),

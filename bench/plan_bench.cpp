@@ -1,7 +1,7 @@
-// What recording and planning a graph cost per node, from 1,000 to 100,000 nodes: at most 2 us and
-// 1 KiB of memory (`bytes_per_node`) is the goal, and four times the nodes should take at most five
-// times as long (`growth`). `code_bytes` are pages of the program itself that were read meanwhile.
-// As JSON: --benchmark_out=FILE --benchmark_out_format=json.
+// Measures the cost of recording and planning per node, for graphs of 1,000 to 100,000 nodes.
+// Goals: at most 2 us and 1 KiB of memory per node (`bytes_per_node`). Four times the nodes should
+// take at most five times as long (`growth`). `code_bytes` are the pages of the program that were
+// loaded meanwhile. As JSON: --benchmark_out=FILE --benchmark_out_format=json.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <malloc.h>
@@ -22,7 +22,7 @@ Program record_and_plan(const test::GraphFamily& family, std::size_t nodes) {
   return plan(family.record(nodes), *find_target("h200"), {.symbols = family.symbols});
 }
 
-/// A line of /proc/self/status, in bytes.
+/// A field of /proc/self/status, converted from KiB to bytes.
 double memory(const std::string& field) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
@@ -30,15 +30,15 @@ double memory(const std::string& field) {
   return 0;
 }
 
-/// What the largest resident set gains.
-struct Gained {
+/// The increase of the peak resident set, in bytes.
+struct PeakIncrease {
   double memory = 0;
-  double code = 0;  ///< pages of the program, whatever the number of nodes
+  double code = 0;  ///< pages of the program; independent of the number of nodes
 };
 
-/// To be asked in a process that has done nothing else: what earlier graphs have left in the heap
-/// would take up some of it.
-Gained measure_peak(const test::GraphFamily& family, std::size_t nodes) {
+/// Measures in this process, which must have done nothing else: free heap memory of earlier graphs
+/// would hide a part of the increase.
+PeakIncrease measure_peak(const test::GraphFamily& family, std::size_t nodes) {
   record_and_plan(family, 10);  // the tables that every graph shares
   malloc_trim(0);
   std::ofstream("/proc/self/clear_refs") << "5";
@@ -50,20 +50,21 @@ Gained measure_peak(const test::GraphFamily& family, std::size_t nodes) {
 
 constexpr const char* kPeak = "--peak";
 
-/// This program asks itself.
-Gained peak_bytes(const test::GraphFamily& family, std::size_t nodes) {
+/// Runs measure_peak in a new process of this program.
+PeakIncrease peak_bytes(const test::GraphFamily& family, std::size_t nodes) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::string command = fmt::format("'{}' {} {} {}", self, kPeak, family.name, nodes);
-  Gained gained;
+  PeakIncrease increase;
   std::FILE* const answer = popen(command.c_str(), "r");
-  if (!answer || std::fscanf(answer, "%lf %lf", &gained.memory, &gained.code) != 2) gained = {};
+  if (!answer || std::fscanf(answer, "%lf %lf", &increase.memory, &increase.code) != 2)
+    increase = {};
   if (answer) pclose(answer);
-  return gained;
+  return increase;
 }
 
 void record_and_plan(benchmark::State& state, const test::GraphFamily& family) {
   const auto nodes = static_cast<std::size_t>(state.range(0));
-  const Gained gained = peak_bytes(family, nodes);
+  const PeakIncrease increase = peak_bytes(family, nodes);
   std::size_t kernels = 0;
   PlanWork work;
   for (auto _ : state) {
@@ -74,8 +75,8 @@ void record_and_plan(benchmark::State& state, const test::GraphFamily& family) {
   state.counters["per_node"] =
       benchmark::Counter(static_cast<double>(state.iterations()) * static_cast<double>(nodes),
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
-  state.counters["bytes_per_node"] = gained.memory / static_cast<double>(nodes);
-  state.counters["code_bytes"] = gained.code;
+  state.counters["bytes_per_node"] = increase.memory / static_cast<double>(nodes);
+  state.counters["code_bytes"] = increase.code;
   state.counters["kernels"] = static_cast<double>(kernels);
   const auto per_node = [&](std::int64_t count) {
     return static_cast<double>(count) / static_cast<double>(nodes);
@@ -87,7 +88,7 @@ void record_and_plan(benchmark::State& state, const test::GraphFamily& family) {
   state.counters["kernels_scheduled"] = static_cast<double>(work.kernels_scheduled);
 }
 
-/// How many times as long four times the nodes take.
+/// The time for four times the nodes divided by the time for `state.range(0)` nodes.
 void growth(benchmark::State& state, const test::GraphFamily& family) {
   const auto few_nodes = static_cast<std::size_t>(state.range(0));
   const auto seconds = [&](std::size_t nodes) {
@@ -125,12 +126,12 @@ const int kRegistered = [] {
   return 0;
 }();
 
-/// Answers `--peak FAMILY NODES`.
+/// Runs the command `--peak FAMILY NODES` and returns the exit status.
 int answer_peak(const std::string& called, const std::string& nodes) {
   for (const test::GraphFamily& family : test::graph_families()) {
     if (family.name != called) continue;
-    const Gained gained = measure_peak(family, std::stoul(nodes));
-    fmt::print("{} {}\n", gained.memory, gained.code);
+    const PeakIncrease increase = measure_peak(family, std::stoul(nodes));
+    fmt::print("{} {}\n", increase.memory, increase.code);
     return 0;
   }
   return 1;

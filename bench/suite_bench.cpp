@@ -1,7 +1,6 @@
-// How fast are the suite's kernels beside a copy of the same bytes? Measures every chosen case of
-// bench/suite/suite.json in modes K (a CUDA Graph of calls over cold data), L (calls in a stream)
-// and E (one call at a time); what the modes and the fields of the results mean is in
-// bench/README.md.
+// Measures the suite's kernels and copies of the same number of bytes. The chosen cases of
+// bench/suite/suite.json run in three modes: K (a CUDA Graph of calls over cold data), L (calls in
+// a stream) and E (one call at a time). The modes and result fields are in bench/README.md.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -37,37 +36,37 @@ struct Arguments {
 };
 
 void declare(CLI::App& app, Arguments& arguments) {
-  app.add_option("--suite", arguments.suite, "What is measured")->type_name("FILE")->take_last();
-  app.add_option("--device", arguments.device, "Where")
+  app.add_option("--suite", arguments.suite, "The suite file")->type_name("FILE")->take_last();
+  app.add_option("--device", arguments.device, "The device to measure")
       ->check(CLI::IsMember({"cuda", "host"}))
       ->capture_default_str();
-  app.add_option("--tier", arguments.tier, "Which cases")
+  app.add_option("--tier", arguments.tier, "The tier of the cases")
       ->check(CLI::IsMember({"tiny", "quick", "full", "sweep"}))
       ->capture_default_str();
   app.add_option("--only", arguments.only,
-                 "Cases with one of these texts in their name, or of the group with that name")
+                 "Only cases with one of these texts in their name, or with this group")
       ->type_name("TEXT")
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_option("--modes", arguments.modes, "Of K, L and E")->capture_default_str();
+  app.add_option("--modes", arguments.modes, "Some of K, L and E")->capture_default_str();
   app.add_option("--seconds", arguments.seconds,
-                 "Begins no case after so many; those that are left out are said")
+                 "Starts no case after this many seconds; reports the cases left out")
       ->type_name("NUMBER")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--after", arguments.after,
-                 "Begins behind this one of the chosen cases: to go on where a run broke off")
+                 "Starts after this case, to continue an interrupted run")
       ->type_name("CASE");
   app.add_option("--json", arguments.json,
-                 "Writes results to this file; -: prints them, and nothing else")
+                 "Writes the results to this file; - prints them and nothing else")
       ->type_name("FILE");
-  app.add_flag("--list", arguments.list, "Measures nothing, but says what each case moves");
+  app.add_flag("--list", arguments.list, "Measures nothing; lists the bytes that each case moves");
   app.add_option("--oracle", arguments.oracle,
-                 "Measures nothing, but writes what the oracle says of the tiny cases")
+                 "Measures nothing; writes the oracle's results for the tiny cases")
       ->type_name("FILE");
   app.footer(
       fmt::format("Example:\n  suite_bench --tier quick --only elementwise,softmax --json "
                   "sinter.json\nExit status: 0 "
-                  "all was right, 1 some was not, 2 usage, {} the device stopped working.",
+                  "all results are right, 1 some are not, 2 usage, {} the device stopped working.",
                   kBroken));
 }
 
@@ -108,19 +107,19 @@ void write_oracle(const std::vector<Case>& cases, const std::string& file) {
   std::fclose(out);
 }
 
-/// Returns true if every case moves the bytes that the suite says.
+/// Prints the cases. Returns true if the bytes of each case are the minimum that its graph moves.
 bool list(const std::vector<Case>& cases) {
   bool is_right = true;
   for (const Case& one : cases) {
     const std::int64_t fewest = minimal_bytes(parse(one.text).data(), {});
     fmt::print("{:<44} {:<14} {:>4} {:>14} bytes{}\n", one.name, one.group, one.modes, one.bytes,
-               fewest == one.bytes ? "" : fmt::format(", but its graph moves {} at least", fewest));
+               fewest == one.bytes ? "" : fmt::format(", but its graph moves at least {}", fewest));
     is_right = is_right && fewest == one.bytes;
   }
   return is_right;
 }
 
-/// Returns the exit code.
+/// Measures the cases. Returns the exit status.
 int measure(const std::vector<Case>& cases, const Arguments& arguments) {
   const Device device = arguments.device == "host" ? host_device() : cuda_device();
   MeasureSettings settings{.modes = arguments.modes};
@@ -136,24 +135,25 @@ int measure(const std::vector<Case>& cases, const Arguments& arguments) {
   const auto seconds_spent = [start] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  const auto tell = [&](const std::vector<Row>& rows) {
+  const auto report = [&](const std::vector<Row>& rows) {
     for (const Row& row : rows) {
       print(prints_json ? stderr : stdout, row);
       all.push_back(row);
     }
     if (!arguments.json.empty() && !prints_json) write_results(arguments.json, setting, all);
   };
-  const Outcome outcome = measure_all(cases, runner, arguments.seconds, seconds_spent, tell);
+  const Outcome outcome = measure_all(cases, runner, arguments.seconds, seconds_spent, report);
   if (prints_json) fmt::print("{}", results_text(setting, all));
   return outcome == Outcome::right ? 0 : outcome == Outcome::broken ? kBroken : 1;
 }
 
-/// Drops what comes before the case `after` and itself. Throws UserError if it is none of them.
+/// Drops the cases up to and including `after`. Throws UserError if `after` is not a chosen case.
 void begin_after(std::vector<Case>& cases, const std::string& after) {
   const auto last = std::ranges::find(cases, after, &Case::name);
   if (last == cases.end())
-    throw UserError(fmt::format(
-        "--after {}: that is none of the {} chosen cases; --list shows them", after, cases.size()));
+    throw UserError(
+        fmt::format("--after {}: it is not one of the {} chosen cases; --list shows them", after,
+                    cases.size()));
   cases.erase(cases.begin(), last + 1);
 }
 
@@ -168,7 +168,7 @@ int run(const Arguments& arguments) {
     if (is_chosen(one, arguments)) cases.push_back(one);
   if (!arguments.after.empty()) begin_after(cases, arguments.after);
   if (cases.empty()) {
-    fmt::print(stderr, "suite_bench: no case of tier {} was chosen; --list shows those there are\n",
+    fmt::print(stderr, "suite_bench: no case of tier {} was chosen; --list shows the cases\n",
                arguments.tier);
     return 2;
   }
@@ -181,7 +181,7 @@ int run(const Arguments& arguments) {
 
 int main(int count, char** words) {
   sinter::suite::Arguments arguments;
-  CLI::App app("Measures sinter's kernels beside copies of the same bytes", "suite_bench");
+  CLI::App app("Measures sinter's kernels, and copies of the same number of bytes", "suite_bench");
   sinter::suite::declare(app, arguments);
   try {
     app.parse(count, words);

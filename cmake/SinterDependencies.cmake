@@ -1,7 +1,8 @@
-# Finds what sinter builds with. CUDA is not among it: the driver and NVRTC are opened at run time.
+# Finds the libraries that sinter is built with. CUDA is not one of them: sinter opens the driver
+# and NVRTC at run time.
 
-# LLVM: the newest of those installed, 16 or later; only ADT and Support are used, linked statically.
-# LLVM_DIR, when set, decides alone.
+# LLVM: the newest installed version from 16 on, or the one in LLVM_DIR if that is set. Only ADT and
+# Support are used, linked statically.
 if(NOT LLVM_DIR)
   foreach(version RANGE 30 16 -1)
     find_package(LLVM ${version} QUIET CONFIG HINTS /usr/lib/llvm-${version}/lib/cmake/llvm)
@@ -19,9 +20,9 @@ add_library(sinter_llvm INTERFACE)
 target_include_directories(sinter_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 target_link_libraries(sinter_llvm INTERFACE LLVMSupport LLVMDemangle)
 
-# fmt: linked statically, so that what we install needs no libfmt.so. Where the package has no archive
-# (Debian's has none) its compiled half is built here; for versions other than 9, where that half has
-# another shape, the header-only form serves (about three seconds more per file).
+# fmt: linked statically, so that the installed library needs no libfmt.so. If the package has no
+# static library (Debian's has none), fmt 9 is compiled here; other versions are used header-only,
+# which costs about three seconds more per file.
 find_package(fmt 9 REQUIRED CONFIG)
 find_library(SINTER_FMT_ARCHIVE NAMES libfmt.a)
 mark_as_advanced(SINTER_FMT_ARCHIVE)

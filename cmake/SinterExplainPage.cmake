@@ -1,9 +1,9 @@
-# sinter_embed_explain_page(<variable>): turns the page of explanations (runtime/observe/page) into
-# explain_page_text.cpp at build time and puts that file's path into the variable.
+# sinter_embed_explain_page(<variable>): turns the explanation page (runtime/observe/page) into
+# page_text.cpp at build time and puts that file's path into the variable.
 function(sinter_embed_explain_page variable)
   set(folder ${PROJECT_SOURCE_DIR}/runtime/observe/page)
-  # In the order in which they are put together.
-  set(scripts words.js highlight.js layers.js graph_layout.js graph_view.js kernel_view.js
+  # In the order of concatenation.
+  set(scripts format.js highlight.js layers.js graph_layout.js graph_view.js kernel_view.js
       charts.js page.js)
   set(parts page.html page.css ${scripts})
   list(TRANSFORM parts PREPEND ${folder}/)
@@ -14,7 +14,7 @@ function(sinter_embed_explain_page variable)
     OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DSCRIPTS=${script_list} -DOUTPUT=${output} -P ${script}
     DEPENDS ${parts} ${script} ${PROJECT_SOURCE_DIR}/cmake/text_literal.cmake
-    COMMENT "Embedding the page of explanations"
+    COMMENT "Embedding the explanation page"
     VERBATIM)
   set(${variable} ${output} PARENT_SCOPE)
 endfunction()

@@ -1,6 +1,6 @@
-# sinter::sinter, the one target that others link: libsinter.so made of the four layers, with LLVM, fmt and
-# Boost inside it. Only names of namespace sinter leave it (exports.map), so another LLVM in the same
-# process cannot clash, and who links it needs none of them.
+# sinter::sinter, the target that users link: libsinter.so, which contains the four layers, LLVM,
+# fmt and Boost. It exports only names of namespace sinter (exports.map). So it cannot clash with
+# another LLVM in the process, and programs that link it need none of these libraries.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -16,7 +16,7 @@ set_target_properties(sinter PROPERTIES
 target_compile_features(sinter INTERFACE cxx_std_20)
 target_link_options(sinter PRIVATE
   -Wl,--version-script=${exports} -Wl,--exclude-libs,ALL -Wl,-Bsymbolic-functions -Wl,--as-needed)
-if(NOT SINTER_SANITIZE)  # a sanitizer's runtime comes with the program
+if(NOT SINTER_SANITIZE)  # the program provides the runtime of a sanitizer
   target_link_options(sinter PRIVATE -Wl,--no-undefined)
 endif()
 target_link_libraries(sinter PRIVATE sinter_flags)

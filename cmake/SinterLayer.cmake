@@ -1,5 +1,6 @@
-# sinter_layer(<name> [SOURCES extra.cpp…] LINK libraries… [PRECOMPILE headers…]): one layer of sinter as a
-# static library of every .cpp under its folder. A layer that has no source yet is an interface.
+# sinter_layer(<name> [SOURCES extra.cpp…] LINK libraries… [PRECOMPILE headers…]): one layer of
+# sinter, a static library of all .cpp files in its folder. A layer without sources is an interface
+# library.
 function(sinter_layer name)
   cmake_parse_arguments(PARSE_ARGV 1 layer "" "" "SOURCES;LINK;PRECOMPILE")
   set(target sinter_${name})
@@ -10,7 +11,7 @@ function(sinter_layer name)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     target_link_libraries(${target} PRIVATE sinter_flags PUBLIC ${layer_LINK})
     sinter_precompile(${target} ${layer_PRECOMPILE})
-    sinter_join(${target} 12)
+    sinter_unity_build(${target} 12)
     set(scope PUBLIC)
   else()
     add_library(${target} INTERFACE)

@@ -1,5 +1,5 @@
 # sinter_embed_prelude(<variable>): turns the device code of codegen/device into prelude_text.cpp at
-# build time and puts that file's path into the variable. Files that do not exist are left out.
+# build time and puts that file's path into the variable. Files that do not exist are skipped.
 function(sinter_embed_prelude variable)
   set(folder ${PROJECT_SOURCE_DIR}/codegen/device)
   set(shared float8.cuh types.cuh math.cuh functions.cuh special.cuh states.cuh reduce.cuh columns.cuh

@@ -1,7 +1,7 @@
-# sinter_program(<name> SOURCES files… [LINK libraries…] [SHARED_RUNTIME]): a test, example, benchmark or
-# command. In a portable build it carries the C++ runtime inside, or, where SHARED_RUNTIME says that a
-# library of its own needs the shared one, looks for both in ../lib, and takes the folder that it is
-# run from for the root of the project (tools/bundle puts the data there).
+# sinter_program(<name> SOURCES files… [LINK libraries…] [SHARED_RUNTIME]): a test, example,
+# benchmark or command. A portable build links the C++ runtime statically. With SHARED_RUNTIME, for
+# a program with a shared library that needs the shared runtime, it finds both in ../lib instead. A
+# portable program expects the project's data in the current folder (tools/bundle puts it there).
 function(sinter_program name)
   cmake_parse_arguments(PARSE_ARGV 1 program "SHARED_RUNTIME" "" "SOURCES;LINK")
   add_executable(${name} ${program_SOURCES})

@@ -1,4 +1,4 @@
-# Run by cmake -P: writes the page of explanations as C++ string literals. Arguments: FOLDER, SCRIPTS
+# Run by cmake -P: writes the explanation page as C++ string literals. Arguments: FOLDER, SCRIPTS
 # (comma-separated file names), OUTPUT.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/text_literal.cmake)

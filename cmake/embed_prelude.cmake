@@ -1,11 +1,10 @@
-# Run by cmake -P: joins the files of the prelude for each device and writes them as C++ string
-# literals. Arguments: FOLDER; CUDA, HOST and SHARED (comma-separated file names: for one device, and
-# behind them for both); OUTPUT.
+# Run by cmake -P: concatenates the prelude files for each device and writes them as C++ string
+# literals. Arguments: FOLDER; CUDA and HOST (comma-separated names of the files for one device),
+# SHARED (files for both, placed after them); OUTPUT.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/text_literal.cmake)
 
-# Appends to `result` one device's text: the files in order, without the lines that only matter while
-# each is a header of its own (#pragma once, #include "…").
+# Sets `result` to the text of the files in order, without `#pragma once` and `#include "…"` lines.
 function(join_files result names)
   set(text "")
   string(REPLACE "," ";" names "${names}")
@@ -34,13 +33,13 @@ file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [=[
 namespace sinter {
 namespace {
 
-constexpr std::string_view kCudaAlone =
+constexpr std::string_view kCudaOnly =
 @cuda_literal@    ;
 
 constexpr std::string_view kCuda =
 @cuda_literal@@shared_literal@    ;
 
-constexpr std::string_view kHostAlone =
+constexpr std::string_view kHostOnly =
 @host_literal@    ;
 
 constexpr std::string_view kHost =
@@ -50,8 +49,8 @@ constexpr std::string_view kHost =
 
 std::string_view prelude_text(Prelude which) { return which == Prelude::cuda ? kCuda : kHost; }
 
-std::string_view prelude_alone(Prelude which) {
-  return which == Prelude::cuda ? kCudaAlone : kHostAlone;
+std::string_view prelude_of_one_device(Prelude which) {
+  return which == Prelude::cuda ? kCudaOnly : kHostOnly;
 }
 
 }  // namespace sinter

@@ -1,5 +1,5 @@
-// The compiled half of fmt 9 as our own object, for systems whose package has only a shared
-// library: including fmt's definitions in every file instead costs three seconds a file.
+// Compiles the definitions of fmt 9, for systems whose package has only a shared library. Using fmt
+// header-only instead costs three seconds per file.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

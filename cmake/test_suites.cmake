@@ -1,6 +1,6 @@
-# Read by ctest as it starts: one test for each suite of a GoogleTest binary, run in one process. A
-# failure shows the names of the tests that failed. Expects BINARY, LABEL, and FILTER, which leaves
-# suites out.
+# Read by ctest when it starts: adds one test for each suite of a GoogleTest binary, run in one
+# process. A failure shows the names of the failed tests. Expects BINARY, LABEL, and FILTER, which
+# selects suites.
 if(NOT EXISTS "${BINARY}")
   add_test("${BINARY}_NOT_BUILT" "${BINARY}_NOT_BUILT")
   return()
@@ -17,7 +17,8 @@ string(REGEX MATCHALL "\n[^ \n#]+\\." suites "\n${listing}")
 foreach(suite IN LISTS suites)
   string(REGEX REPLACE "^\n|\\.$" "" suite "${suite}")
   add_test("${suite}" "${BINARY}" "--gtest_filter=${suite}.*")
-  # ctest would take a whole suite for skipped, even where other tests of it failed.
+  # A skipped test fails its suite: ctest could only mark the whole suite as skipped, which would
+  # hide failures of its other tests.
   set_tests_properties("${suite}" PROPERTIES
     LABELS "${LABEL}" TIMEOUT 600 FAIL_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
 endforeach()

@@ -1,7 +1,7 @@
-# For scripts that write text into C++ files.
+# A function for scripts that write text into C++ files.
 
-# to_literal(<result> <text>): `text` as C++ string literals side by side. Literals have a guaranteed
-# limit of 64 KiB and compilers less; pieces of whole lines, at most 8 KiB each, stay clear of both.
+# to_literal(<result> <text>): `text` as adjacent C++ string literals. The standard guarantees 64
+# KiB per literal, and compilers may allow less. So each literal has whole lines of at most 8 KiB.
 function(to_literal result text)
   set(literal "    \"\"\n")
   while(NOT text STREQUAL "")

@@ -1,4 +1,4 @@
-// Kernel + Schedule → Source.
+// Emits a kernel and its schedule as CUDA C++.
 #pragma once
 
 #include "codegen/text/source.h"
@@ -6,13 +6,13 @@
 
 namespace sinter {
 
-/// The CUDA C++ of `kernel` under `schedule`. `entry` names the function. Same arguments, same
-/// text.
+/// The CUDA C++ of `kernel` under `schedule`. `entry` names the function. Equal arguments give
+/// equal text, byte for byte.
 Source emit(const Program& program, const Kernel& kernel, const Schedule& schedule,
             std::string_view entry);
 
-/// The same code without any name or comment that comes from the graph: kernels with the same one
-/// compute the same of their arguments, whatever these are called.
+/// The same code with generic names and without comments from the graph. Kernels with equal
+/// anonymous text compute the same function of their arguments, so they are compiled once.
 std::string anonymous_text(const Program& program, const Kernel& kernel, const Schedule& schedule);
 
 }  // namespace sinter

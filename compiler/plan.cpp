@@ -44,14 +44,14 @@ int count_ops(std::span<const Node* const> nodes) {
 /// Drops nodes that rewriting left unreachable. A pass that changes something early in a long
 /// program recreates everything that depends on it. If more than a third of the nodes is
 /// unreachable, a copy of the graph frees their memory.
-void shed(Graph& graph, Passes& passes) {
+void drop_unreachable(Graph& graph, Passes& passes) {
   const std::vector<const Node*> nodes = reachable(graph.data());
   if (graph.data().nodes.size() == nodes.size()) return;
   if (graph.data().nodes.size() * 2 > nodes.size() * 3)
     graph = compact(graph, nodes);
   else
-    graph.data().keep_only(nodes);
-  passes.go_on_with(graph.data());
+    graph.data().retain_nodes(nodes);
+  passes.mark_verified(graph.data());
 }
 
 }  // namespace
@@ -78,13 +78,13 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
   });
   bool is_folded = false;
   passes.run("fold", graph, [&] { is_folded = fold(graph.data()); });
-  if (is_folded) shed(graph, passes);
+  if (is_folded) drop_unreachable(graph, passes);
   passes.run("simplify", graph, [&] { simplify(graph.data()); });
 
   Program program;
   passes.run("fuse", program, [&] {
-    shed(graph, passes);
-    Slabs::release();  // frees unreachable nodes to make room for groups
+    drop_unreachable(graph, passes);
+    SlabPool::release();  // frees unreachable nodes to make room for groups
     program = fuse(std::move(graph), target, facts, fusion);
     program.arch = target.arch;
     program.numerics = options.numerics;

@@ -1,6 +1,6 @@
-// Trains a softmax regression on real handwritten digits: one recorded program for a whole step,
-// fused, tuned, and replayed as one CUDA Graph, while the next batch is copied. `digits --device
-// host|cuda`.
+// Trains a softmax regression on real handwritten digits. One recorded program computes a whole
+// step. It is fused, tuned, and replayed as one CUDA Graph while the next batch is copied.
+// Usage: digits [--device host|cuda]
 #include "digits/data.h"
 #include "digits/model.h"
 #include "digits/print.h"
@@ -17,7 +17,7 @@ namespace {
 
 using namespace digits;  // NOLINT
 
-constexpr double kLeastAccuracy = 0.93;
+constexpr double kMinAccuracy = 0.93;
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
@@ -25,7 +25,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 
 int demonstrate(sinter::Device device) {
   const Data data = read_data(SINTER_SOURCE_DIR "/examples/data/digits.csv");
-  // Where kernels run on the CPU, NVRTC compiles them for a GPU as well.
+  // If kernels run on the CPU, NVRTC also compiles them for a GPU.
   sinter::Options options = sinter::options_from_environment({.also_nvrtc = device.is_host()});
   const sinter::Graph graph = training_step();
   const sinter::Executable step = sinter::compile(graph, device, options);
@@ -56,7 +56,7 @@ int demonstrate(sinter::Device device) {
               is_same ? "bit-identical" : "DIFFERENT");
   const double share = held_out_accuracy(measure, replayed, data.held_out);
   std::printf("held-out accuracy: %.4f\n", share);
-  return is_same && share >= kLeastAccuracy ? 0 : 1;
+  return is_same && share >= kMinAccuracy ? 0 : 1;
 }
 
 }  // namespace

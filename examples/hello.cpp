@@ -1,4 +1,4 @@
-// c = a + b: record it, compile it, run it.
+// Records, compiles and runs c = a + b.
 #include <sinter/sinter.h>
 
 #include <cstdio>

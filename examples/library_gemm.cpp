@@ -1,4 +1,4 @@
-// A layer with a library's matrix product between two fused kernels, run and replayed as one
+// A layer with a library's matrix product between two fused kernels. It runs and replays as one
 // program.
 #include <sinter/sinter.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kRows = 64, kIn = 256, kOut = 128;
 
-/// Numbers of bf16 around 0, the same every time.
+/// The bits of bf16 numbers around 0, equal in every run.
 std::vector<std::uint16_t> numbers(std::int64_t count) {
   std::vector<std::uint16_t> bits;
   for (std::int64_t i = 0; i < count; ++i)
@@ -27,7 +27,7 @@ Device device_for_gemm() {
   const Device device = default_device();
   const std::string why = device.is_host() ? "" : why_no_cublaslt();
   if (why.empty()) return device;
-  std::printf("%s; the host device stands in\n", why.c_str());
+  std::printf("%s; using the host device instead\n", why.c_str());
   return host_device();
 }
 
@@ -68,7 +68,7 @@ int main() {
 
   for (const KernelReport& kernel : layer.report().kernels)
     std::printf("%-13s %s\n", kernel.kind.c_str(), kernel.nodes.back().c_str());
-  double squares = 0;  // of a row: a norm leaves them at 1 on average
+  double squares = 0;  // mean square of a row, which the norm makes 1
   for (std::int64_t i = 0; i < kOut; ++i) squares += y[i] * y[i] / static_cast<double>(kOut);
   const bool is_same = y == device.download<float>(replayed, stream);
   std::printf("%s: mean square of a row %.4f, replayed %s\n", std::string(device.name()).c_str(),

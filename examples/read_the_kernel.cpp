@@ -1,5 +1,5 @@
-// Shows what each stage makes of a softmax: the recorded graph, the simplified one, the fused
-// program, its schedule, the CUDA source, the PTX, and how the kernel is launched.
+// Prints the result of each stage for a softmax: recorded graph, simplified graph, fused program,
+// schedule, CUDA source, PTX and launch.
 #include <sinter/sinter.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Prints a dump file under its name, or its size if it is no text.
+/// Prints a dump file with its name, or only its size if it is binary.
 void show(const fs::path& path) {
   std::printf("=== %s\n\n", path.filename().c_str());
   std::ifstream file(path, std::ios::binary);
@@ -53,8 +53,8 @@ int main() {
   const fs::path folder =
       fs::temp_directory_path() / ("sinter-read-the-kernel-" + std::to_string(getpid()));
   const sinter::Device device = sinter::default_device();
-  // One schedule, so that one source is shown and not a dozen; NVRTC compiles for the GPU that the
-  // host device stands in for.
+  // Without tuning, so that there is one source and not a dozen. On the host device, NVRTC also
+  // compiles for the GPU that kernels are planned for.
   const sinter::Executable softmax = sinter::compile(graph, device,
                                                      {.tune = sinter::Tune::off,
                                                       .dump = {"all"},

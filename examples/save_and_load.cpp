@@ -1,5 +1,5 @@
-// Compiled on one machine, run on another: the kernels of a program in a file, which needs no
-// compiler where it is loaded.
+// Compiles a program, saves its kernels to a file, and loads and runs the file, as on another
+// machine. Loading needs no compiler.
 #include <sinter/sinter.h>
 
 #include <cstdio>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kColumns = 256;
 
-/// Where the program is built.
+/// On the machine that builds the program.
 void save(const std::string& file) {
   sinter::Graph graph("softmax");
   const sinter::Extent rows = graph.extent("rows");
@@ -21,13 +21,13 @@ void save(const std::string& file) {
   graph.output("y", e / sum(e, {-1}, sinter::keep));
 
   const sinter::Executable softmax = sinter::compile(graph, sinter::default_device());
-  softmax.prepare({{"rows", 1000}});  // stands for all sizes of its class
+  softmax.prepare({{"rows", 1000}});  // for all sizes of this size class
   softmax.save(file);                 // for this device; {.archs = {"sm_80", "sm_90"}} for others
   std::printf("%s: %ju bytes\n", file.c_str(),
               static_cast<std::uintmax_t>(std::filesystem::file_size(file)));
 }
 
-/// Where it runs.
+/// On the machine that runs it.
 bool run(const std::string& file) {
   const sinter::Device device = sinter::default_device();
   const sinter::Executable softmax = sinter::load(file, device);

@@ -1,5 +1,5 @@
-"""Counted figures of the kernels of the suite and of the patterns, for sm_90 and with no GPU: what
-`sinter explain --json` says of each case, and the instructions that the compiler itself takes, against a baseline."""
+"""Compares counted figures with a baseline, for sm_90 and without a GPU. The figures are those of `sinter explain
+--json` for each case of the suite and each pattern, and the instructions that the compiler itself executes."""
 
 import concurrent.futures
 import json
@@ -19,17 +19,17 @@ from comparing import patterns  # noqa: E402
 
 ARCH = "sm_90"
 ALLOWED = 1.10
-# Cases whose recording, planning and emission are counted by callgrind.
+# Cases for which callgrind counts the instructions of recording, planning and emission.
 COUNTED_BY_CALLGRIND = ["add_f32_64MiB", "softmax_bf16_32768x4096", "rms_norm_backward_bf16_32768x4096",
                         "foreach_adamw_25_f32_1024x4096"]
 
 
 class Failed(Exception):
-    """A case could not be looked at."""
+    """The figures of a case cannot be determined."""
 
 
 def figures_of(sinter, case):
-    """The figures of one graph; those that only NVRTC knows are left out where it is missing."""
+    """The figures of one graph. Registers and spills are omitted if NVRTC is missing."""
     sizes = [word for size in case.get("symbols", []) for word in ("--size", size)]
     ran = subprocess.run([sinter, "explain", "-", "--json", "--arch", ARCH, *sizes], input=case["text"],
                          capture_output=True, text=True, env=os.environ | {"SINTER_CACHE": "off"})
@@ -46,7 +46,7 @@ def figures_of(sinter, case):
 
 
 def instructions_of(sinter, text):
-    """What `sinter dump --stage source` executes in all: reading, recording, planning and emission."""
+    """The instructions that `sinter dump --stage source` executes: parsing, recording, planning and emission."""
     with tempfile.TemporaryDirectory() as folder:
         out = f"{folder}/callgrind"
         ran = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", sinter, "dump", "-",
@@ -58,7 +58,7 @@ def instructions_of(sinter, text):
 
 
 def current(arguments, cases):
-    """{case: figures} as of now."""
+    """{case: figures} of the present compiler."""
     texts = {case["name"]: case["text"] for case in cases}
     jobs = os.cpu_count() or 1
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
@@ -72,12 +72,12 @@ def current(arguments, cases):
     return figures
 
 
-def judge(name, before, now):
-    """Lines on what differs, and True if something is worse."""
+def compare_case(name, before, now):
+    """Lines about the differences, and True if a figure is worse."""
     lines, worse = [], False
     for figure, was in before.items():
         if figure not in now:
-            continue  # not counted this time
+            continue  # not determined this time
         value = now[figure]
         if value > was * ALLOWED:
             lines.append(f"worse: {name}: {value} {figure}, were {was}")
@@ -93,14 +93,15 @@ def compare(baseline, figures):
         if name not in baseline:
             lines.append(f"new: {name} is not in the baseline")
             continue
-        found, is_worse = judge(name, baseline[name], now)
+        found, is_worse = compare_case(name, baseline[name], now)
         lines += found
         worse = worse or is_worse
     return lines, worse
 
 
 def save(path, baseline, figures, is_whole):
-    """Of cases that were not looked at, what was known stays known, and so do their instructions."""
+    """Writes the baseline. Unless `is_whole`, it keeps cases that were not compared. Instructions that were not
+    counted this time are kept too."""
     merged = {} if is_whole else dict(baseline)
     for name, now in figures.items():
         kept = {figure: value for figure, value in baseline.get(name, {}).items()
@@ -130,12 +131,12 @@ def run(arguments):
     lines, worse = compare(baseline, figures)
     print("".join(line + "\n" for line in lines), end="")
     known = sum("registers" in now for now in figures.values())
-    print(f"{len(figures)} cases looked at, registers known of {known}; "
+    print(f"{len(figures)} cases compared, registers known for {known}; "
           f"{'some figures are' if worse else 'no figure is'} more than 10 % worse than in {path}")
     if arguments.save:
         save(path, baseline, figures, is_whole=not arguments.only)
         print(f"wrote {path}")
         return 0
     if worse:
-        print("if this is as it should be, --save accepts it")
+        print("if these changes are intended, --save accepts them")
     return 1 if worse else 0

@@ -1,5 +1,5 @@
-"""The patterns of tests/golden/patterns as cases: graphs that people write, at the sizes that they
-are proved at. tests/support/graphs/patterns.h says what their first lines mean."""
+"""Makes cases of the patterns in tests/golden/patterns: graphs that people write, at the sizes at which the tests
+prove them. tests/support/graphs/patterns.h explains their first lines."""
 
 import pathlib
 import re
@@ -9,13 +9,13 @@ GROUP = "patterns"
 
 
 def head(text, key):
-    """The words of the list behind `// KEY: `."""
+    """The items of the list after `// KEY: `."""
     found = re.search(rf"^// {key}: (.*)$", text, re.M)
     return [word.strip() for word in found.group(1).split(",")] if found else []
 
 
 def patterns():
-    """Each pattern at each of its numbers of columns. Those of a GPU that is not for sale are left out."""
+    """Each pattern at each of its column counts. Patterns with a `chip` line, for imaginary GPUs, are left out."""
     cases = []
     for path in sorted(FOLDER.glob("*.sinter")):
         text = path.read_text()

@@ -1,4 +1,4 @@
-"""Pictures of results: bandwidth against size, a line per system, and shares of a copy by group."""
+"""Draws results: bandwidth against size with a line per system, and shares of a copy's bandwidth by group."""
 
 import collections
 import math
@@ -10,7 +10,7 @@ STYLES = {"copy": {"color": "black", "linestyle": "--"}, "memcpy": {"color": "gr
 
 
 def series_of(rows):
-    """{(op and dtype): {system: [(bytes, TB/s)]}}, those with most sizes first."""
+    """{op and dtype: {system: [(bytes, TB/s)]}}, in descending order of the number of sizes."""
     found = collections.defaultdict(lambda: collections.defaultdict(list))
     for row in rows:
         if row["mode"] == "K" and row["status"] == "ok":
@@ -25,7 +25,7 @@ def series_of(rows):
 
 
 def has_sizes(systems):
-    """True if there are at least three, the largest four times the smallest."""
+    """True if there are at least three sizes, and the largest is at least four times the smallest."""
     sizes = {size for points in systems.values() for size, _ in points}
     return len(sizes) >= 3 and max(sizes) >= 4 * min(sizes)
 
@@ -92,7 +92,7 @@ def save(plt, figure, path):
 
 
 def draw(files, folder):
-    """Draws what there is to draw; returns a line that says what was done."""
+    """Draws all pictures for which there are results. Returns a line for the user that names them."""
     try:
         import matplotlib
         matplotlib.use("Agg")
@@ -102,4 +102,4 @@ def draw(files, folder):
     rows = tables.rows_of(files)
     drawn = [name for name, picture in (("bandwidth.png", draw_bandwidth), ("ratios.png", draw_ratios))
              if picture(plt, rows, folder / name)]
-    return f"pictures: {', '.join(drawn) or 'nothing to draw was measured in mode K'}"
+    return f"pictures: {', '.join(drawn) or 'none, because mode K has no results'}"

@@ -1,11 +1,11 @@
-"""Tables of results: how much faster sinter is than each peer, and how near to a copy."""
+"""Makes tables of results: sinter's speed relative to each peer, and each system's relative to a copy."""
 
 import collections
 import math
 
 MODES = {"K": "K: time of the kernels, in a CUDA Graph over cold data",
          "L": "L: calls in a stream",
-         "E": "E: one call at a time, to its end"}
+         "E": "E: one call at a time, with a wait after each"}
 
 
 def rows_of(files):
@@ -13,7 +13,7 @@ def rows_of(files):
 
 
 def times(rows, mode):
-    """{system: {case: row}} of what was measured."""
+    """{system: {case: row}} of the measured rows of a mode."""
     found = collections.defaultdict(dict)
     for row in rows:
         if row["mode"] == mode and row["status"] == "ok":
@@ -31,7 +31,7 @@ def table(header, lines):
 
 
 def summary(ratios, groups):
-    """geomean, worst with its case, and a geomean per group, of {case: (group, ratio)}."""
+    """Cells for {case: (group, ratio)}: count, geomean, worst ratio with its case, and a geomean per group."""
     worst = min(ratios, key=lambda case: ratios[case][1])
     cells = [str(len(ratios)), f"{geomean([ratio for _, ratio in ratios.values()]):.2f}",
              f"{ratios[worst][1]:.2f} ({worst})"]
@@ -42,7 +42,7 @@ def summary(ratios, groups):
 
 
 def against_peers(rows, mode, own="sinter"):
-    """Time of the peer by that of sinter: 2 is twice as fast."""
+    """The peer's time divided by sinter's: 2 means that sinter is twice as fast."""
     found = times(rows, mode)
     groups = list(dict.fromkeys(row["group"] for row in found[own].values()))
     lines = []
@@ -57,12 +57,12 @@ def against_peers(rows, mode, own="sinter"):
 
 
 def against_copies(rows, mode):
-    """Time of a copy of the same bytes, in the same mode and run, by that of the system."""
+    """The time of a copy of the same bytes, in the same mode and run, divided by the system's time."""
     return shares(rows, mode, "of_copy")
 
 
 def against_reads(rows, mode):
-    """The same of a kernel that only reads: what bounds reductions."""
+    """The time of a kernel that only reads, which bounds reductions, divided by the system's time."""
     return shares(rows, mode, "of_read")
 
 
@@ -96,8 +96,8 @@ def case_by_case(rows, mode):
 
 
 def not_measured(rows):
-    # A run that broke off may have been gone on with in another file: of rows of the same only the last counts,
-    # and none that was not run where one was.
+    # Another file may continue an interrupted run. Of several rows with one key the last counts, and a row that was
+    # run replaces rows that were not.
     last = {}
     for row in rows:
         key = row["system"], row["case"], row["mode"]
@@ -132,11 +132,12 @@ def report(files):
             continue
         parts.append(f"## {title}\n")
         if copies:
-            parts += ["Share of a copy of the same bytes, made beside it (1 is as fast as the copy):\n", copies]
+            parts += ["Time of a copy of the same bytes divided by the system's (1 is as fast as the copy):\n", copies]
         if reads:
-            parts += ["Share of a kernel that only reads as many bytes (1 is as fast as reading):\n", reads]
+            parts += ["Time of a kernel that only reads as many bytes divided by the system's (1 is as fast as "
+                      "reading):\n", reads]
         if peers:
-            parts += ["Time of each system by that of sinter (2: sinter is twice as fast):\n", peers]
+            parts += ["Time of each system divided by sinter's (2: sinter is twice as fast):\n", peers]
         parts += ["Medians:\n", cases]
     if missing := not_measured(rows):
         parts += ["## Not measured\n", missing]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Do the formulas that peers are judged by say what sinter's oracle says? Compares them at the tiny
-sizes with bench/suite/tiny_oracle.json. Needs NumPy alone."""
+"""Checks the formulas that check the peers against sinter's oracle: compares them at the tiny sizes with
+bench/suite/tiny_oracle.json. Needs only NumPy."""
 
 import json
 import sys
@@ -8,18 +8,18 @@ import sys
 import numpy as np
 
 import common
-import judging
+import checking
 
 
 def worst_of(suite, case, oracle):
-    """Largest difference over what its dtype allows, of the elements that the oracle's file has."""
+    """The largest difference from the oracle's elements, divided by the difference that their dtype allows."""
     dtypes = suite.result_dtypes(case)
-    results = judging.reference(suite.op(case), case)
+    results = checking.reference(suite.op(case), case)
     worst = 0.0
     for name, values in oracle.items():
         flat = results[name].astype(np.float64).reshape(-1)
         ours = np.array([flat[i * flat.size // len(values)] for i in range(len(values))])
-        allowed = (judging.TOLERANCE[dtypes[name]] or 1e-12) * (np.abs(ours) + np.abs(flat).mean())
+        allowed = (checking.TOLERANCE[dtypes[name]] or 1e-12) * (np.abs(ours) + np.abs(flat).mean())
         worst = max(worst, float((np.abs(ours - np.array(values)) / allowed).max()))
     return worst
 
@@ -33,7 +33,7 @@ def main():
         worst = worst_of(suite, case, oracle[case["name"]])
         if not worst <= 1:
             failed += 1
-            print(f"{case['name']}: the formula is {worst:.3g} times as far from the oracle as is allowed")
+            print(f"{case['name']}: the formula differs from the oracle by {worst:.3g} times the allowed error")
     print(f"{len(cases) - failed} of {len(cases)} formulas agree with the oracle")
     return 1 if failed or not cases else 0
 

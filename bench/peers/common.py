@@ -1,5 +1,5 @@
-"""What all peers share: the cases, how they are measured one after the other, and the form of what is
-written (bench/README.md). A peer is a System (system.py) with a few functions of its own."""
+"""The part that all peers share: choosing cases, measuring them one after the other, and writing results
+(bench/README.md). A peer is a System (system.py) with a few functions of its own."""
 
 import argparse
 import datetime
@@ -12,14 +12,14 @@ import time
 import contents
 import graph_text
 import timing
-from judging import reference, worst_error
+from checking import reference, worst_error
 from machine import Nvml, gpu_name
 from system import Missing, NotRun, System, Wrong
 
 SUITE = pathlib.Path(__file__).resolve().parents[1] / "suite"
-CHECKED_BYTES = 1 << 18  # larger cases are judged at their tiny sizes …
-JUDGED_ON_DEVICE = 1 << 30  # … or up to here by the system itself in float64, if it can
-BROKEN = 4  # the exit code once the device no longer works
+CHECKED_BYTES = 1 << 18  # NumPy checks larger cases at their tiny sizes …
+CHECKED_ON_DEVICE = 1 << 30  # … unless the system can check up to this size itself in float64
+BROKEN = 4  # the exit code if the device no longer works
 
 
 # --- cases and references -----------------------------------------------------------------------
@@ -35,7 +35,7 @@ class Suite:
         return self.ops[case["op"]]
 
     def chosen(self, arguments):
-        """The cases that are asked for, each with the modes that are."""
+        """The chosen cases, each with its chosen modes."""
         def is_chosen(case):
             return arguments.tier in case["tiers"] and case["modes"] and (
                 not arguments.only or any(text == case["group"] or text in case["name"] for text in arguments.only))
@@ -47,7 +47,7 @@ class Suite:
             return cases
         names = [case["name"] for case in cases]
         if arguments.after not in names:
-            sys.exit(f"--after {arguments.after}: that is none of the {len(cases)} chosen cases; --list shows them")
+            sys.exit(f"--after {arguments.after}: it is not one of the {len(cases)} chosen cases; --list shows them")
         return cases[names.index(arguments.after) + 1:]
 
     def tiny(self, case):
@@ -68,7 +68,7 @@ class Runner:
         self.arguments = arguments
         self.nvml = Nvml()
         self.is_short = arguments.device == "cpu"
-        self.judged = {}  # op and dtype: worst error
+        self.worst_errors = {}  # by the name of a checked case
 
     def row(self, case, mode="K", status="ok", reason=None, **more):
         clocks = {"sm_mhz": self.nvml.mhz(1), "memory_mhz": self.nvml.mhz(2)}
@@ -85,7 +85,7 @@ class Runner:
             if case["dtype"] in self.system.unsupported:
                 raise Missing(self.system.unsupported[case["dtype"]])
             if self.system.fuses and self.suite.op(case)["kernels"] > 1:
-                raise Missing("each op is to be a launch, and it would fuse them")
+                raise Missing("each op must be a launch, but this system would fuse them")
             return self.measured(case)
         except Missing as missing:
             status, reason = "missing", str(missing)
@@ -93,8 +93,8 @@ class Runner:
             status, reason = "not_run", str(why)
         except Wrong as wrong:
             status, reason = "wrong", str(wrong)
-        except Exception as error:  # a system's own failure is a result, too
-            status, reason = "failed", told(error)
+        except Exception as error:  # a failure of the system is a result too
+            status, reason = "failed", error_text(error)
         finally:
             self.release()
         return self.rows(case, status, reason)
@@ -102,37 +102,37 @@ class Runner:
     def release(self):
         try:
             self.system.release()
-        except Exception:  # after an error of the device everything throws; why_broken tells
+        except Exception:  # after a device error every call throws; device_error reports it
             pass
 
-    def why_broken(self):
-        """Why nothing works any more; empty if the device does."""
+    def device_error(self):
+        """The error of a device that no longer works; empty if it works."""
         try:
             self.system.try_device()
         except Exception as error:
-            return told(error)
+            return error_text(error)
         return ""
 
-    def judge(self, op, case, arrays, function):
+    def check_results(self, op, case, arrays, function):
         worst = None
-        if CHECKED_BYTES < case["bytes"] <= JUDGED_ON_DEVICE:
-            worst = self.system.judged_on_device(op, case, self.suite.result_dtypes(case), arrays, function)
+        if CHECKED_BYTES < case["bytes"] <= CHECKED_ON_DEVICE:
+            worst = self.system.worst_error_on_device(op, case, self.suite.result_dtypes(case), arrays, function)
         if worst is None:
-            worst = self.judge_small(case if case["bytes"] <= CHECKED_BYTES else self.suite.tiny(case))
+            worst = self.check_small(case if case["bytes"] <= CHECKED_BYTES else self.suite.tiny(case))
         if not worst <= 1:
-            raise Wrong(f"the worst error is {worst:.3g} times what is allowed")
+            raise Wrong(f"the worst error is {worst:.3g} times the allowed error")
         return worst
 
-    def judge_small(self, case):
-        """By the formula in float64, once for each op and dtype."""
-        if case["name"] not in self.judged:
+    def check_small(self, case):
+        """The worst error of a small case, found by the formula in float64. Each case is checked once."""
+        if case["name"] not in self.worst_errors:
             op = self.suite.op(case)
             arrays = self.system.arrays(contents.inputs_of(op, case))
             results = self.system.function(op, case)(arrays)
             results = {name: self.system.to_numpy(value) for name, value in results.items()}
-            self.judged[case["name"]] = worst_error(case, self.suite.result_dtypes(case), results,
+            self.worst_errors[case["name"]] = worst_error(case, self.suite.result_dtypes(case), results,
                                                     reference(op, case))
-        return self.judged[case["name"]]
+        return self.worst_errors[case["name"]]
 
     def measured(self, case):
         op = self.suite.op(case)
@@ -140,14 +140,14 @@ class Runner:
             raise NotRun("too large for the CPU")
         sets = 2 if self.is_short else timing.sets_of(op, case, self.system.l2_bytes())
         free = self.system.free_bytes()
-        needed = 3 * sets * case["bytes"]  # inputs, results in and out of the graph, what is copied
+        needed = 3 * sets * case["bytes"]  # inputs, results in and out of the graph, and copies
         if free is not None and needed > 0.9 * free:
             raise NotRun(f"it needs {needed >> 20} MiB, {free >> 20} are free")
         inputs = contents.inputs_of(op, case)
         data = [self.system.arrays(inputs) for _ in range(sets)]
         function = self.system.function(op, case)
-        worst = self.judge(op, case, data[0], function)
-        kept = [None] * sets  # results of as many calls live side by side
+        worst = self.check_results(op, case, data[0], function)
+        kept = [None] * sets  # the results of the last `sets` calls stay alive
 
         def call(i):
             kept[i % sets] = function(data[i % sets])
@@ -157,52 +157,52 @@ class Runner:
         call(1)
         self.system.synchronize()
         prepare_ms = 1e3 * (time.perf_counter() - start)
-        effort = timing.Effort(self.call_us(call))
+        counts = timing.CallCounts(self.call_us(call))
         copy = self.system.copy_call(case["bytes"], sets)
         rows = []
         for mode in case["modes"]:
             try:
-                rows.append(self.timed(case, mode, call, copy, sets, effort)
+                rows.append(self.timed(case, mode, call, copy, sets, counts)
                             | {"worst_error": worst, "prepare_ms": prepare_ms})
             except Missing as missing:
                 rows.append(self.row(case, mode, "missing", str(missing)))
-            except Exception as error:  # what cannot be captured may do well in a stream
-                rows.append(self.row(case, mode, "failed", told(error)))
+            except Exception as error:  # a call that cannot be captured may work in a stream
+                rows.append(self.row(case, mode, "failed", error_text(error)))
         return rows
 
     def call_us(self, call):
-        """About how long one call takes, from rest to rest. Throws NotRun if that is too long."""
+        """The approximate time of one call on an idle device, with a wait. Raises NotRun if it is too long."""
         times = []
         for i in range(3):
             start = time.perf_counter()
             call(i)
             self.system.synchronize()
             times.append(1e6 * (time.perf_counter() - start))
-            if min(times) > timing.LONGEST_CALL_US:
-                raise NotRun(f"one call takes {times[0] / 1e3:.0f} ms, at most "
-                             f"{timing.LONGEST_CALL_US / 1e3:.0f} are waited for")
+            if min(times) > timing.MAX_CALL_US:
+                raise NotRun(f"one call takes {times[0] / 1e3:.0f} ms; the limit is "
+                             f"{timing.MAX_CALL_US / 1e3:.0f} ms")
         return statistics.median(times)
 
-    def timed(self, case, mode, call, copy, sets, effort):
+    def timed(self, case, mode, call, copy, sets, counts):
         if mode == "E":
-            return self.one_by_one(case, call, copy, effort)
-        calls = 2 if self.is_short else effort.in_stream()
+            return self.one_by_one(case, call, copy, counts)
+        calls = 2 if self.is_short else counts.in_stream()
         if mode == "K":
-            calls = sets if self.is_short else effort.in_graph(timing.calls_of(self.suite.op(case), case, sets), sets)
+            calls = sets if self.is_short else counts.in_graph(timing.calls_of(self.suite.op(case), case, sets), sets)
             works = [self.system.captured(one, calls) for one in (call, copy) if one]
         else:
             works = [lambda one=one: [one(i) for i in range(calls)] for one in (call, copy) if one]
         times = [[] for _ in works]
         for repeat in range(2) if self.is_short else timing.repeats():
             for work, seen in zip(works, times):
-                work()  # keeps the device busy while the host submits what is timed
+                work()  # the device is busy with this while the host submits the timed work
                 elapsed = self.system.elapsed_us(work) / calls
                 if repeat > 0:
                     seen.append(elapsed)
         return self.finished(case, mode, times[0], times[1] if len(times) > 1 else [], calls=calls, sets=sets)
 
-    def one_by_one(self, case, call, copy, effort):
-        calls = 3 if self.is_short else effort.one_by_one()
+    def one_by_one(self, case, call, copy, counts):
+        calls = 3 if self.is_short else counts.one_by_one()
 
         def synchronised(one):
             times = []
@@ -215,7 +215,7 @@ class Runner:
             return times
 
         times = synchronised(call)
-        many = 3 if self.is_short else effort.together()
+        many = 3 if self.is_short else counts.together()
         start = time.perf_counter()
         for i in range(many):
             call(i)
@@ -247,10 +247,10 @@ def arguments_of(words=None):
     parser.add_argument("--tiny", dest="tier", action="store_const", const="tiny")
     parser.add_argument("--only", type=lambda text: text.split(","), default=[])
     parser.add_argument("--modes", type=modes_of, default="KLE", help="some of K, L and E")
-    parser.add_argument("--seconds", type=float, default=0, help="begin no case after so many")
-    parser.add_argument("--after", help="begin behind this case")
-    parser.add_argument("--list", action="store_true", help="say which cases would be measured")
-    parser.add_argument("--json", help="where results are written")
+    parser.add_argument("--seconds", type=float, default=0, help="start no case after this many seconds")
+    parser.add_argument("--after", help="start after this case, to continue an interrupted run")
+    parser.add_argument("--list", action="store_true", help="list the cases that would be measured")
+    parser.add_argument("--json", help="the file for the results")
     return parser.parse_args(words)
 
 
@@ -266,31 +266,31 @@ def write(path, system, device, tier, driver, rows):
 
 
 def show(rows):
-    """A line for each; one for all that say the same."""
+    """Prints a line per row; rows of several modes with equal text share a line."""
     lines = {}
     for row in rows:
         if row["status"] == "ok":
             ratio = "" if row["of_copy"] is None else f" {row['of_copy']:6.3f} of its copy"
-            said = f"{row['us']['median']:10.2f} us {row['tb_per_s']:7.3f} TB/s{ratio}"
+            text = f"{row['us']['median']:10.2f} us {row['tb_per_s']:7.3f} TB/s{ratio}"
         else:
-            said = f"{row['status']}: {row['reason']}"
-        lines.setdefault((row["system"], said), []).append(row["mode"])
-    for (system, said), modes in lines.items():
-        print(f"{rows[0]['case']:<44} {system} {''.join(modes)} {said}", flush=True)
+            text = f"{row['status']}: {row['reason']}"
+        lines.setdefault((row["system"], text), []).append(row["mode"])
+    for (system, text), modes in lines.items():
+        print(f"{rows[0]['case']:<44} {system} {''.join(modes)} {text}", flush=True)
 
 
-def told(error):
+def error_text(error):
     return f"{type(error).__name__}: {error}".splitlines()[0][:300]
 
 
 class Results:
-    """The rows of all cases, of which a file is kept that is whole at any time: if the program is stopped,
-    it says of each case that it was not reached, and of the one that was under way that it did not end."""
+    """The rows of all cases, written to a file that is complete at any time. If the program is stopped, the file
+    says which cases were not reached, and that the running case did not end."""
 
     def __init__(self, runner, cases, device):
         self.runner = runner
         self.device = device
-        self.of_case = {case["name"]: runner.rows(case, "not_run", "the program was stopped before") for case in cases}
+        self.of_case = {case["name"]: runner.rows(case, "not_run", "the program was stopped earlier") for case in cases}
         self.write()
 
     def begin(self, case):
@@ -314,25 +314,26 @@ class Results:
 
 
 def measure_all(runner, cases, results):
-    """Returns the exit code: 1 if a result was wrong or a case failed, BROKEN if one broke the device."""
+    """Returns the exit code: 1 if a result was wrong or a case failed, BROKEN if a case broke the device."""
     seconds, start = runner.arguments.seconds, time.perf_counter()
     broken = ""
     for case in cases:
         if broken:
             results.end(case, runner.rows(case, "not_run", broken))
         elif seconds and time.perf_counter() - start > seconds:
-            results.end(case, runner.rows(case, "not_run", f"the {seconds:g} seconds were over"))
+            results.end(case, runner.rows(case, "not_run", f"the limit of {seconds:g} s was reached"))
         else:
             results.begin(case)
             rows = runner.run(case)
             results.end(case, rows)
-            if any(row["status"] == "failed" for row in rows) and (why := runner.why_broken()):
+            if any(row["status"] == "failed" for row in rows) and (why := runner.device_error()):
                 broken = f"the device no longer works after {case['name']}: {why}"
     return BROKEN if broken else results.exit_code()
 
 
 def main(name, make, words=None):
-    """`make(arguments)` gives a System, or throws Missing or ImportError. Returns the exit code."""
+    """Measures the System that `make(arguments)` returns. `make` raises Missing or ImportError if the system is not
+    available. Returns the exit code."""
     arguments = arguments_of(words)
     suite = Suite()
     cases = suite.chosen(arguments)
@@ -345,7 +346,7 @@ def main(name, make, words=None):
     except (ImportError, OSError, Missing) as error:
         why = (str(error) or type(error).__name__).splitlines()[0]
     except Exception as error:
-        status, why = "failed", told(error)
+        status, why = "failed", error_text(error)
     if system is not None:
         runner = Runner(system, suite, arguments)
         device = "cpu" if arguments.device == "cpu" else system.device_name or gpu_name()

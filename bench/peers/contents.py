@@ -1,5 +1,5 @@
-"""Contents of the inputs of a case: the numbers that sinter's random_inputs gives, so that all systems
-work on the same. Arrays repeat a part whose leading size is cut, as in bench/suite/suite_file.cpp."""
+"""The contents of the inputs of a case. They equal those of sinter's random_inputs, so that all systems compute on
+equal data. Arrays repeat a part with a reduced leading size, as in bench/suite/suite_file.cpp."""
 
 import dataclasses
 import math
@@ -15,8 +15,8 @@ SMALL = 1 << 20
 NUMPY = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "i64": np.int64, "i32": np.int32, "i8": np.int8}
 
 
-def scramble(x):
-    """SplitMix64's output function, of uint64 arrays."""
+def splitmix64(x):
+    """SplitMix64's output function, for uint64 arrays."""
     x = x + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -24,14 +24,14 @@ def scramble(x):
 
 
 def key_of(seed, name):
-    key = scramble(np.array([seed], np.uint64))
+    key = splitmix64(np.array([seed], np.uint64))
     for letter in name.encode():
-        key = scramble(key ^ np.uint64(letter))
+        key = splitmix64(key ^ np.uint64(letter))
     return key
 
 
 def to_bf16(reals):
-    """The nearest bf16 numbers, halves to even, as float32."""
+    """The nearest bf16 numbers, with ties to even, as float32."""
     bits = np.ascontiguousarray(reals, np.float64).view(np.uint64)
     drop = np.uint64(45)
     odd = (bits >> drop) & np.uint64(1)
@@ -50,10 +50,10 @@ def cut(sizes):
 
 
 def random_array(case, array, columns):
-    """Numbers of one input, flat. bf16 comes as float32."""
+    """The elements of one input, flat. bf16 is returned as float32."""
     count = graph_text.elements(array)
     with np.errstate(over="ignore"):
-        bits = scramble(key_of(case["seed"], array["name"]) + np.arange(count, dtype=np.uint64))
+        bits = splitmix64(key_of(case["seed"], array["name"]) + np.arange(count, dtype=np.uint64))
     if array["dtype"] in ("i8", "i32", "i64"):
         low, high = (0, columns - 1) if array["name"] == "label" else (-8, 8)
         return (low + (bits % np.uint64(high - low + 1)).astype(np.int64)).astype(NUMPY[array["dtype"]])
@@ -64,13 +64,13 @@ def random_array(case, array, columns):
 
 @dataclasses.dataclass
 class Input:
-    """One input: `part`, flat, repeated until it fills `shape`. bf16 comes as float32."""
+    """One input: `part`, flat, is repeated until it fills `shape`. bf16 is stored as float32."""
 
     name: str
     dtype: str
     shape: list
     part: np.ndarray
-    offset: int = 0  # elements that it starts past an aligned address
+    offset: int = 0  # elements between an aligned address and the array
 
     def whole(self):
         return np.resize(self.part, self.shape)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""CUB's DeviceReduce, DeviceSegmentedReduce and DeviceTransform, and cudaMemcpy, through cub_peer.cu:
-a program cub_peer beside the benchmarks, else one that nvcc makes now."""
+"""Measures CUB's DeviceReduce, DeviceSegmentedReduce and DeviceTransform, and cudaMemcpyAsync, with cub_peer.cu. Uses
+the program bin/cub_peer if it exists, else compiles one with nvcc."""
 
 import ctypes
 import json
@@ -22,18 +22,18 @@ HERE = pathlib.Path(__file__).resolve().parent
 NVCC = ["-std=c++17", "-O2", "-cudart", "static"]
 OPS = ("scale", "add", "axpby_relu", "silu_mul", "dot", "full_sum", "full_max", "row_sum")
 SYSTEMS = ("cub", "memcpy")
-HAS_NOTHING = "CUB has no algorithm for it"
+NO_ALGORITHM = "CUB has no algorithm for it"
 
 
 def program(folder):
-    """The path of cub_peer; throws Missing where it cannot be had."""
+    """The path of cub_peer. Raises Missing if there is no driver, or neither a program nor nvcc."""
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError as error:
         raise Missing(f"there is no CUDA driver: {error}") from error
-    beside = HERE.parents[1] / "bin" / "cub_peer"
-    if beside.exists():
-        return str(beside)
+    built = HERE.parents[1] / "bin" / "cub_peer"
+    if built.exists():
+        return str(built)
     nvcc = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
     if not nvcc:
         raise Missing("there is no nvcc to compile cub_peer.cu")
@@ -46,7 +46,7 @@ def program(folder):
 
 
 def line_of(suite, case):
-    """What cub_peer reads: see cub_peer.cu."""
+    """The input line of a case for cub_peer; see cub_peer.cu."""
     op = suite.op(case)
     inputs = graph_text.inputs_of(op, case)
     n = graph_text.elements(inputs[0])
@@ -56,7 +56,7 @@ def line_of(suite, case):
     small = case | {"sizes": contents.cut(case["sizes"])}
     repeat = graph_text.elements(graph_text.inputs_of(op, small)[0])
     keys = [int(contents.key_of(case["seed"], name)[0]) for name in ("x", "z")]
-    # For the others only the copy is measured.
+    # For all other cases only the copy is measured.
     has_op = case["op"] in OPS and case["dtype"] in ("f32", "bf16") and case["offset"] == 0
     words = [case["name"], case["op"] if has_op else "-", case["dtype"], n, segments, case["bytes"], sets, calls,
              case["modes"], *keys, repeat]
@@ -64,7 +64,7 @@ def line_of(suite, case):
 
 
 def rows_of(runner, case, answers):
-    """What cub_peer said of a case, as rows of both systems."""
+    """Converts cub_peer's output for a case to rows of both systems."""
     rows = []
     problem = next((answer["problem"] for answer in answers if "problem" in answer), None)
     for mode in case["modes"]:
@@ -72,7 +72,7 @@ def rows_of(runner, case, answers):
         memcpy = timing.quartiles(times.get("memcpy", {}).get("times", []))
         for runner.system.name in SYSTEMS:
             if runner.system.name not in times:
-                rows.append(runner.row(case, mode, *(("failed", problem) if problem else ("missing", HAS_NOTHING))))
+                rows.append(runner.row(case, mode, *(("failed", problem) if problem else ("missing", NO_ALGORITHM))))
                 continue
             of_system = times[runner.system.name]
             us = timing.quartiles(of_system["times"])
@@ -82,13 +82,13 @@ def rows_of(runner, case, answers):
                              worst_error=worst if worst >= 0 else None,
                              asynchronous_us=of_system["asynchronous_us"] or None)
             if worst > 1:
-                row |= {"status": "wrong", "reason": f"the worst error is {worst:.3g} times what is allowed"}
+                row |= {"status": "wrong", "reason": f"the worst error is {worst:.3g} times the allowed error"}
             rows.append(row)
     return rows
 
 
 class CubRunner(common.Runner):
-    """Two systems are measured at once."""
+    """A Runner whose rows are of two systems, which are measured together."""
 
     def rows(self, case, status, reason):
         rows = []
@@ -98,12 +98,12 @@ class CubRunner(common.Runner):
 
 
 def measure(runner, cases, results, made, seconds):
-    """Writes the rows of each case as soon as they are known. Returns the exit code."""
+    """Runs cub_peer on all cases and writes the rows of each case when it ends. Returns the exit code."""
     text = "".join(line_of(runner.suite, case) + "\n" for case in cases)
-    with tempfile.TemporaryFile("w+") as lines, tempfile.TemporaryFile("w+") as complaints:
+    with tempfile.TemporaryFile("w+") as lines, tempfile.TemporaryFile("w+") as errors:
         lines.write(text)
         lines.seek(0)
-        peer = subprocess.Popen([made, str(seconds)], stdin=lines, stdout=subprocess.PIPE, stderr=complaints, text=True)
+        peer = subprocess.Popen([made, str(seconds)], stdin=lines, stdout=subprocess.PIPE, stderr=errors, text=True)
         try:
             last = read_cases(runner, cases, results, peer.stdout)
             code = peer.wait()
@@ -111,10 +111,10 @@ def measure(runner, cases, results, made, seconds):
             peer.kill()
         if last == len(cases):
             return results.exit_code()
-        complaints.seek(0)
-        why = complaints.read().strip() or f"cub_peer ended with {code}"
+        errors.seek(0)
+        why = errors.read().strip() or f"cub_peer ended with {code}"
     if code == 0:
-        why = f"the {seconds:.0f} seconds were over"
+        why = f"the limit of {seconds:.0f} s was reached"
     elif code == common.BROKEN:
         why = f"the device no longer works after {cases[last - 1]['name']}: {why}"
     elif last < len(cases):
@@ -127,14 +127,14 @@ def measure(runner, cases, results, made, seconds):
 
 
 def read_cases(runner, cases, results, lines):
-    """Returns how many cases were ended."""
+    """Reads cub_peer's output. Returns the number of cases that ended."""
     answers = []
     for i, case in enumerate(cases):
         results.begin(case)
         for line in lines:
             try:
                 answer = json.loads(line)
-            except ValueError:  # half a line of a program that died
+            except ValueError:  # a partial line of a program that died
                 return i
             if answer.get("done"):
                 break
@@ -153,7 +153,7 @@ def main():
     if arguments.list:
         print(*(case["name"] for case in cases), sep="\n")
         return 0
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that cub_peer is ended, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that `measure` kills cub_peer
     runner = CubRunner(System(), suite, arguments)
     runner.system.name = "cub"
     results = common.Results(runner, cases, common.gpu_name() or "none")
@@ -164,7 +164,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             made = program(folder)
             seconds = arguments.seconds
-            if seconds:  # compiling took some of them
+            if seconds:  # without the time for compiling
                 seconds = max(seconds - (time.perf_counter() - start), 1)
             return measure(runner, cases, results, made, seconds)
     except Missing as missing:

@@ -1,7 +1,8 @@
-// CUB's device-wide algorithms, and the driver's copy, on cases of the suite. cub.py writes the cases,
-// one per line, on standard input, and reads one JSON object per measurement from standard output, and
-// {"case": …, "done": true} behind each case. Exit status 4: the device no longer works.
-// Input, where op is - if only the copy is to be measured: name op dtype n segments bytes sets calls modes key_x key_z repeat
+// Measures CUB's device-wide algorithms and the driver's copy on cases of the suite. cub.py writes
+// one case per line to standard input. It reads one JSON object per measurement from standard
+// output, and {"case": …, "done": true} after each case. Exit status 4 means that the device no
+// longer works. Input line: name op dtype n segments bytes sets calls modes key_x key_z repeat. If
+// op is -, only the copy is measured.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -35,9 +36,9 @@ namespace {
       throw std::runtime_error(std::string(#CALL ": ") + cudaGetErrorString(error));            \
   } while (false)
 
-// --- contents: the numbers that sinter's random_inputs gives ------------------------------------
+// --- contents: equal to those of sinter's random_inputs -----------------------------------------
 
-__host__ __device__ std::uint64_t scramble(std::uint64_t x) {
+__host__ __device__ std::uint64_t splitmix64(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
@@ -45,7 +46,7 @@ __host__ __device__ std::uint64_t scramble(std::uint64_t x) {
 }
 
 __host__ __device__ double number(std::uint64_t key, std::int64_t i) {
-  return -2 + 4 * (static_cast<double>(scramble(key + static_cast<std::uint64_t>(i)) >> 11) * 0x1p-53);
+  return -2 + 4 * (static_cast<double>(splitmix64(key + static_cast<std::uint64_t>(i)) >> 11) * 0x1p-53);
 }
 
 template <class T>
@@ -123,7 +124,7 @@ struct Case {
 
 using Call = std::function<void(int)>;
 
-/// Calls an algorithm of CUB once for its size of temporary memory, and from then on with that.
+/// Queries an algorithm of CUB for its temporary memory; the returned Call passes that memory.
 template <class Algorithm>
 Call with_temporary(Algorithm algorithm) {
   std::size_t bytes = 0;
@@ -179,7 +180,7 @@ Call pair_sum(std::shared_ptr<Data<T>> data, Op op) {
                                   data->template out<float>(set), data->n, data->stream);
   });
 }
-/// A reduction of all elements in f32. CUB reads vectors where it is given a pointer.
+/// A reduction of all elements in f32. CUB uses vector loads if its input is a pointer.
 template <class T, class Op>
 Call reduction(std::shared_ptr<Data<T>> data, Op op, float first) {
   return with_temporary([=](void* temporary, std::size_t& bytes, int set) {
@@ -188,19 +189,19 @@ Call reduction(std::shared_ptr<Data<T>> data, Op op, float first) {
   });
 }
 
-struct Times {
+struct RowOffset {
   std::int64_t length;
   __host__ __device__ std::int64_t operator()(std::int64_t row) const { return row * length; }
 };
 
-auto ends_of_rows(const Case& one) {
-  return thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(0), Times{one.n / one.segments});
+auto row_offsets(const Case& one) {
+  return thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(0), RowOffset{one.n / one.segments});
 }
 
 const float* in_f32(const float* from) { return from; }
 auto in_f32(const __nv_bfloat16* from) { return thrust::make_transform_iterator(from, Widen<__nv_bfloat16>{}); }
 
-/// The call of a case.
+/// The Call of a case. Throws if CUB has no algorithm for its op.
 template <class T>
 Call call_of(const Case& one, std::shared_ptr<Data<T>> data) {
   if (one.op == "scale") return unary<T>(data, Scale<T>{});
@@ -211,25 +212,26 @@ Call call_of(const Case& one, std::shared_ptr<Data<T>> data) {
   if (one.op == "full_sum") return reduction<T>(data, cuda::std::plus<float>{}, 0);
   if (one.op == "full_max") return reduction<T>(data, cuda::maximum<float>{}, -INFINITY);
   if (one.op == "row_sum")
-    return with_temporary([=, segments = one.segments, ends = ends_of_rows(one)](void* temporary, std::size_t& bytes, int set) {
+    return with_temporary([=, segments = one.segments, offsets = row_offsets(one)](
+                              void* temporary, std::size_t& bytes, int set) {
       return cub::DeviceSegmentedReduce::Sum(temporary, bytes, in_f32(data->in(set)), data->template out<float>(set),
-                                             segments, ends, ends + 1, data->stream);
+                                             segments, offsets, offsets + 1, data->stream);
     });
   throw std::runtime_error("CUB has no algorithm for " + one.op);
 }
 
-// --- judging ------------------------------------------------------------------------------------
+// --- checking -----------------------------------------------------------------------------------
 
 template <class T>
 double held(std::uint64_t key, std::int64_t i, std::int64_t repeat) {
   return static_cast<double>(static_cast<float>(rounded<T>(number(key, i % repeat))));
 }
 
-/// What is not a number is larger than any, and has a form in JSON.
+/// The larger number. NaN and infinities count as 1e30, which JSON can represent.
 double larger(double a, double b) { return b <= a ? a : std::isfinite(b) ? b : 1e30; }
 
-/// The worst error of a few elements, or of a reduction that is short enough, over what is allowed;
-/// negative where nothing was judged.
+/// The worst error of 64 elements, or of one reduction of up to 2^24 elements, divided by the
+/// allowed error. Negative if nothing was checked.
 template <class T>
 double worst_error(const Case& one, const Data<T>& data) {
   const double allowed = sizeof(T) == 2 ? 4e-2 : 2e-5;
@@ -276,7 +278,7 @@ class Events {
     cudaEventDestroy(end_);
   }
   double us(const std::function<void()>& work) const {
-    work();  // keeps the device busy while the host submits what is timed
+    work();  // the device is busy with this while the host submits the timed work
     CHECK(cudaEventRecord(start_, stream_));
     work();
     CHECK(cudaEventRecord(end_, stream_));
@@ -297,7 +299,7 @@ std::function<void()> captured(const Call& call, int calls, int sets, cudaStream
   CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
   try {
     for (int i = 0; i < calls; ++i) call(i % sets);
-  } catch (...) {  // else the stream would stay a capturing one for all cases to come
+  } catch (...) {  // ends the capture, so that later cases can use the stream
     cudaStreamEndCapture(stream, &graph);
     if (graph) cudaGraphDestroy(graph);
     throw;
@@ -315,8 +317,9 @@ double us_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-/// How often a call is made that takes so long, as timing.py has it: what is slow is called less often.
-struct Effort {
+/// The numbers of calls for a call that takes `call_us`, by the rule of timing.py: slow calls are
+/// made less often.
+struct CallCounts {
   double call_us;
   int calls(double milliseconds, int least, int most) const {
     return static_cast<int>(std::clamp<double>(1e3 * milliseconds / call_us, least, most));
@@ -327,8 +330,8 @@ struct Effort {
   int together() const { return calls(200, 5, 1000); }
 };
 
-/// The median of three calls, from rest to rest.
-Effort effort_of(const Call& call, cudaStream_t stream) {
+/// The median of three calls on an idle device, each with a wait.
+CallCounts count_calls(const Call& call, cudaStream_t stream) {
   double us[3];
   for (int i = 0; i < 3; ++i) {
     const auto start = Clock::now();
@@ -348,19 +351,19 @@ void print_times(const Case& one, const char* system, char mode, const std::vect
   std::fflush(stdout);
 }
 
-/// Measures the algorithm and the copy in turns; the former may be missing.
+/// Measures the algorithm and the copy in turns; an empty `call` means only the copy.
 void measure(const Case& one, const Call& call, const Call& copy, double worst, cudaStream_t stream) {
   const Events events(stream);
   const std::vector<std::pair<const char*, Call>> systems =
       call ? std::vector<std::pair<const char*, Call>>{{"cub", call}, {"memcpy", copy}}
            : std::vector<std::pair<const char*, Call>>{{"memcpy", copy}};
-  const Effort effort = effort_of(systems[0].second, stream);
+  const CallCounts counts = count_calls(systems[0].second, stream);
   for (const char mode : one.modes) {
     std::vector<std::vector<double>> times(systems.size());
     std::vector<double> together(systems.size());
     if (mode == 'E') {
       for (std::size_t s = 0; s < systems.size(); ++s)
-        for (int i = -1; i < effort.one_by_one(); ++i) {
+        for (int i = -1; i < counts.one_by_one(); ++i) {
           const auto start = Clock::now();
           systems[s].second(std::max(i, 0) % one.sets);
           CHECK(cudaStreamSynchronize(stream));
@@ -368,13 +371,13 @@ void measure(const Case& one, const Call& call, const Call& copy, double worst, 
         }
       for (std::size_t s = 0; s < systems.size(); ++s) {
         const auto start = Clock::now();
-        for (int i = 0; i < effort.together(); ++i) systems[s].second(i % one.sets);
+        for (int i = 0; i < counts.together(); ++i) systems[s].second(i % one.sets);
         CHECK(cudaStreamSynchronize(stream));
-        together[s] = us_since(start) / effort.together();
+        together[s] = us_since(start) / counts.together();
       }
     } else {
       std::vector<std::function<void()>> works;
-      const int calls = mode == 'K' ? effort.in_graph(one) : effort.in_stream();
+      const int calls = mode == 'K' ? counts.in_graph(one) : counts.in_stream();
       for (const auto& system : systems)
         works.push_back(mode == 'K' ? captured(system.second, calls, one.sets, stream)
                                     : std::function<void()>([&system, calls, &one] {

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""CuPy. The first word is how: fuse (cupy.fuse), kernels (ElementwiseKernel and ReductionKernel written
-by hand for each op) or plain (one kernel per op)."""
+"""Measures CuPy. The first argument chooses the form: fuse (cupy.fuse), kernels (hand-written ElementwiseKernel and
+ReductionKernel) or plain (one kernel per op)."""
 
 import sys
 
 import common
 import graph_text
 
-WAYS = ("fuse", "kernels", "plain")
+FORMS = ("fuse", "kernels", "plain")
 NO_BF16 = {"fuse": "cupy.fuse casts to no bf16", "kernels": "the kernels here are written for f32 and f16",
            "plain": "the formulas here cast to f32 and f16 only"}
 
@@ -44,7 +44,7 @@ ELEMENTWISE = {
     "cast_i32_f32": ("T x", "float32 y", "y = x"),
     "cast_i8_f32": ("T x", "float32 y", "y = x"),
 }
-# op: inputs, what is mapped, how two are joined, what is made of the end, identity, axis
+# op: inputs, map expression, combine expression, final expression, identity, axis
 REDUCTIONS = {
     "full_sum": ("T x", "(float)x", "a + b", "y = a", "0", None),
     "full_mean": ("T x", "(float)x", "a + b", "y = a / _in_ind.size()", "0", None),
@@ -58,7 +58,7 @@ REDUCTIONS = {
 
 
 def operands_of(op, arrays):
-    """The arrays of an op, as an elementwise kernel sees them."""
+    """The operands of an op for an elementwise kernel, views included."""
     if op == "transpose_add":
         return [arrays["x"], arrays["z"].T]
     if op == "strided_slice":
@@ -67,18 +67,18 @@ def operands_of(op, arrays):
 
 
 def adamw_tensors(arrays):
-    """Weights, gradients and both moments of each tensor."""
+    """[weight, gradient, first moment, second moment] of each tensor."""
     return [[arrays[kind + name[1:]] for kind in "wgmv"] for name in arrays if name.startswith("w")]
 
 
-def maker(way):
+def maker(form):
     def make(arguments):
         from formulas import FORMULAS
         from system import Missing, System
-        from words import ArrayWords
+        from operations import ArrayOps
 
         if arguments.device == "cpu":
-            if way != "plain":
+            if form != "plain":
                 raise Missing("CuPy runs on GPUs only; on the CPU NumPy stands for plain CuPy")
             import numpy as cupy
         else:
@@ -87,27 +87,27 @@ def maker(way):
                 raise Missing("CuPy sees no GPU")
         dtypes = {"f32": cupy.float32, "f16": cupy.float16, "i64": cupy.int64, "i32": cupy.int32, "i8": cupy.int8}
 
-        def fused_formula(formula, op, words, inputs):
-            """A program of cupy.fuse, and a list that has the names of its results once it was called."""
+        def fused_formula(formula, op, operations, inputs):
+            """A program of cupy.fuse, and a list that has the names of its results after the first call."""
             updates = ["w", "m", "v"] if op == "adamw" else []
             names = ["w", "g", "m", "v"] if updates else [array["name"] for array in inputs]
             keys = []
 
             def body(*operands):
                 given = dict(zip(names, operands))
-                results = formula(words, **given)
+                results = formula(operations, **given)
                 for name in updates:
                     given[name][...] = results.pop(name)
                 keys[:] = list(results)
                 if results:
                     return tuple(results.values()) if len(results) > 1 else results[keys[0]]
 
-            # cupy.fuse reads the number of operands off the signature.
+            # cupy.fuse takes the number of operands from the signature.
             text = f"lambda {', '.join(names)}: body({', '.join(names)})"
             return cupy.fuse(kernel_name=f"fused_{op}")(eval(text, {"body": body})), keys
 
-        class FuseWords(ArrayWords):
-            """cupy.fuse has no mean."""
+        class FuseOps(ArrayOps):
+            """Computes a mean as a sum and a division, because cupy.fuse has no mean."""
 
             count = 1  # elements of x
 
@@ -136,13 +136,13 @@ def maker(way):
             return lambda arrays: {"y": kernel(*arrays.values(), axis=axis)}
 
         class CupySystem(System):
-            name = f"cupy_{way}"
+            name = f"cupy_{form}"
             version = cupy.__version__
-            unsupported = {"bf16": NO_BF16[way]}
-            fuses = way == "fuse"
+            unsupported = {"bf16": NO_BF16[form]}
+            fuses = form == "fuse"
 
             def __init__(self):
-                self.words = ArrayWords(cupy, dtypes, cupy.float32)
+                self.operations = ArrayOps(cupy, dtypes, cupy.float32)
                 self.is_gpu = arguments.device == "cuda"
                 if self.is_gpu:
                     self.stream = cupy.cuda.Stream(non_blocking=True)
@@ -156,14 +156,14 @@ def maker(way):
             def function(self, op, case):
                 if case["op"] == "cast_f32_bf16":
                     raise Missing(self.unsupported["bf16"])
-                if way == "kernels":
+                if form == "kernels":
                     return self.by_hand(case)
-                if way == "fuse":
+                if form == "fuse":
                     return self.fused(op, case)
-                formula, words = FORMULAS[case["op"]], self.words
+                formula, operations = FORMULAS[case["op"]], self.operations
 
                 def call(arrays):
-                    results = formula(words, **arrays)
+                    results = formula(operations, **arrays)
                     for name in op["updates"]:
                         arrays[name][...] = results[name]
                     return results
@@ -171,14 +171,14 @@ def maker(way):
                 return call
 
             def fused(self, op, case):
-                # It can make no views: it is given those that an op reads. Tensors of lists are of several
-                # shapes, of which a kernel knows one.
+                # cupy.fuse cannot make views, so it receives the views that an op reads. The tensors of a list have
+                # several shapes, but a kernel supports one, so each tensor has its own call.
                 name = {"transpose_add": "add", "strided_slice": "add"}.get(case["op"], case["op"])
                 name = "adamw" if name.startswith("foreach_adamw") else name
                 inputs = graph_text.inputs_of(op, case)
-                words = FuseWords(cupy, dtypes, cupy.float32)
-                words.count = graph_text.elements(inputs[0])
-                program, keys = fused_formula(FORMULAS[name], name, words, inputs)
+                operations = FuseOps(cupy, dtypes, cupy.float32)
+                operations.count = graph_text.elements(inputs[0])
+                program, keys = fused_formula(FORMULAS[name], name, operations, inputs)
 
                 def outputs_of(operands):
                     try:
@@ -204,7 +204,7 @@ def maker(way):
                     return elementwise_kernel(op)
                 if op in REDUCTIONS:
                     return reduction_kernel(op)
-                raise Missing("one ElementwiseKernel or ReductionKernel cannot say it")
+                raise Missing("one ElementwiseKernel or ReductionKernel cannot express it")
 
             def to_numpy(self, array):
                 return array.get() if hasattr(array, "get") else array
@@ -231,7 +231,7 @@ def maker(way):
             def captured(self, call, calls):
                 if not self.is_gpu:
                     raise Missing("the CPU has no CUDA Graphs")
-                for i in range(calls):  # afterwards the pool has all the memory that the graph takes
+                for i in range(calls):  # fills the pool with all memory that the graph needs
                     call(i)
                 self.stream.synchronize()
                 self.stream.begin_capture()
@@ -264,5 +264,5 @@ def maker(way):
 
 
 if __name__ == "__main__":
-    way = sys.argv.pop(1) if len(sys.argv) > 1 and sys.argv[1] in WAYS else "fuse"
-    common.exit_with(common.main(f"cupy_{way}", maker(way)))
+    form = sys.argv.pop(1) if len(sys.argv) > 1 and sys.argv[1] in FORMS else "fuse"
+    common.exit_with(common.main(f"cupy_{form}", maker(form)))

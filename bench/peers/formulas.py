@@ -1,6 +1,6 @@
-"""What each op of the suite computes, written once for all systems: `w` has the words that a system
-says them in (words.py). Each returns its results by name; inputs that the graph updates are among
-them. bench/suite/ops.py has the graphs."""
+"""The computation of each op of the suite, written once for all systems. `w` has the operations of a system
+(operations.py). Each formula returns its results by name, including inputs that the graph updates. The graphs are in
+bench/suite/ops.py."""
 
 FORMULAS = {}
 
@@ -69,11 +69,11 @@ def adamw(w, /, **given):
     return adamw_step(w, given, "")
 
 
-def adamw_step(words, given, i):
+def adamw_step(w, given, i):
     weight, g, m, v = (given[kind + i] for kind in "wgmv")
     m = m * 0.9 + g * 0.1
     v = v * 0.999 + (g * g) * 0.001
-    step = m / (words.sqrt(v) + 1e-8)
+    step = m / (w.sqrt(v) + 1e-8)
     return {f"w{i}": weight * 0.99999 - step * 0.001, f"m{i}": m, f"v{i}": v}
 
 
@@ -123,7 +123,7 @@ def strided_slice(w, x, z):
     return {"y": x[:, ::2] + z}
 
 
-# --- reductions: of narrow dtypes in f32 --------------------------------------------------------
+# --- reductions: narrow dtypes accumulate in f32 ------------------------------------------------
 
 
 @formula

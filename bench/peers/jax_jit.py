@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""JAX under jit, with x64 off. Its calls cannot be captured into a CUDA Graph of ours, so it is measured
-in modes L and E."""
+"""Measures JAX under jit, with x64 off. Its calls cannot be captured into our CUDA Graph, so the modes are L and
+E."""
 
 import os
 
@@ -15,10 +15,10 @@ def make(arguments):
     import jax.numpy as jnp
     from formulas import FORMULAS
     from system import Missing, System
-    from words import ArrayWords
+    from operations import ArrayOps
 
-    class JaxWords(ArrayWords):
-        """JAX has names of its own for some of it, which XLA knows as patterns."""
+    class JaxOps(ArrayOps):
+        """Uses JAX's own functions where they exist, because XLA recognizes them as patterns."""
 
         def gelu_tanh(self, x):
             return jax.nn.gelu(x, approximate=True)
@@ -46,7 +46,7 @@ def make(arguments):
         def __init__(self):
             if arguments.device == "cuda" and jax.default_backend() != "gpu":
                 raise Missing("JAX sees no GPU")
-            self.words = JaxWords(jnp, dtypes, jnp.float32)
+            self.operations = JaxOps(jnp, dtypes, jnp.float32)
             self.last = None
 
         def arrays(self, inputs):
@@ -60,7 +60,7 @@ def make(arguments):
             updates = op["updates"]
 
             def step(updated, others):
-                return formula(self.words, **updated, **others)
+                return formula(self.operations, **updated, **others)
 
             program = jax.jit(step, donate_argnums=(0,) if updates else ())
 

@@ -1,11 +1,11 @@
-"""What is known of the GPU beside what a peer says."""
+"""Facts about the GPU from NVML and nvidia-smi."""
 
 import ctypes
 import subprocess
 
 
 class Nvml:
-    """The clocks and the driver's version, as far as NVML says them."""
+    """The clocks and the driver version. Without NVML, clocks are None and the version is ''."""
 
     def __init__(self):
         self.device = ctypes.c_void_p()

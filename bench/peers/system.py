@@ -1,35 +1,35 @@
-"""A peer: what it must do to be measured. Its functions that it lacks throw Missing."""
+"""The interface of a peer, and the reasons for which a case has no time."""
 
 import time
 
 
 class Missing(Exception):
-    """A system cannot do this, for a reason that is reported."""
+    """The system cannot do this; the reason is reported."""
 
 
 class NotRun(Exception):
-    """It would take too much memory or time."""
+    """The case would take too much memory or time."""
 
 
 class Wrong(Exception):
-    """A result is not what the formula says."""
+    """A result differs from the formula's."""
 
 
 class System:
-    """One of the peers. Functions that it lacks throw Missing."""
+    """A peer. Functions that a peer does not support raise Missing."""
 
     name = "?"
     version = "?"
     device_name = ""
-    unsupported = {}  # dtype: why not
-    fuses = False  # what is to be several launches becomes one
+    unsupported = {}  # dtype: reason
+    fuses = False  # True if the system fuses ops that must be separate launches
 
     def arrays(self, inputs):
-        """Device arrays of contents.Inputs, as a dict."""
+        """Device arrays for a list of contents.Input, as a dict by name."""
         raise NotImplementedError
 
     def function(self, op, case):
-        """A function of such a dict to a dict of results."""
+        """A function that maps such a dict to a dict of results."""
         raise NotImplementedError
 
     def to_numpy(self, array):
@@ -39,10 +39,11 @@ class System:
         raise NotImplementedError
 
     def try_device(self):
-        """Throws once the device no longer works."""
+        """Raises an exception if the device no longer works."""
 
     def elapsed_us(self, work):
-        """Of `work()`, between two events of the device; here by the clock of the host, from rest."""
+        """The time of `work()`. Subclasses use two device events; this version uses the host clock, starts with an
+        idle device and includes a wait."""
         self.synchronize()
         start = time.perf_counter()
         work()
@@ -50,15 +51,15 @@ class System:
         return 1e6 * (time.perf_counter() - start)
 
     def captured(self, call, calls):
-        """A function that launches a CUDA Graph of so many calls."""
+        """A function that launches a CUDA Graph of `calls` calls."""
         raise Missing(f"{self.name} cannot be captured into a CUDA Graph")
 
     def copy_call(self, case_bytes, sets):
-        """A function of the number of a call that copies half of the bytes, or None."""
+        """A function of the call's index that copies half of the bytes, or None."""
         return None
 
-    def judged_on_device(self, op, case, dtypes, arrays, function):
-        """As worst_error, by a float64 computation of the system's own; None where it has none."""
+    def worst_error_on_device(self, op, case, dtypes, arrays, function):
+        """The worst error as in checking.worst_error, from a float64 computation by the system; None if it has none."""
         return None
 
     def free_bytes(self):
@@ -68,4 +69,4 @@ class System:
         return 60 << 20
 
     def release(self):
-        """After each case."""
+        """Frees memory after each case."""

@@ -1,32 +1,33 @@
-"""How much is measured: bench/README.md has it in words."""
+"""The numbers of sets, calls and repeats; bench/README.md describes the rules."""
 
 import dataclasses
 import statistics
 import time
 
-MOST_KERNELS = 4096  # in a graph; all of this as bench/suite/graph_size.h has it
-GRAPH_US = 2000  # a graph is to take about as long
+MAX_KERNELS = 4096  # in a graph; bench/suite/graph_size.h has the same four constants
+GRAPH_US = 2000  # the intended duration of a graph
 KERNEL_US = 2
 BYTES_PER_US = 4e6
-LONGEST_CALL_US = 250_000  # what takes longer is not measured
+MAX_CALL_US = 250_000  # slower cases are not measured
 
 
 def sets_of(op, case, l2_bytes=60 << 20):
-    """So many sets of arrays that none is in L2 when its turn comes, but no more than calls may be in a graph."""
-    most = max(MOST_KERNELS // op["kernels"], 2)
+    """The number of sets of arrays that calls use in turn, so that no set is in L2 when it is used again. At most as
+    many as calls fit into a graph."""
+    most = max(MAX_KERNELS // op["kernels"], 2)
     return min(max(3 * l2_bytes // case["bytes"] + 1, 2), most)
 
 
 def calls_of(op, case, sets):
-    """Calls in a graph, each set as often as every other."""
+    """The number of calls in a graph, a multiple of `sets`."""
     wanted = max(4, int(GRAPH_US / (KERNEL_US * op["kernels"] + case["bytes"] / BYTES_PER_US)))
     return -(-wanted // sets) * sets
 
 
 @dataclasses.dataclass
-class Effort:
-    """How often a call is made that takes so long, from rest to rest. What is slow is called less often, so
-    that it does not take the time of other cases."""
+class CallCounts:
+    """The numbers of calls for a call that takes `call_us` on an idle device. Slow calls are made less often, so that
+    they do not exhaust the time budget."""
 
     call_us: float
 
@@ -34,7 +35,7 @@ class Effort:
         return int(min(max(1e3 * milliseconds / self.call_us, least), most))
 
     def in_graph(self, calls, sets):
-        """At most so many as the rule for all systems says, and a multiple of the sets."""
+        """At most `calls`, the number by the rule for all systems, rounded up to a multiple of the sets."""
         return -(-self.calls(100, 4, calls) // sets) * sets
 
     def in_stream(self):
@@ -48,7 +49,7 @@ class Effort:
 
 
 def repeats():
-    """Numbers of repeats, of which the first is not counted: ten, or four and as many as half a second has."""
+    """Indices of repeats, the first of which is not counted: ten, or at least four if they take half a second."""
     start = time.perf_counter()
     for repeat in range(10):
         if repeat > 3 and time.perf_counter() - start > 0.5:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""torch.compile with dynamic=False. The first word is its mode: default, max-autotune-no-cudagraphs or
-reduce-overhead, which makes CUDA Graphs of its own and so is measured in mode E only."""
+"""Measures torch.compile with dynamic=False. The first argument is its mode: default, max-autotune-no-cudagraphs or
+reduce-overhead. reduce-overhead makes its own CUDA Graphs, so it cannot be measured in mode K."""
 
 import sys
 
@@ -15,7 +15,7 @@ def maker(mode):
         from torch_system import TorchSystem
 
         def compiled(function):
-            torch._dynamo.reset()  # each case is compiled for itself, whatever came before
+            torch._dynamo.reset()  # each case is compiled independently of earlier cases
             program = torch.compile(function, mode=mode, dynamic=False)
             if mode != "reduce-overhead":
                 return program

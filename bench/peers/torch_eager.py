@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""torch, one kernel per op; lists of tensors by its foreach functions."""
+"""Measures torch eager: one kernel per op, and foreach functions for lists of tensors."""
 
 import common
 
@@ -7,10 +7,10 @@ import common
 def make(arguments):
     import torch
     from torch_system import TorchSystem
-    from words import TorchWords
+    from operations import TorchOps
 
-    class EagerWords(TorchWords):
-        """torch's kernels for norms want weights of the dtype of what they scale."""
+    class EagerOps(TorchOps):
+        """torch's kernels for norms need weights of the dtype of their input."""
 
         def rms_norm(self, x, weight):
             return self.F.rms_norm(x, (x.shape[1],), weight.to(x.dtype), 1e-6)
@@ -21,12 +21,13 @@ def make(arguments):
     class Eager(TorchSystem):
         def arrays(self, inputs):
             arrays = super().arrays(inputs)
-            if "weight" in arrays and "g" not in arrays:  # of a norm, and not of its gradient: they are held as wanted
+            # A norm, but not its gradient, holds its weights in the dtype that its kernel needs.
+            if "weight" in arrays and "g" not in arrays:
                 arrays |= {name: arrays[name].to(arrays["x"].dtype) for name in ("weight", "bias") if name in arrays}
             return arrays
 
     eager = Eager("torch_eager", arguments)
-    eager.words = EagerWords(torch)
+    eager.operations = EagerOps(torch)
     return eager
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Libraries of kernels for torch, for the ops that each has: the first word is liger, quack or nvfuser."""
+"""Measures libraries of kernels for torch, for the ops that each has. The first argument is liger, quack or
+nvfuser."""
 
 import importlib
 import math
@@ -12,7 +13,7 @@ EPS = {"rms_norm": 1e-6, "layer_norm": 1e-5}
 
 
 def in_rows(x):
-    """Liger's swiglu wants rows, and one program does each."""
+    """Views x as rows, because Liger's swiglu needs rows; one program handles each row."""
     return x.view(-1, math.gcd(x.numel(), 4096))
 
 

@@ -1,17 +1,17 @@
-"""What the scripts of torch share."""
+"""The System that all torch scripts share."""
 
 import math
 
 import torch
 
 from formulas import FORMULAS
-from judging import TOLERANCE, error_scale
+from checking import TOLERANCE, error_scale
 from system import Missing, System
-from words import TorchWords
+from operations import TorchOps
 
 
 def foreach_adamw(arrays):
-    """By torch's functions for lists of tensors, as its own optimizers are."""
+    """AdamW with torch's functions for lists of tensors, as in torch's own optimizers."""
     count = len(arrays) // 4
     w, g, m, v = ([arrays[f"{kind}{i}"] for i in range(count)] for kind in "wgmv")
     torch._foreach_mul_(m, 0.9)
@@ -26,7 +26,7 @@ def foreach_adamw(arrays):
 
 
 class TorchSystem(System):
-    """Runs formulas through `compiled`, which makes a function of a function."""
+    """Runs formulas through `compiled`, which transforms a function, for example with torch.compile."""
 
     def __init__(self, name, arguments, compiled=lambda function: function, modes="KLE"):
         if arguments.device == "cuda" and not torch.cuda.is_available():
@@ -36,19 +36,19 @@ class TorchSystem(System):
         self.device = torch.device(arguments.device)
         self.is_gpu = arguments.device == "cuda"
         self.device_name = torch.cuda.get_device_name(0) if self.is_gpu else "cpu"
-        self.words = TorchWords(torch)
+        self.operations = TorchOps(torch)
         self.compiled = compiled
         self.modes = modes
 
     def arrays(self, inputs):
         arrays = {}
         for one in inputs:
-            part = torch.from_numpy(one.part.copy()).to(self.device).to(self.words.dtypes[one.dtype])
+            part = torch.from_numpy(one.part.copy()).to(self.device).to(self.operations.dtypes[one.dtype])
             count = math.prod(one.shape)
             memory = torch.empty(count + one.offset, dtype=part.dtype, device=self.device)[one.offset:]
             done = min(part.numel(), count)
             memory[:done] = part[:done]
-            while done < count:  # the part again and again
+            while done < count:  # repeats the part
                 more = min(done, count - done)
                 memory[done:done + more] = memory[:more]
                 done += more
@@ -60,19 +60,19 @@ class TorchSystem(System):
             return self.compiled(foreach_adamw)
         formula = FORMULAS[case["op"]]
         updates = op["updates"]
-        words = self.words
+        operations = self.operations
 
         def step(arrays):
-            results = formula(words, **arrays)
+            results = formula(operations, **arrays)
             for name in updates:
                 arrays[name].copy_(results[name])
             return {name: arrays[name] if name in updates else value for name, value in results.items()}
 
         return self.compiled(step)
 
-    def judged_on_device(self, op, case, dtypes, arrays, function):
+    def worst_error_on_device(self, op, case, dtypes, arrays, function):
         wide = {name: array.double() if array.is_floating_point() else array for name, array in arrays.items()}
-        expected = FORMULAS[case["op"]](self.words, **wide)
+        expected = FORMULAS[case["op"]](self.operations, **wide)
         del wide
         results = function(arrays)
         largest = max(value.numel() for value in expected.values())

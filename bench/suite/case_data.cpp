@@ -1,3 +1,4 @@
+// Allocates and fills the arrays of a case, and finds elements that were never written.
 #include "bench/suite/case_data.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace sinter::suite {
 namespace {
 
 constexpr std::int64_t kAlignment = 256;
-constexpr std::byte kPoison{0xff};  // in floats a NaN, in indices -1: nothing that a case gives
+constexpr std::byte kPoison{0xff};  // NaN as a float, -1 as an index: no case returns these
 
 std::int64_t padded(std::int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -28,7 +29,8 @@ std::int64_t elements_of(const Node& node) {
   return elements;
 }
 
-/// All arrays of a graph one behind the other: calls `use` with each node and its place.
+/// Places the inputs and outputs of a graph one after the other. Calls `use` with each node and its
+/// byte offset, and returns the total size.
 std::int64_t lay_out(const GraphData& graph, std::int64_t offset, auto use) {
   std::int64_t at = 0;
   const auto place = [&](const Node& node) {
@@ -51,7 +53,7 @@ void poison(const Array& memory, const Stream& stream) {
         "cuMemsetD8Async", "results of a benchmark");
 }
 
-/// Repeats the `known` bytes at the beginning of `memory` up to its end.
+/// Fills `memory` by repeating its first `known` bytes.
 void repeat(const Array& memory, std::int64_t known, const Stream& stream) {
   for (std::int64_t done = known; done < memory.bytes();) {
     const std::int64_t count = std::min(done, memory.bytes() - done);

@@ -1,4 +1,4 @@
-// Memory for a case: several sets of inputs and results, so that no call finds its data in a cache.
+// The memory of a case: several sets of inputs and results, so that every call runs on cold data.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,20 @@ namespace sinter::suite {
 
 class CaseData {
  public:
-  /// Random contents, the same for the same case; results hold what no result is. Throws
-  /// DriverError where there is not enough memory.
+  /// Fills inputs with random contents, equal for equal cases, and results with a poison value.
+  /// Throws DriverError if there is not enough memory.
   CaseData(const Graph& graph, const Case& measured, int sets, const Stream& stream);
 
   int sets() const { return static_cast<int>(sets_.size()); }
   std::vector<Bindings> bind(const Context& context) const;
-  /// Memory of a set, of at least half as many bytes as the case moves, that a copy may read.
+  /// The memory of a set, for copies to read. It has at least half of the bytes that the case
+  /// moves.
   Array source(int set) const { return memory_.view(set * set_bytes_, boolean, {set_bytes_}); }
-  /// The first result with a place, of a few, that still holds what it held before any run: it was
-  /// never written. Empty if there is none. Looks at results alone, not at updated inputs.
+  /// The first result element that still holds the poison value, as `name[index]`; empty if there
+  /// is none. Checks 8 pieces of up to 256 KiB of each output, but no updated inputs.
   std::string unwritten(const Stream& stream) const;
 
-  /// Bytes of one set of arrays for `graph`, each at a place of its own.
+  /// The bytes of one set of arrays for `graph`, with padding.
   static std::int64_t bytes_of_set(const Graph& graph, std::int64_t offset);
 
  private:

@@ -1,4 +1,4 @@
-"""Which ops are measured at which sizes. `quick` is what fits into a few minutes with all peers."""
+"""The sizes at which each op is measured. The `quick` cases fit into a few minutes with all peers."""
 
 MIB = 1 << 20
 TRAFFIC = {"64KiB": 1 << 16, "1MiB": MIB, "16MiB": 16 * MIB, "64MiB": 64 * MIB, "256MiB": 256 * MIB,
@@ -6,13 +6,13 @@ TRAFFIC = {"64KiB": 1 << 16, "1MiB": MIB, "16MiB": 16 * MIB, "64MiB": 64 * MIB, 
 COLUMNS = [33, 64, 256, 768, 1024, 4096, 5000, 16384, 65536, 262144]
 NORMS = [(32768, 256), (32768, 1024), (32768, 4096), (32768, 16384), (32768, 65536), (16384, 131072),
          (8192, 262144)]
-# name of the op, dtype: bytes of traffic per element of the output
+# op: number of arrays that it moves per element of the output
 PER_ELEMENT = {"scale": 2, "add": 3, "axpby_relu": 3, "silu_mul": 3, "chain10": 2, "chain50": 2}
 BYTES = {"f32": 4, "bf16": 2, "f16": 2, "i32": 4, "i8": 1, "i64": 8}
 
 
 class Plan:
-    """Cases in the order in which they are measured: what is told first matters most."""
+    """Collects cases in order of measurement; the most important cases come first."""
 
     def __init__(self):
         self.cases = []

@@ -1,3 +1,4 @@
+// Reads clocks and the driver version from NVML, which is loaded at run time.
 #include "bench/suite/gpu_clocks.h"
 
 #include <dlfcn.h>
@@ -6,7 +7,7 @@ namespace sinter::suite {
 
 namespace {
 
-/// The function `name` of NVML, all of which answer 0 where they worked.
+/// The function `name` of NVML. NVML functions return 0 on success.
 template <class... Parameters>
 auto function(void* library, const char* name) {
   return reinterpret_cast<int (*)(Parameters...)>(dlsym(library, name));

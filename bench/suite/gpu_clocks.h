@@ -1,4 +1,4 @@
-// What NVML says of a GPU: the driver's version, and how fast its clocks run now.
+// The driver version and the current clocks of a GPU, from NVML.
 #pragma once
 
 #include <string>
@@ -6,20 +6,20 @@
 namespace sinter::suite {
 
 struct Clocks {
-  unsigned sm_mhz = 0;  ///< 0: not known
+  unsigned sm_mhz = 0;  ///< 0 if unknown
   unsigned memory_mhz = 0;
 };
 
 class Nvml {
  public:
-  /// Of the GPU with this number. Everything is unknown where there is no NVML.
+  /// Opens the GPU with this ordinal. Without NVML all values are unknown.
   explicit Nvml(int ordinal);
 
   Clocks clocks() const;
   std::string driver_version() const;
 
  private:
-  void* library_ = nullptr;  ///< stays open: without nvmlShutdown its threads may still run
+  void* library_ = nullptr;  ///< never closed, because NVML's threads may still run
   void* device_ = nullptr;
 };
 

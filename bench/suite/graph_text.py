@@ -1,4 +1,4 @@
-"""What a graph's text says of its inputs, with the sizes of a case filled in."""
+"""Reads inputs and outputs from a graph's text, with the sizes of a case filled in."""
 
 import re
 import string
@@ -12,7 +12,7 @@ def filled(text, case):
 
 
 def inputs_of(op, case):
-    """[{name, dtype, shape, range}], in the order of the graph."""
+    """A list of {name, dtype, shape, range}, in the order of the graph."""
     header = filled(op["text"], case).split("{\n", 1)[0]
     return [{"name": name, "dtype": dtype,
              "shape": [int(extent) for extent in shape.split(",") if extent.strip()],
@@ -21,7 +21,7 @@ def inputs_of(op, case):
 
 
 def outputs_of(op, case):
-    """The same of what the graph returns."""
+    """A list of {name, dtype, shape} of the values that the graph returns."""
     outputs = []
     for name, output in op["outputs"].items():
         shape = [int(filled(str(extent), case)) for extent in output["shape"]]
@@ -37,7 +37,8 @@ def elements(array):
 
 
 def bytes_of(op, case):
-    """Every input once, every output once, and once more each input that is updated."""
+    """The bytes of every input and every output, and again of each input that is updated. Of an untouched
+    input only the elements that are read count."""
     total = 0
     for array in inputs_of(op, case):
         size = elements(array) * BYTES[array["dtype"]]

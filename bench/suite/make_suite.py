@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes suite.json, the one description of what sinter and its peers are measured on, from ops.py and
-cases.py. With --check it only says whether the file is that."""
+"""Writes suite.json from ops.py and cases.py. sinter and all peers read their cases from it. With --check it
+only checks that the file is up to date."""
 
 import json
 import pathlib
@@ -20,8 +20,9 @@ def op_row(op):
             "updates": op.updates, "untouched": op.untouched, "kernels": op.kernels}
 
 
-def in_turns(rows):
-    """The quick cases of all groups in turn, so that a run that is cut short has some of each."""
+def interleaved(rows):
+    """Interleaves the quick cases of all groups, so that a run that is stopped early has some of each. The other
+    cases follow, interleaved too."""
     waiting = {}
     for row in rows:
         waiting.setdefault((0 if "quick" in row["tiers"] else 1, row["group"]), []).append(row)
@@ -38,7 +39,7 @@ def suite():
     tiny = [{"name": f"{op.name}_{dtype}_tiny", "op": op.name, "dtype": dtype, "sizes": op.tiny,
              "modes": "KLE", "tiers": ["tiny"], "offset": 0}
             for op in ops.OPS.values() for dtype in op.dtypes]
-    measured = in_turns([case | {"group": rows[case["op"]]["group"]} for case in cases.all_cases()])
+    measured = interleaved([case | {"group": rows[case["op"]]["group"]} for case in cases.all_cases()])
     listed = []
     for case in tiny + measured:
         row = rows[case["op"]]
@@ -48,7 +49,7 @@ def suite():
     names = [case["name"] for case in listed]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
-        sys.exit(f"make_suite.py: several cases are called {', '.join(sorted(twice))}")
+        sys.exit(f"make_suite.py: several cases have the name {', '.join(sorted(twice))}")
     return list(rows.values()), listed
 
 
@@ -59,7 +60,7 @@ def main():
     path = HERE / "suite.json"
     if "--check" in sys.argv[1:]:
         if not path.exists() or path.read_text() != text:
-            sys.exit("bench/suite/suite.json is not what ops.py and cases.py say; run bench/suite/make_suite.py")
+            sys.exit("bench/suite/suite.json differs from ops.py and cases.py; run bench/suite/make_suite.py")
         return
     path.write_text(text)
     tiers = {tier: sum(tier in case["tiers"] for case in listed) for tier in ("tiny", "quick", "full", "sweep")}

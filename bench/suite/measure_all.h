@@ -1,4 +1,4 @@
-// Measures cases one after the other, for as long as there is time and the device works.
+// Measures cases one after the other while there is time and the device works.
 #pragma once
 
 #include <span>
@@ -13,9 +13,9 @@
 namespace sinter::suite {
 
 enum class Outcome {
-  right,   ///< no case went wrong
-  wrong,   ///< some did
-  broken,  ///< so did one, and the device has not worked since
+  right,   ///< no case failed
+  wrong,   ///< a case failed or had a wrong result
+  broken,  ///< a case failed, and the device has not worked since
 };
 
 inline Row row_not_run(const Case& one, std::string_view reason) {
@@ -27,29 +27,30 @@ inline Row row_not_run(const Case& one, std::string_view reason) {
           .bytes = one.bytes};
 }
 
-/// Tells the rows of each case at once: those of `runner`, or why it was not run. No case begins
-/// once `seconds_spent` says more than `seconds` (0: any number), or once one broke the device: an
-/// error of a kernel stays with the process.
+/// Runs the cases and passes the rows of each to `report`: those of `runner`, or the reason that
+/// the case was not run. No case starts after `seconds` by `seconds_spent` (0 means no limit). No
+/// case starts after one broke the device, since a fatal kernel error persists in the process.
 template <class Runner>
 Outcome measure_all(std::span<const Case> cases, Runner& runner, double seconds,
-                    const auto& seconds_spent, const auto& tell) {
+                    const auto& seconds_spent, const auto& report) {
   Outcome outcome = Outcome::right;
   std::string broken;
   for (const Case& one : cases) {
     if (!broken.empty()) {
-      tell(std::vector<Row>{row_not_run(one, broken)});
+      report(std::vector<Row>{row_not_run(one, broken)});
       continue;
     }
     if (seconds > 0 && seconds_spent() > seconds) {
-      tell(std::vector<Row>{row_not_run(one, fmt::format("the {:g} seconds were over", seconds))});
+      report(std::vector<Row>{
+          row_not_run(one, fmt::format("the limit of {:g} s was reached", seconds))});
       continue;
     }
     const std::vector<Row> rows = runner.run(one);
-    tell(rows);
+    report(rows);
     for (const Row& row : rows) {
       if (row.status == "ok" || row.status == "not_run") continue;
       outcome = Outcome::wrong;
-      if (const std::string why = runner.why_broken(); !why.empty())
+      if (const std::string why = runner.device_error(); !why.empty())
         broken = fmt::format("the device no longer works after {}: {}", one.name, why);
     }
   }

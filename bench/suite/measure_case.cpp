@@ -1,3 +1,4 @@
+// Measures one case: compiles it, checks its results, and times it in turns with copies.
 #include "bench/suite/measure_case.h"
 
 #include <algorithm>
@@ -10,36 +11,35 @@
 
 #include "bench/suite/case_data.h"
 #include "bench/suite/graph_size.h"
+#include "ir/support/elapsed.h"
 #include "runtime/device/device_state.h"
 
 namespace sinter::suite {
 
 namespace {
 
-constexpr std::int64_t kMostJudged = 1 << 18;  // elements that the oracle computes for a case
-constexpr std::int64_t kLeastL2 = std::int64_t{60} << 20;  // what peers take it for
+constexpr std::int64_t kMaxCheckedBytes = 1 << 18;  // larger cases are checked at tiny sizes only
+constexpr std::int64_t kAssumedL2Bytes = std::int64_t{60} << 20;  // the L2 size that peers assume
+constexpr int kLoopCalls = 50;                                    // mode L: calls per loop
+constexpr int kSingleCalls = 200;         // mode E: calls with a wait after each
+constexpr int kAsynchronousCalls = 1000;  // mode E: calls with one wait
 
 constexpr const char* kCopyText = "graph copy(x: f32[n]) {\n  return y = x\n}\n";
 
-/// Where a run may take memory from, all of it given back.
+/// Returns all cached memory of the device to the driver.
 void trim(const Device& device) {
   device.synchronize();
   device.trim();
 }
 
-/// Of as good as nothing but what it reads.
+/// True for cases whose traffic is almost only reads.
 bool is_reduction(const Row& row) {
   return row.group.ends_with(" reduce") || row.group == "cross-entropy";
 }
 
-double milliseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-      .count();
-}
-
 }  // namespace
 
-/// A case that is compiled, with its memory, and a copy of as many bytes beside it.
+/// A compiled case with its memory, and copies that move the same number of bytes.
 struct CaseRunner::Prepared {
   Prepared(const Case& measured, const Graph& graph, const Executable& program,
            const Executable& copy, int sets, const Stream& stream)
@@ -92,30 +92,31 @@ std::int64_t CaseRunner::free_bytes() const {
 
 int CaseRunner::sets_for(std::int64_t set_bytes, int kernels) const {
   if (settings_.is_short) return 2;
-  return sets_of(set_bytes, std::max(device_.state()->target.l2_bytes, kLeastL2), kernels);
+  return sets_of(set_bytes, std::max(device_.state()->target.l2_bytes, kAssumedL2Bytes), kernels);
 }
 
-void CaseRunner::judge_results(const Case& measured, Options options, Row& row) {
+void CaseRunner::check_case(const Case& measured, Options options, Row& row) {
   options.tune = Tune::off;  // every schedule gives the same bits
   const std::string key = measured.op + " " + measured.dtype;
-  if (!judged_.contains(key))
-    judged_[key] = judge(measured.tiny_text, measured.seed, device_, options);
-  row.judgement = judged_[key];
-  if (row.judgement.problem.empty() && measured.text != measured.tiny_text &&
-      measured.bytes <= kMostJudged) {
-    const DefaultVerification own = judge(measured.text, measured.seed, device_, options);
-    row.judgement.worst = std::max(row.judgement.worst, own.worst);
-    row.judgement.elements += own.elements;
-    row.judgement.problem = own.problem;
+  if (!tiny_checks_.contains(key))
+    tiny_checks_[key] = check_results(measured.tiny_text, measured.seed, device_, options);
+  row.result_check = tiny_checks_[key];
+  if (row.result_check.problem.empty() && measured.text != measured.tiny_text &&
+      measured.bytes <= kMaxCheckedBytes) {
+    const ResultCheck own = check_results(measured.text, measured.seed, device_, options);
+    row.result_check.worst = std::max(row.result_check.worst, own.worst);
+    row.result_check.elements += own.elements;
+    row.result_check.problem = own.problem;
   }
-  if (!row.judgement.problem.empty()) {
+  if (!row.result_check.problem.empty()) {
     row.status = "wrong";
-    row.reason = row.judgement.problem;
+    row.reason = row.result_check.problem;
   }
 }
 
-/// Fills in the times of `own` and, in turns with it, of what it is held against.
-void CaseRunner::measure_beside(Row& row, Measured own, Prepared& prepared, bool as_graph) {
+/// Measures `own` in turns with two copies and, for reductions, the read kernel. Fills in all
+/// times.
+void CaseRunner::measure_with_copies(Row& row, Measured own, Prepared& prepared, bool as_graph) {
   using Call = std::function<void(int)>;
   const Call by_kernel = [&](int i) {
     prepared.copy_context.run(stream_, prepared.copies[prepared.set(i)]);
@@ -124,15 +125,15 @@ void CaseRunner::measure_beside(Row& row, Measured own, Prepared& prepared, bool
     const std::size_t set = prepared.set(i);
     device_.copy(prepared.from[set], prepared.targets[set], stream_);
   };
-  std::vector<Call> beside = {by_kernel, by_driver};
+  std::vector<Call> references = {by_kernel, by_driver};
   if (is_reduction(row) && read_.reason().empty())
-    beside.push_back([&](int i) {
+    references.push_back([&](int i) {
       const Array source = prepared.data.source(static_cast<int>(prepared.set(i)));
       read_.read(source.view(0, boolean, {std::min(row.bytes, source.bytes())}), stream_);
     });
   by_kernel(0);  // compiles, and tunes for the size
   std::vector<Measured> all = {std::move(own)};
-  for (const Call& call : beside) {
+  for (const Call& call : references) {
     if (as_graph) {
       const auto graph = std::make_shared<CapturedCalls>(stream_, row.calls, call);
       all.push_back({.work = [graph] { graph->launch(); }, .calls = row.calls});
@@ -144,7 +145,7 @@ void CaseRunner::measure_beside(Row& row, Measured own, Prepared& prepared, bool
                      .calls = row.calls});
     }
   }
-  measure_in_turns(all, settings_.repeats, stream_);
+  measure_interleaved(all, settings_.repeats, stream_);
   row.call_us = quartiles_of(all[0].call_us);
   row.copy_us = quartiles_of(all[1].call_us);
   row.memcpy_us = quartiles_of(all[2].call_us);
@@ -157,26 +158,26 @@ Row CaseRunner::in_graph(const Case& measured, const Row& first, Prepared& prepa
   const auto graph = std::make_shared<CapturedCalls>(stream_, row.calls, [&](int i) {
     prepared.context.run(stream_, prepared.bindings[prepared.set(i)]);
   });
-  measure_beside(row, {.work = [graph] { graph->launch(); }, .calls = row.calls}, prepared,
-                 /*as_graph=*/true);
+  measure_with_copies(row, {.work = [graph] { graph->launch(); }, .calls = row.calls}, prepared,
+                      /*as_graph=*/true);
   return row;
 }
 
 Row CaseRunner::in_loop(const Row& first, Prepared& prepared) {
   Row row = first;
   row.mode = 'L';
-  row.calls = settings_.is_short ? 2 : settings_.loop;
+  row.calls = settings_.is_short ? 2 : kLoopCalls;
   const auto loop = [&] {
     for (int i = 0; i < row.calls; ++i)
       prepared.context.run(stream_, prepared.bindings[prepared.set(i)]);
   };
-  measure_beside(row, {.work = loop, .calls = row.calls}, prepared, /*as_graph=*/false);
+  measure_with_copies(row, {.work = loop, .calls = row.calls}, prepared, /*as_graph=*/false);
   return row;
 }
 
 std::vector<Row> CaseRunner::one_by_one(const Row& first, Prepared& prepared) {
-  const int calls = settings_.is_short ? 3 : settings_.calls;
-  const int together = settings_.is_short ? 3 : settings_.asynchronous_calls;
+  const int calls = settings_.is_short ? 3 : kSingleCalls;
+  const int together = settings_.is_short ? 3 : kAsynchronousCalls;
   const auto fill = [&](std::string_view system, const std::function<void(int)>& call) {
     Row row = first;
     row.mode = 'E';
@@ -234,7 +235,7 @@ std::vector<Row> CaseRunner::measure(const Case& measured) {
   Prepared prepared(measured, graph, program, copy_, first.sets, stream_);
   prepared.context.run(stream_, prepared.bindings[0]);
   stream_.synchronize();
-  judge_results(measured, options, first);
+  check_case(measured, options, first);
   if (const std::string place = prepared.data.unwritten(stream_); !place.empty()) {
     first.status = "wrong";
     first.reason = place + " was not written";

@@ -1,5 +1,5 @@
-"""The ops of the suite: each is a graph in sinter's text form with $names for its dtype and sizes, what
-it gives, and sizes that are small enough for an oracle. formulas.py says the same in Python."""
+"""The ops of the suite. Each has a graph in sinter's text form, with $names for its dtype and sizes, its outputs,
+and sizes that are small enough for the oracle. peers/formulas.py has the same computations in Python."""
 
 from dataclasses import dataclass, field
 
@@ -12,9 +12,9 @@ class Op:
     outputs: dict  # name: (dtype, shape), with $names
     tiny: dict  # sizes
     dtypes: list = field(default_factory=lambda: ["f32", "bf16"])
-    updates: list = field(default_factory=list)  # inputs that are written, too
-    untouched: dict = field(default_factory=dict)  # input: of how many elements one is read
-    kernels: int = 1  # of a call; more: one per op, to measure launches
+    updates: list = field(default_factory=list)  # inputs that are also written
+    untouched: dict = field(default_factory=dict)  # input: n if only one of n elements is read
+    kernels: int = 1  # per call; more than 1 means one per op, to measure launches
 
 
 OPS = {}
@@ -69,7 +69,7 @@ graph silu_mul(x: $dtype[$n], z: $dtype[$n]) {
 
 
 def chain(length):
-    """Cheap ops, one after the other, that no compiler makes fewer of."""
+    """A chain of cheap ops that no compiler can shorten."""
     lines, last = [], "x"
     for i in range(length):
         step = ("mul {}, 0.75", "add {}, 0.25", "maximum {}, x", "sub {}, 0.5", "minimum {}, 1.5")[i % 5]
@@ -156,7 +156,7 @@ graph strided_slice(x: $dtype[$rows, $columns], z: $dtype[$rows, $half]) {
 # --- reductions ---------------------------------------------------------------------------------
 
 
-# Sums of bf16 are carried in f32, as all systems do.
+# Sums of bf16 accumulate in f32, as in all systems.
 WIDE = ("f32", [])
 
 op("full reduce", "full_sum", """
@@ -339,7 +339,7 @@ norm("cross_entropy", f"{X}, label: i64[$rows, 1]", """
 
 
 def foreach_adamw(layers):
-    """A transformer's weights: a matrix and a vector of two shapes in each layer."""
+    """AdamW over a transformer's weights: each layer has a matrix and a vector of two shapes each."""
     shapes = ["[$width, $width]", "[$width]", "[$wide, $width]", "[$wide]"] * layers
     inputs = ",\n    ".join(adamw_inputs(shape, i) for i, shape in enumerate(shapes))
     body = "".join(adamw_statements(i) for i in range(len(shapes)))

@@ -1,3 +1,4 @@
+// Compiles, loads and launches the read kernel.
 #include "bench/suite/read_kernel.h"
 
 #include <algorithm>
@@ -18,19 +19,19 @@ constexpr int kLoadBytes = 16;
 
 ReadKernel::ReadKernel(const Device& device) : device_(device), target_(device.empty(i32, {1})) {
   if (device.is_host()) {
-    why_not_ = "the host device runs no CUDA kernels";
+    reason_ = "the host device runs no CUDA kernels";
     return;
   }
   try {
     load();
   } catch (const std::exception& error) {
-    why_not_ = error.what();
+    reason_ = error.what();
   }
 }
 
 void ReadKernel::load() {
   if (!nvrtc().nvrtc) {
-    why_not_ = nvrtc().reason;
+    reason_ = nvrtc().reason;
     return;
   }
   const SourcePart part{"read_only", kReadText};

@@ -1,4 +1,4 @@
-// A kernel that reads memory and writes nothing: what bounds reductions, where a copy does not.
+// A kernel that reads memory and writes nothing: a tighter bound for reductions than a copy.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace sinter::suite {
 
-/// What it is compiled from. Nothing tells the compiler that what it saw is never the key, so all
-/// loads stay.
+/// The source of the kernel. The compiler cannot know that `seen` never equals `key`, so it keeps
+/// all loads.
 inline constexpr const char* kReadText = R"(
 __device__ unsigned together(const uint4 v) { return v.x ^ v.y ^ v.z ^ v.w; }
 
@@ -31,17 +31,17 @@ read_only(const uint4* __restrict__ from, unsigned long long count, unsigned key
 }
 )";
 
-/// Four loads of 16 bytes of each of 2,048 threads per SM are under way at a time.
+/// Keeps four 16-byte loads in flight for each of 2,048 threads per SM.
 class ReadKernel {
  public:
-  /// Never throws: why there is none says `reason`.
+  /// Never throws; `reason` says why the kernel is unavailable.
   explicit ReadKernel(const Device& device);
   ~ReadKernel();
   ReadKernel(const ReadKernel&) = delete;
   ReadKernel& operator=(const ReadKernel&) = delete;
 
-  const std::string& reason() const { return why_not_; }  ///< empty if there is one
-  /// Reads all of `from` but the bytes behind the last 16. Throws DriverError.
+  const std::string& reason() const { return reason_; }  ///< empty if the kernel is available
+  /// Reads `from` in units of 16 bytes and ignores the remainder. Throws DriverError on failure.
   void read(const Array& from, const Stream& stream) const;
 
  private:
@@ -50,8 +50,8 @@ class ReadKernel {
   Device device_;
   CUmodule module_ = nullptr;
   CUfunction function_ = nullptr;
-  Array target_;  ///< of what no run writes
-  std::string why_not_;
+  Array target_;  ///< the kernel's output, which is never written
+  std::string reason_;
 };
 
 }  // namespace sinter::suite

@@ -1,3 +1,4 @@
+// Converts rows to JSON and writes the results file.
 #include "bench/suite/results_file.h"
 
 #include <chrono>
@@ -21,7 +22,7 @@ Json to_json(const Quartiles& quartiles) {
   return {{"lower", quartiles.lower}, {"median", quartiles.median}, {"upper", quartiles.upper}};
 }
 
-/// Null for what was not measured.
+/// A measured value, or null if it is 0, that is, not measured.
 Json known(double number) { return number > 0 ? Json(number) : Json(); }
 Json known(const Quartiles& quartiles) {
   return quartiles.median > 0 ? to_json(quartiles) : Json();
@@ -50,8 +51,8 @@ Json to_json(const Row& row) {
           {"kernels", row.kernels},
           {"planned_bytes", row.planned_bytes},
           {"prepare_ms", row.prepare_ms},
-          {"worst_error", row.judgement.worst},
-          {"judged_elements", row.judgement.elements},
+          {"worst_error", row.result_check.worst},
+          {"judged_elements", row.result_check.elements},
           {"sm_mhz", known(row.clocks.sm_mhz)},
           {"memory_mhz", known(row.clocks.memory_mhz)}};
 }

@@ -1,4 +1,4 @@
-// Results as JSON, in the form that sinter and its peers share (bench/README.md).
+// Writes results as JSON, in the format that sinter and its peers share (bench/README.md).
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace sinter::suite {
 
-/// Where and when rows were measured.
+/// The device, date and tier of a set of rows.
 struct Setting {
   std::string device;
   std::string arch;
@@ -21,7 +21,7 @@ Setting setting_of(const Device& device, std::string tier);
 
 /// `rows` as the JSON that bench/README.md describes.
 std::string results_text(const Setting& setting, const std::vector<Row>& rows);
-/// Replaces `file` by all rows so far, whole at every moment. Throws UserError where it cannot.
+/// Replaces `file` atomically with all rows so far. Throws UserError if it cannot be written.
 void write_results(const std::string& file, const Setting& setting, const std::vector<Row>& rows);
 
 }  // namespace sinter::suite

@@ -1,3 +1,4 @@
+// Reads suite.json and fills sizes and dtypes into the graphs of the cases.
 #include "bench/suite/suite_file.h"
 
 #include <algorithm>
@@ -16,10 +17,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Names = std::vector<std::pair<std::string, std::string>>;
 
-/// About as many elements of random contents are made; the rest of an array repeats them.
+/// The approximate number of random elements that are generated; larger arrays repeat them.
 constexpr std::int64_t kSmall = std::int64_t{1} << 20;
 
-/// `text` with `$rows` and the like replaced. Longer names come first: `$middle` before `$mid`.
+/// `text` with `$rows` and other names replaced. Longer names come first: `$middle` before `$mid`.
 std::string filled(std::string text, Names names) {
   std::ranges::sort(names, std::greater{}, [](const auto& entry) { return entry.first.size(); });
   for (const auto& [name, value] : names) {
@@ -37,7 +38,8 @@ Names names_of(const Json& sizes, const std::string& dtype) {
   return names;
 }
 
-/// The first size is that of the leading axis: cut, it leaves what rows and indices mean alone.
+/// Reduces the first size, that of the leading axis, so that about kSmall elements remain. Row
+/// lengths and index ranges do not change.
 Json cut(Json sizes) {
   std::int64_t inner = 1;
   for (const auto& [name, value] : sizes.items())
@@ -89,7 +91,7 @@ std::vector<Case> read_suite(const std::string& file) {
     }
     return cases;
   } catch (const std::exception& error) {
-    throw UserError(fmt::format("{} is no suite: {}", file, error.what()));
+    throw UserError(fmt::format("{} is not a suite: {}", file, error.what()));
   }
 }
 

@@ -1,3 +1,4 @@
+// Times work with CUDA events and with the host clock.
 #include "bench/suite/timing.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ double microseconds_since(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-/// Two events in a stream.
+/// Measures device time between two events in a stream.
 class EventTimer {
  public:
   explicit EventTimer(const Stream& stream)
@@ -71,7 +72,7 @@ void CapturedCalls::launch() const {
         kWhat);
 }
 
-void measure_in_turns(std::vector<Measured>& all, int repeats, const Stream& stream) {
+void measure_interleaved(std::vector<Measured>& all, int repeats, const Stream& stream) {
   EventTimer timer(stream);
   for (int repeat = 0; repeat <= repeats; ++repeat)
     for (Measured& measured : all) {

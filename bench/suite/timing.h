@@ -1,4 +1,4 @@
-// How calls are timed: many in one CUDA Graph, many in a stream, and one by one.
+// Times calls: many in one CUDA Graph, many in a stream, and one by one.
 #pragma once
 
 #include <functional>
@@ -26,15 +26,15 @@ class CapturedCalls {
   CUgraphExec exec_ = nullptr;
 };
 
-/// One of several things that are measured in turn, so that a drift of clocks meets all of them.
+/// One of several workloads that are measured in turns, so that clock drift affects all of them.
 struct Measured {
   std::function<void()> work;
-  int calls = 1;  ///< that `work` makes
+  int calls = 1;  ///< per execution of `work`
   std::vector<double> call_us = {};
 };
 
-/// Microseconds of `work` by `timer`. The same work in front of it keeps the device busy while the
-/// host submits what is timed: an idle device would start the clock before there is anything to do.
+/// The microseconds of `work` by `timer`. The work first runs once untimed. The device is still
+/// busy with it while the host submits the timed work, so submission time is not measured.
 double busy_us(auto& timer, const std::function<void()>& work) {
   work();
   timer.start();
@@ -42,13 +42,14 @@ double busy_us(auto& timer, const std::function<void()>& work) {
   return timer.stop_us();
 }
 
-/// Mode K and mode L: each `work` so many times between two events, in turns; once before, unseen.
-void measure_in_turns(std::vector<Measured>& all, int repeats, const Stream& stream);
+/// Modes K and L: times each `work` `repeats` times, in turns, after one repeat that is not
+/// counted.
+void measure_interleaved(std::vector<Measured>& all, int repeats, const Stream& stream);
 
-/// Mode E: `call(i)` and a wait for the stream, by the clock of the host.
+/// Mode E: the host time of each `call(i)` with a wait for the stream.
 std::vector<double> synchronised_us(const std::function<void(int)>& call, int calls,
                                     const Stream& stream);
-/// Microseconds per call of so many with one wait at their end.
+/// The host microseconds per call of `calls` calls with one wait at the end.
 double asynchronous_us(const std::function<void(int)>& call, int calls, const Stream& stream);
 
 }  // namespace sinter::suite

@@ -1,9 +1,9 @@
-// Columns of a cluster: blocks that have some rows of the same columns hand their states over in
-// distributed shared memory, and each of them joins those of all far first.
+// Columns that the blocks of a cluster share. Blocks exchange their column states through
+// distributed shared memory, and each block combines all of them far first.
 #pragma once
 
-/// Leaves the states of this block's columns, which all threads of a column know, at `splits` in
-/// the shared memory of every block of the cluster. A barrier of the cluster must follow.
+/// Writes the states of this block's columns to `splits` in the shared memory of every block of the
+/// cluster. All threads of a column must have its state. A cluster barrier must follow.
 template <int Blocks, class Shape, class State>
 __device__ __forceinline__ void share_states(State* splits, const State (&states)[Shape::kVector]) {
   constexpr int kAlong = Shape::kLanes * Shape::kGroups;
@@ -18,8 +18,8 @@ __device__ __forceinline__ void share_states(State* splits, const State (&states
   }
 }
 
-/// Joins what all blocks have left at `splits`; every thread of a column gets the result. The
-/// columns of a vector are dealt out to its threads, which is less to read than all for each.
+/// Combines the states that all blocks wrote to `splits`. Every thread of a column gets the result.
+/// The threads of a vector share its columns, so that each state is read once.
 template <int Blocks, class Shape, class State>
 __device__ __forceinline__ void join_shared_states(State* splits, State (&states)[Shape::kVector]) {
   constexpr int kAlong = Shape::kLanes * Shape::kGroups;

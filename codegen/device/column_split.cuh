@@ -1,14 +1,14 @@
-// Splits of columns: blocks that have some rows of the same columns leave their states in the
-// workspace, and the last of them joins these far first.
+// Columns that several blocks share. Blocks store their column states in the workspace, and the
+// last block combines them far first.
 #pragma once
 
-/// Where state `k` of this thread's columns lies among those of one tile of columns.
+/// The index of the state of column `k` of this thread among the states of one column tile.
 template <class Shape>
 __device__ __forceinline__ int place_in_tile(int split, int k) {
   return (split * Shape::kVector + k) * Shape::kColumns + Shape::column();
 }
 
-/// Leaves the states of this block's columns, which all threads of a column know.
+/// Stores the states of this block's columns. All threads of a column must have its state.
 template <class Shape, class State>
 __device__ __forceinline__ void store_split(State* tile, int split,
                                             const State (&states)[Shape::kVector]) {
@@ -18,7 +18,8 @@ __device__ __forceinline__ void store_split(State* tile, int split,
     store_workspace(tile, place_in_tile<Shape>(split, k), states[k]);
 }
 
-/// Joins all `Splits` states of each column of this block; every thread of it gets the result.
+/// Combines the `Splits` states of each column of this block. Every thread of a column gets the
+/// result.
 template <int Splits, class Shape, class State>
 __device__ __forceinline__ void join_splits(const State* tile, State (&states)[Shape::kVector],
                                             Exchange& exchange) {

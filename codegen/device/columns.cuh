@@ -1,10 +1,11 @@
-// Columns of rows that are reduced themselves: threads along a row hold states of its columns while
-// rows go by; a block joins what its threads hold, a cluster what its blocks do, and the last blocks
-// join what these leave in the workspace. Who adds up which rows changes no order: accumulators join
-// far first, and so do splits.
+// Column reductions in a kernel that also reduces rows. The threads of a row hold column states
+// while they process many rows. The states combine within a block, then within a cluster, and then
+// through the workspace in the last blocks. The distribution of rows does not change the order of
+// additions: accumulators combine far first, and so do splits.
 #pragma once
 
-/// 0 1 2 3 … as 0 2 1 3 …: in this order numbers join far first with what has just come before.
+/// `number` with its `Bits` bits reversed. In this order a far-first tree can combine its leaves
+/// one after the other.
 template <int Bits>
 __device__ __forceinline__ int reversed(int number) {
   int result = 0;
@@ -13,7 +14,7 @@ __device__ __forceinline__ int reversed(int number) {
   return result;
 }
 
-/// The states of neighbouring columns, as many as one access moves.
+/// The states of `Count` adjacent columns, which one access moves.
 template <class State, int Count>
 struct alignas(Count == 1 ? alignof(State) : Count * sizeof(State)) Neighbours {
   State states[Count];
@@ -25,8 +26,8 @@ struct alignas(Count == 1 ? alignof(State) : Count * sizeof(State)) Neighbours {
   }
 };
 
-/// The states of Held columns of one thread, over 2^Depth accumulators one after the other. Those
-/// that wait for their partner lie in shared memory, Stride threads beside one another.
+/// The states of Held columns of one thread, over 2^Depth accumulators in turn. States that wait
+/// for their partner in the tree are in shared memory, interleaved for Stride threads.
 template <class State, int Held, int Depth, int Stride>
 struct ColumnStates {
   State states[Held];
@@ -46,7 +47,7 @@ struct ColumnStates {
     states[held].add(element, row);
   }
 
-  /// Those of `Count` columns from `held` on.
+  /// The states of `Count` columns from `held` on.
   template <int Count>
   __device__ __forceinline__ Neighbours<State, Count> neighbours(int held) const {
     Neighbours<State, Count> result;
@@ -55,7 +56,7 @@ struct ColumnStates {
     return result;
   }
 
-  /// All rows of accumulator number `turn` in reversed order have been added.
+  /// Call after all rows of the accumulator reversed(turn) have been added.
   __device__ __forceinline__ void finish(int turn) {
     if constexpr (Depth > 0) {
       int level = 0;
@@ -73,7 +74,7 @@ struct ColumnStates {
   }
 };
 
-/// Joins far first `Count` states in the workspace, each `step` behind the one before.
+/// Combines far first `Count` states in the workspace with stride `step`.
 template <int Count, class State>
 __device__ __forceinline__ State join_column(const State* states, long long step) {
   if constexpr (Count == 1)
@@ -83,7 +84,7 @@ __device__ __forceinline__ State join_column(const State* states, long long step
                        join_column<Count / 2>(states + step, 2 * step));
 }
 
-/// Joins far first `Count` states in shared memory, each `step` behind the one before.
+/// Combines far first `Count` states in shared memory with stride `step`.
 template <int Count, class State>
 __device__ __forceinline__ State join_slots(const State* states, int step) {
   if constexpr (Count == 1)
@@ -93,8 +94,8 @@ __device__ __forceinline__ State join_slots(const State* states, int step) {
                        join_slots<Count / 2>(states + step, 2 * step));
 }
 
-/// Joins far first what `Count` blocks of a cluster have where this block has `state`: number
-/// `first` and each `step` further.
+/// Combines far first the states of `Count` blocks of a cluster: rank `first` and every `step`
+/// ranks after it. `state` is the address of this block's own state.
 template <int Count, class State>
 __device__ __forceinline__ State join_ranks(State* state, int first = 0, int step = 1) {
   if constexpr (Count == 1)

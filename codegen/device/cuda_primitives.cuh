@@ -1,5 +1,5 @@
-// The prelude's primitives for CUDA: what differs between NVRTC and the host device's compiler. No
-// header is included, so that a cold kernel compiles in tens of milliseconds.
+// The prelude's primitives for CUDA: the code that differs between NVRTC and the host device's
+// compiler. Includes no header, so that a cold kernel compiles in tens of milliseconds.
 #pragma once
 
 // ---- Bits ----
@@ -13,7 +13,8 @@ __device__ __forceinline__ unsigned long long bits_of(double value) {
   return static_cast<unsigned long long>(__double_as_longlong(value));
 }
 
-// The compiler cannot fold through these: tanhf(literal) must give what tanhf(variable) gives.
+// The compiler cannot fold through these. tanhf of a literal must give the same bits as tanhf of a
+// variable.
 __device__ __forceinline__ float opaque_value(float value) {
   asm volatile("" : "+f"(value));
   return value;
@@ -35,13 +36,13 @@ __device__ __forceinline__ int leading_zeros_of(unsigned long long bits) {
   return __clzll(static_cast<long long>(bits));
 }
 
-/// Towards zero; the value must be in range.
+/// Rounds towards zero. The value must be in range.
 template <class To, class T>
 __device__ __forceinline__ To truncated(T value) {
   return static_cast<To>(value);
 }
 
-// ---- Approximations of the hardware, for Math::fast ----
+// ---- Hardware approximations, for Math::fast ----
 
 __device__ __forceinline__ float fast_exp(float a) { return __expf(a); }
 __device__ __forceinline__ float fast_exp2(float a) {
@@ -100,16 +101,16 @@ __device__ __forceinline__ f16 to_f16(double value) {
   asm("cvt.rn.f16.f64 %0, %1;" : "=h"(half.bits) : "d"(value));
   return half;
 }
-// Rounded to odd on the way: the last bit is sticky, so that the second rounding is the only one.
+// Rounds to odd first: the last bit is sticky, so that the result is rounded once.
 __device__ __forceinline__ bf16 to_bf16(double value) {
   const float towards_zero = __double2float_rz(value);
   const bool is_exact = static_cast<double>(towards_zero) == value || value != value;
   return to_bf16(as_float(bits_of(towards_zero) | (is_exact ? 0u : 1u)));
 }
 
-// ---- Largest and smallest ----
+// ---- Maximum and minimum ----
 
-// From sm_80 on, one instruction that propagates NaN and orders -0 below +0.
+// From sm_80 on, one instruction propagates NaN and orders -0 below +0.
 #if __CUDA_ARCH__ >= 800
 __device__ __forceinline__ float maximum(float a, float b) {
   float result;
@@ -132,7 +133,7 @@ struct alignas(N * sizeof(T) > 16 ? 16 : N * sizeof(T)) Vector {
   __device__ __forceinline__ const T& operator[](int i) const { return data[i]; }
 };
 
-// One memory access of `Bytes`.
+// The type of one memory access of `Bytes` bytes.
 template <int Bytes>
 struct Word;
 template <>
@@ -156,7 +157,7 @@ struct Word<1> {
   using Type = unsigned char;
 };
 
-// A vector as the fewest accesses.
+// A vector as the fewest possible accesses.
 template <class T, int N>
 union Words {
   static constexpr int kBytes = N * static_cast<int>(sizeof(T));
@@ -167,8 +168,8 @@ union Words {
   __device__ __forceinline__ Words() {}
 };
 
-// The compiler forgets what it made of a vector: it keeps the narrow elements for later use, and
-// not, in twice the registers or more, what they were converted to.
+// Makes the compiler forget the converted values of a vector. It then keeps the narrow elements for
+// later use, instead of the converted values in twice the registers or more.
 template <class T, int N>
 __device__ __forceinline__ void convert_again(Vector<T, N>& vector) {
   constexpr int kWords = N * static_cast<int>(sizeof(T)) / 4;
@@ -193,10 +194,10 @@ __device__ __forceinline__ Vector<T, N> load(const T* pointer, Index index) {
   for (int i = 0; i < Words<T, N>::kBytes / Words<T, N>::kWord; ++i) value.words[i] = from[i];
   return value.vector;
 }
-// Loads of memory that nothing writes while the kernel runs, and what becomes of it in the caches.
-// Volatile, so that none of them comes to stand in front of wait_for_prior_launches().
+// Loads with cache hints, of memory that nothing writes while the kernel runs. Volatile, so that
+// the compiler does not move them in front of wait_for_prior_launches().
 
-// It is not read again: its lines are the first to leave.
+// For data that is not read again: its cache lines are evicted first.
 struct Streaming {
   static __device__ __forceinline__ void load(uint4& word, unsigned long long at) {
     asm volatile("ld.global.cs.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -218,7 +219,7 @@ struct Streaming {
     word = static_cast<unsigned char>(wide);
   }
 };
-// This kernel reads it again: its lines are the last to leave the L2 cache.
+// For data that this kernel reads again: its lines in the L2 cache are evicted last.
 struct Retained {
 #if __CUDA_ARCH__ >= 800
   static __device__ __forceinline__ unsigned long long policy() {
@@ -302,8 +303,8 @@ __device__ __forceinline__ void store(T* pointer, Index index, T value) {
   pointer[index] = value;
 }
 
-// Scratch memory that blocks share within a launch: never through L1, which is not coherent.
-// What is aligned to more than a word is moved in wider ones.
+// Scratch memory that blocks share within a launch. Accesses bypass L1, which is not coherent.
+// Types with a larger alignment use wider accesses.
 template <class T>
 union Scratch {
   static_assert(sizeof(T) % 4 == 0, "states are made of words");
@@ -348,8 +349,8 @@ __device__ __forceinline__ T warp_xor(T value, int lane_mask) {
   return exchanged.value;
 }
 
-// A kernel may be launched while the one in front of it in the stream ends: it touches no memory
-// before all that was launched before has ended and can be seen.
+// A kernel may start while the previous one in the stream is still running. It accesses no memory
+// before all earlier launches have ended and their stores are visible.
 __device__ __forceinline__ void wait_for_prior_launches() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -361,13 +362,13 @@ __device__ __forceinline__ unsigned char* shared_memory() {
   return reinterpret_cast<unsigned char*>(sinter_shared);
 }
 
-// True in exactly the block that arrives last; every block's workspace stores are visible to it.
+// True only in the block that arrives last. The workspace stores of every block are visible to it.
 __device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {
   __syncthreads();
   int is_last = 0;
   if (threadIdx.x == 0) {
-    // The barrier orders the stores of this block's threads before the fence, and the fence before
-    // the ticket; likewise the ticket before the loads of the last block's threads.
+    // The barrier orders the stores of this block's threads before the fence, and the fence orders
+    // them before the ticket. Likewise, the ticket comes before the loads of the last block.
     __threadfence();
     is_last = atomicAdd(ticket, 1u) + 1 == blocks;
     if (is_last) *ticket = 0;  // for the next launch
@@ -376,9 +377,9 @@ __device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {
   return __syncthreads_or(is_last) != 0;
 }
 
-// ---- Blocks that wait for blocks which began before them ----
+// ---- Blocks that wait for blocks that started earlier ----
 
-// The number of this block among those of the launch, in the order in which they begin.
+// The index of this block in the order in which the blocks of the launch start.
 __device__ __forceinline__ unsigned take_number(unsigned* next, void* shared) {
   unsigned* const taken = static_cast<unsigned*>(shared);
   if (threadIdx.x == 0) *taken = atomicAdd(next, 1u);
@@ -387,7 +388,8 @@ __device__ __forceinline__ unsigned take_number(unsigned* next, void* shared) {
   __syncthreads();
   return number;
 }
-// Whoever sees `what` in the flag sees what this block stored before the barrier in front of this.
+// Sets a flag. A block that sees `what` in it also sees the stores of this block that precede the
+// last block_barrier().
 __device__ __forceinline__ void publish(unsigned* flag, unsigned what) {
   __threadfence();
   *static_cast<volatile unsigned*>(flag) = what;
@@ -402,7 +404,7 @@ __device__ __forceinline__ unsigned await_flag(const unsigned* flag, unsigned le
 
 // ---- Blocks of a cluster, in one dimension ----
 
-// Before sm_90 every block is a cluster of its own.
+// Before sm_90 every block is its own cluster.
 __device__ __forceinline__ int cluster_rank() {
   unsigned rank = 0;
 #if __CUDA_ARCH__ >= 900
@@ -410,8 +412,8 @@ __device__ __forceinline__ int cluster_rank() {
 #endif
   return static_cast<int>(rank);
 }
-// Every thread of every block arrives, then waits for all the others: what any of them stored
-// before it arrived, in whichever shared memory, all of them load after they waited.
+// Every thread of every block arrives and then waits for all others. Stores of any thread before
+// its arrival, to the shared memory of any block, are visible to all threads after the wait.
 __device__ __forceinline__ void cluster_arrive() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("barrier.cluster.arrive.release;" ::: "memory");
@@ -424,8 +426,8 @@ __device__ __forceinline__ void cluster_wait() {
   __syncthreads();
 #endif
 }
-// Where block `rank` of the cluster has what this block has at `shared`. That block must have begun
-// and not ended: a barrier of the cluster in front of the access, and one behind it.
+// The address of `shared` in the shared memory of block `rank` of the cluster. That block must be
+// running, so the access needs a cluster barrier before it and one after it.
 template <class T>
 __device__ __forceinline__ T* cluster_map(T* shared, int rank) {
 #if __CUDA_ARCH__ >= 900
@@ -439,16 +441,17 @@ __device__ __forceinline__ T* cluster_map(T* shared, int rank) {
 
 // ---- Blocks of a cooperative launch, in one dimension ----
 
-// What a block adds to the counter: with all of them the top bit flips and the rest is 0 again, so
-// that a counter that starts at 0 serves any number of barriers, one after the other.
+// The number that a block adds to the counter. Together, all blocks flip the top bit and leave the
+// other bits at 0. A counter that starts at 0 therefore serves any number of barriers in turn.
 __device__ __forceinline__ unsigned grid_arrival() {
   return blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1u;
 }
-// All threads of all blocks meet: what any of them stored before, all of them load after it.
+// A barrier for all threads of the grid. Stores of any thread before it are visible to all threads
+// after it.
 __device__ __forceinline__ void grid_barrier(unsigned* arrivals) {
   __syncthreads();
   if (threadIdx.x == 0) {
-    // As in last_block: fences between this block's accesses and those of the counter.
+    // As in last_block, fences separate this block's accesses from those of the counter.
     __threadfence();
     const unsigned before = atomicAdd(arrivals, grid_arrival());
     const volatile unsigned* const now = arrivals;
@@ -458,8 +461,8 @@ __device__ __forceinline__ void grid_barrier(unsigned* arrivals) {
   }
   __syncthreads();
 }
-// Arrives as at one more barrier, but waits for nobody: after an odd number of barriers it leaves
-// the counter at 0 for the next launch.
+// Arrives at a barrier without waiting. After an odd number of barriers, this returns the counter
+// to 0 for the next launch.
 __device__ __forceinline__ void grid_depart(unsigned* arrivals) {
   if (threadIdx.x == 0) atomicAdd(arrivals, grid_arrival());
 }

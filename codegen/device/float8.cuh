@@ -1,5 +1,5 @@
-// The f8 types (OCP 8-bit floating point, revision 1.0) and c64: what memory holds, and the floats
-// that they are computed with. Conversions to f8 round to nearest even and saturate.
+// The f8 types (OCP 8-bit floating point, revision 1.0) and c64 in memory, and conversions to and
+// from float. Conversions to f8 round to nearest even and saturate.
 #pragma once
 
 struct f8e4m3 {
@@ -13,17 +13,17 @@ struct c64 {
   float imaginary;
 };
 
-/// `kMantissa` stored bits, the exponent bias, and the largest number.
+/// A format with `kMantissa` stored mantissa bits, an exponent bias and a largest number.
 template <int kMantissa, int kBias, int kLargest>
 struct Float8 {
   static __device__ __forceinline__ unsigned char encode(float value) {
     const unsigned word = bits_of(value);
     const unsigned sign = (word >> 24) & 0x80u;
     const float magnitude = as_float(word & 0x7fffffffu);
-    // The NaN of f8e4m3 is all ones; of f8e5m2 it is one of three.
+    // The NaN of f8e4m3 is all ones. f8e5m2 has three NaNs; this one is used.
     if (value != value) return static_cast<unsigned char>(sign | (kMantissa == 3 ? 0x7fu : 0x7eu));
     if (magnitude >= kLargest) return static_cast<unsigned char>(sign | encoded_largest());
-    // Below the smallest normal number, adding 2^23 steps lets the float adder round to a step.
+    // Subnormal numbers: adding 2^23 subnormal steps makes the float adder round to a whole step.
     const float shift = as_float(static_cast<unsigned>(127 + 24 - kBias - kMantissa) << 23);
     const unsigned subnormal = bits_of(magnitude + shift) & 0xffu;
     const int dropped = 23 - kMantissa;
@@ -39,7 +39,8 @@ struct Float8 {
     const unsigned magnitude = bits & 0x7fu;
     if (kMantissa == 3 ? magnitude == 0x7fu : magnitude > 0x7cu) return as_float(0x7fc00000u);
     if (kMantissa == 2 && magnitude == 0x7cu) return as_float(sign | 0x7f800000u);
-    // A float with the same fields is 2^(127 - bias) too small; floats hold its subnormals.
+    // A float with the same fields is too small by the factor 2^(127 - bias). Subnormal inputs are
+    // subnormal floats, so the product is exact too.
     const float scale = as_float(static_cast<unsigned>(254 - kBias) << 23);
     return as_float(sign | bits_of(as_float(magnitude << (23 - kMantissa)) * scale));
   }
@@ -56,7 +57,7 @@ __device__ __forceinline__ float to_float(f8e4m3 value) { return Float8E4M3::dec
 __device__ __forceinline__ float to_float(f8e5m2 value) { return Float8E5M2::decode(value.bits); }
 __device__ __forceinline__ float to_float(c64 value) { return value.real; }
 
-// Rounded to odd on the way: the last bit is sticky, so that the second rounding is the only one.
+// Rounds to odd: the last bit is sticky, so that only the later conversion rounds.
 __device__ __forceinline__ float float_rounded_to_odd(float value) { return value; }
 __device__ __forceinline__ float float_rounded_to_odd(double value) {
   const float nearest = static_cast<float>(value);

@@ -1,5 +1,5 @@
-// Functions of the op table that neither CUDA's library nor the C library has as the table means
-// them: division that rounds down, numbers that win over NaN, bits and shifts.
+// Functions of the op table that neither CUDA's library nor the C library has in that form. These
+// are division that rounds down, extremes that ignore NaN, bits, shifts and random words.
 #pragma once
 
 __device__ __forceinline__ float copy_sign(float magnitude, float sign) {
@@ -40,7 +40,7 @@ __device__ __forceinline__ T smaller_number(T a, T b) {
   return b != b ? a : minimum(a, b);
 }
 
-// By way of the exact rest, so that a quotient just below a whole number is not taken for it.
+// Uses the exact remainder, so that a quotient just below an integer is not rounded up to it.
 template <class T>
 __device__ __forceinline__ T floor_div_of_floats(T a, T b) {
   const T rest = division_rest(a, b);
@@ -68,7 +68,8 @@ __device__ __forceinline__ double floor_remainder(double a, double b) {
   return floor_remainder_of_floats(a, b);
 }
 
-// Division of integers: 0 where the divisor is; the smallest number divided by -1 is itself.
+// Integer division. The result is 0 if the divisor is 0. The smallest number divided by -1 is
+// itself.
 template <class T>
 __device__ __forceinline__ T truncated_quotient(T a, T b) {
   if (b == 0) return 0;
@@ -121,7 +122,7 @@ template <class T>
 __device__ __forceinline__ T leading_zeros(T a) {
   return static_cast<T>(leading_zeros_of(zero_extended(a)) - (64 - bits_of_type<T>()));
 }
-// Shifts by less than 0, or by the width and more, move every bit out.
+// Shifts by a negative amount, or by at least the width, move every bit out.
 template <class T>
 __device__ __forceinline__ bool shifts_all(T by) {
   return is_negative(by) || zero_extended(by) >= static_cast<unsigned>(bits_of_type<T>());
@@ -136,8 +137,8 @@ __device__ __forceinline__ T shift_right(T a, T by) {
   return shifts_all(by) ? all_gone : static_cast<T>(a >> by);
 }
 
-/// Called rather than written out: a division branches to what numbers out of range need, and to
-/// compile many of these branches in one function takes most of its time.
+/// Not inlined: each division branches to a slow path for operands out of range. Many of these
+/// branches in one function would dominate its compile time.
 template <class T, int N>
 __device__ __noinline__ Vector<T, N> quotients(Vector<T, N> dividends, T divisor) {
   Vector<T, N> result;
@@ -158,7 +159,7 @@ __device__ __forceinline__ To bits_as(From from) {
   return bits.to;
 }
 
-/// Philox 4x32-10 with the key `seed`: the four words of the counter (number, offset). Salmon et
+/// Philox 4x32-10 with the key `seed`: the four words for the counter (number, offset). Salmon et
 /// al., Parallel Random Numbers: As Easy as 1, 2, 3 (2011).
 struct Philox {
   unsigned words[4];
@@ -181,7 +182,7 @@ struct Philox {
     }
   }
 };
-/// Word index % 4 of the counter (index / 4, offset).
+/// Word index % 4 for the counter (index / 4, offset).
 __device__ __forceinline__ unsigned philox(unsigned long long seed, unsigned long long offset,
                                            unsigned long long index) {
   const Philox block(seed, offset, index >> 2);
@@ -189,7 +190,7 @@ __device__ __forceinline__ unsigned philox(unsigned long long seed, unsigned lon
   const unsigned high = index & 1 ? block.words[3] : block.words[2];
   return index & 2 ? high : low;
 }
-/// Those of `N` indices from `first` on, both multiples of 4.
+/// The words of `N` indices from `first` on, both multiples of 4.
 template <int N>
 __device__ __forceinline__ Vector<unsigned, N> philox_words(unsigned long long seed,
                                                             unsigned long long offset,

@@ -1,55 +1,57 @@
-// What a kernel built for the host device and the host driver know of each other. Compiled on both
-// sides: into the driver, and in front of every host kernel, so it stands alone.
+// The interface between the host driver and kernels compiled for the host device. It is compiled
+// into the driver and in front of every host kernel, so it includes nothing.
 #pragma once
 
 namespace sinter::device_abi {
 
-inline constexpr unsigned kVersion = 3;
+inline constexpr unsigned kVersion = 4;
 inline constexpr unsigned kWarpSize = 32;
-inline constexpr unsigned kExchangeBytes = 32;  // the largest value a lane may hand to another
+inline constexpr unsigned kExchangeBytes = 32;  // the largest value that a lane may pass to another
 
 struct Index3 {
   unsigned x, y, z;
 };
 
-/// The union_traffic place of one warp's lanes: they leave a value, meet, and read another lane's.
+/// The rendezvous of one warp's lanes. Each lane writes a value, waits for the others, and reads
+/// another lane's value.
 struct Warp {
-  // The lowest bit says which half of `slots` the next exchange uses: a lane that runs ahead must
-  // not overwrite what the others have yet to read, and it can be ahead by one exchange only.
+  // The lowest bit selects the half of `slots` that the next exchange uses. A lane can be ahead by
+  // one exchange, and must not overwrite values that other lanes have yet to read.
   unsigned phase;
   unsigned arrived;
   unsigned lanes;  // 32, or fewer in the last warp of an odd block
   alignas(32) unsigned char slots[2][kWarpSize][kExchangeBytes];
 };
 
-/// The block that a worker of the host device runs at the moment.
+/// The block that a worker thread of the host device currently runs.
 struct Block {
   Index3 index, size, grid;
-  unsigned cluster_size, cluster_rank;  // blocks in a row along x that run together; which it is
-  unsigned char* shared;                // dynamic shared memory; its end is guarded
+  unsigned cluster_size, cluster_rank;  // a cluster is this many adjacent blocks along x
+  unsigned char* shared;                // dynamic shared memory, with a guard at its end
   Warp* warps;
-  bool arrived_last;  // set by last_block()
-  bool has_waited;    // set by wait_for_prior_launches()
+  bool arrived_last;          // set by last_block()
+  bool has_waited_for_prior;  // set by wait_for_prior_launches()
 };
 
-/// Where the running thread is. Each module has one per OS thread.
-struct Here {
+/// The position of the running CUDA thread. Each module has one per OS thread.
+struct ThreadPosition {
   Index3 thread;
   unsigned lane;
   Warp* warp;
   Block* block;
 };
 
-/// What kernels ask of the driver. Functions that find a fault do not return.
+/// The functions that the driver provides to kernels. A function that detects a fault does not
+/// return.
 struct Services {
   void (*block_barrier)(Block*);
-  void (*warp_meet)(Block*);  // after it every lane of the warp has left its value
+  void (*warp_barrier)(Block*);  // returns after every lane of the warp has written its value
   void (*grid_barrier)(Block*, const unsigned* arrivals);
   void (*cluster_arrive)(Block*);
   void (*cluster_wait)(Block*);
-  // Where another block of the cluster has what this block has at `shared`.
+  // The address of `shared` in the shared memory of block `rank` of the cluster.
   void* (*cluster_map)(Block*, const void* shared, unsigned rank);
-  void (*touch)(Block*, const void* address, unsigned bytes, int site, bool is_store);
+  void (*record_access)(Block*, const void* address, unsigned bytes, int site, bool is_store);
 };
 
 /// One kernel of a module, exported as `sinter_kernel_<entry>`.
@@ -58,14 +60,15 @@ struct KernelInfo {
   const char* entry;
   unsigned threads;  // the most threads a block may have
   bool has_barrier;
-  bool counts;  // loads and stores call Services::touch
+  bool counts;  // loads and stores call Services::record_access
   unsigned parameter_count;
   const unsigned* parameter_bytes;
-  // A kernel without barriers runs whole blocks; one with barriers runs each thread as a fiber.
+  // For a kernel without barriers, one call runs a whole block. With barriers, one call runs one
+  // thread, on its own fiber.
   void (*run_block)(void** parameters, Block*);
   void (*run_thread)(void** parameters, Block*, unsigned thread);
-  const Here* (*here)();      // for messages about the running thread
-  const Services** services;  // filled in by the driver when it loads the module
+  const ThreadPosition* (*position)();  // for messages about the running thread
+  const Services** services;            // set by the driver when it loads the module
 };
 
 }  // namespace sinter::device_abi

@@ -1,24 +1,25 @@
-// How the host driver finds and runs a kernel: its description, exported, and the loops that call
-// it.
+// The code that lets the host driver find and run a kernel: its exported description, and the loops
+// that call it.
 #pragma once
 
 #include "codegen/device/host_primitives.h"
 
-/// Before a thread of a block runs; a warp and a lane are only asked for where there are barriers.
+/// Sets the position of the thread that runs next. Kernels without barriers use the first form,
+/// because they need no lane and no warp.
 __device__ __forceinline__ void sinter_begin(sinter::device_abi::Block* block, unsigned x,
                                              unsigned y, unsigned z) {
-  sinter_here = {{x, y, z}, 0, block->warps, block};
+  sinter_position = {{x, y, z}, 0, block->warps, block};
 }
 __device__ __forceinline__ void sinter_begin(sinter::device_abi::Block* block, unsigned thread) {
   constexpr unsigned kWarpSize = sinter::device_abi::kWarpSize;
   const auto [width, height, depth] = block->size;
-  sinter_here = {{thread % width, thread / width % height, thread / (width * height)},
-                 thread % kWarpSize,
-                 block->warps + thread / kWarpSize,
-                 block};
+  sinter_position = {{thread % width, thread / width % height, thread / (width * height)},
+                     thread % kWarpSize,
+                     block->warps + thread / kWarpSize,
+                     block};
 }
 
-/// Runs the threads of one kernel: either all of a block in a loop, or one, on a fiber of its own.
+/// Runs all threads of a block of one kernel in a loop, or one thread on its own fiber.
 template <auto kKernel>
 struct SinterKernel;
 template <class... Parameters, void (*kKernel)(Parameters...)>
@@ -26,7 +27,7 @@ struct SinterKernel<kKernel> {
   static constexpr unsigned kCount = sizeof...(Parameters);
   static constexpr unsigned kBytes[kCount + 1] = {sizeof(Parameters)..., 0};
 
-  // What stands in braces is evaluated in order, so that each parameter is read from its place.
+  // Initializers in braces are evaluated in order, so each parameter is read from its own slot.
   static void run_block(void** parameters, sinter::device_abi::Block* block) {
     RunBlock{block, *static_cast<Parameters*>(*parameters++)...};
   }
@@ -55,7 +56,9 @@ struct SinterKernel<kKernel> {
   };
 };
 
-static const sinter::device_abi::Here* sinter_where() { return &sinter_here; }
+static const sinter::device_abi::ThreadPosition* sinter_position_address() {
+  return &sinter_position;
+}
 
 template <auto kKernel, bool kHasBarrier>
 constexpr sinter::device_abi::KernelInfo sinter_kernel_info(const char* entry, unsigned threads) {
@@ -74,7 +77,7 @@ constexpr sinter::device_abi::KernelInfo sinter_kernel_info(const char* entry, u
     info.run_thread = Kernel::run_thread;
   else
     info.run_block = Kernel::run_block;
-  info.here = sinter_where;
+  info.position = sinter_position_address;
   info.services = &sinter_services;
   return info;
 }

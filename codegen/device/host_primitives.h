@@ -1,5 +1,5 @@
-// The prelude's primitives for the host device: what differs between CUDA and the system's C++
-// compiler, under CUDA's names. Compiled in front of every host kernel, without any header.
+// The prelude's primitives for the host device: the code that differs between CUDA and the system's
+// C++ compiler, under CUDA's names. Compiled in front of every host kernel, without any header.
 #pragma once
 
 #include "codegen/device/host_api.h"
@@ -8,7 +8,7 @@
 #define SINTER_ALWAYS_INLINE inline __attribute__((always_inline))
 #ifdef __OPTIMIZE__
 #define __forceinline__ SINTER_ALWAYS_INLINE
-#else  // a copy that nothing is done with only takes time to write down
+#else  // without optimization, inlined copies would only cost compile time
 #define __forceinline__ inline
 #endif
 #define __noinline__ __attribute__((noinline))
@@ -16,12 +16,12 @@
 #define __launch_bounds__(...)
 
 static const sinter::device_abi::Services* sinter_services;
-static thread_local sinter::device_abi::Here sinter_here;
+static thread_local sinter::device_abi::ThreadPosition sinter_position;
 
-#define threadIdx (sinter_here.thread)
-#define blockIdx (sinter_here.block->index)
-#define blockDim (sinter_here.block->size)
-#define gridDim (sinter_here.block->grid)
+#define threadIdx (sinter_position.thread)
+#define blockIdx (sinter_position.block->index)
+#define blockDim (sinter_position.block->size)
+#define gridDim (sinter_position.block->grid)
 
 // ---- Bits ----
 
@@ -66,8 +66,8 @@ __device__ __forceinline__ int leading_zeros_of(unsigned long long bits) {
   return bits == 0 ? 64 : __builtin_clzll(bits);
 }
 
-/// Towards zero; the value must be in range. GCC takes float(int(x)) for trunc(x) where operations
-/// do not trap, but trunc(-0.5f) is -0.
+/// Rounds towards zero. The value must be in range. If operations do not trap, GCC replaces
+/// float(int(x)) by trunc(x), but trunc(-0.5f) is -0.
 template <class To, class T>
 __device__ __forceinline__ To truncated(T value) {
   return value > -1 && value < 1 ? To(0) : static_cast<To>(value);
@@ -85,8 +85,8 @@ struct bf16 {
 __device__ __forceinline__ float to_float(f16 half) {
   const unsigned word = static_cast<unsigned>(half.bits) << 16;
   const unsigned doubled = word + word;  // without the sign
-  // Normal numbers: exponent and fraction in place, the exponent 112 too large; inf and NaN keep an
-  // exponent of all ones because 2^112 times them overflows it.
+  // Normal numbers: exponent and fraction move into place, with an exponent that is 112 too large.
+  // Inf and NaN keep an exponent of all ones, because 2^112 times them overflows it.
   const float normal = as_float((doubled >> 4) + (0xe0u << 23)) * 0x1.0p-112f;
   // Subnormal numbers: the fraction counts steps of 2^-24 above one half.
   const float subnormal = as_float((doubled >> 17) | (126u << 23)) - 0.5f;
@@ -99,8 +99,8 @@ __device__ __forceinline__ float to_float(bf16 half) {
 __device__ __forceinline__ f16 to_f16(float value) {
   const unsigned word = bits_of(value);
   const unsigned doubled = word + word;
-  // Adding 2^(exponent + 13) makes the float adder round at the half's last bit, to nearest even;
-  // the product with 2^112 sends whatever a half cannot hold to infinity.
+  // Adding 2^(exponent + 13) makes the float adder round to nearest even at the half's last bit.
+  // The product with 2^112 turns values that a half cannot hold into infinity.
   const float scaled = as_float(word & 0x7fffffffu) * 0x1.0p+112f * 0x1.0p-110f;
   const unsigned exponent = doubled & 0xff000000u;
   const unsigned bias = exponent < 0x71000000u ? 0x71000000u : exponent;
@@ -115,8 +115,8 @@ __device__ __forceinline__ bf16 to_bf16(float value) {
   const bool is_nan = (word & 0x7fffffffu) > 0x7f800000u;
   return {static_cast<unsigned short>(is_nan ? (word >> 16) | 0x40u : rounded)};
 }
-// Rounds to odd: the last bit becomes a sticky bit, so that a second rounding to a type with at
-// least two bits less gives what a single rounding would have given.
+// Rounds to odd: the last bit becomes a sticky bit. A second rounding to a type with at least two
+// bits less then gives the same result as a single rounding.
 __device__ __forceinline__ float sinter_to_odd(double value) {
   const float nearest = static_cast<float>(value);
   const double back = nearest;
@@ -132,7 +132,7 @@ __device__ __forceinline__ bf16 to_bf16(double value) { return to_bf16(sinter_to
 
 #ifdef SINTER_COUNT
 #define SINTER_TOUCH(pointer, bytes, site, is_store) \
-  sinter_services->touch(sinter_here.block, pointer, bytes, site, is_store)
+  sinter_services->record_access(sinter_position.block, pointer, bytes, site, is_store)
 #else
 #define SINTER_TOUCH(pointer, bytes, site, is_store) static_cast<void>(site)
 #endif
@@ -140,7 +140,7 @@ __device__ __forceinline__ bf16 to_bf16(double value) { return to_bf16(sinter_to
 template <class T, int N>
 struct alignas(N * sizeof(T) > 16 ? 16 : N * sizeof(T)) Vector {
   T data[N];
-  // Shorter than a call.
+  // Inlined even without optimization, because the text is shorter than a call.
   __device__ SINTER_ALWAYS_INLINE T& operator[](int i) { return data[i]; }
   __device__ SINTER_ALWAYS_INLINE const T& operator[](int i) const { return data[i]; }
 };
@@ -148,7 +148,7 @@ struct alignas(N * sizeof(T) > 16 ? 16 : N * sizeof(T)) Vector {
 template <class T, int N>
 __device__ __forceinline__ void convert_again(Vector<T, N>&) {}
 
-// The hidden last parameter is the line of the caller: the site that accesses are counted by.
+// The hidden last parameter is the line of the caller, by which accesses are counted.
 template <int N, class T, class Index>
 __device__ __forceinline__ Vector<T, N> load(const T* pointer, Index index,
                                              int site = __builtin_LINE()) {
@@ -207,33 +207,37 @@ __device__ __forceinline__ void store_workspace(T* pointer, long long index, T v
 
 // ---- Threads of a block ----
 
-// Other threads run on this OS thread while one waits, so it says again who it is when it wakes.
+// Other CUDA threads run on this OS thread while one waits, so each restores its position when it
+// resumes.
 __device__ __forceinline__ void block_barrier() {
-  const sinter::device_abi::Here here = sinter_here;
-  sinter_services->block_barrier(here.block);
-  sinter_here = here;
+  const sinter::device_abi::ThreadPosition position = sinter_position;
+  sinter_services->block_barrier(position.block);
+  sinter_position = position;
 }
 template <class T>
 __device__ __forceinline__ T warp_xor(T value, int lane_mask) {
   static_assert(sizeof(T) % 4 == 0 && sizeof(T) <= sinter::device_abi::kExchangeBytes,
                 "a lane hands over 4 to 32 bytes");
-  const sinter::device_abi::Here here = sinter_here;
-  auto& slots = here.warp->slots[here.warp->phase & 1];
-  __builtin_memcpy(slots[here.lane], &value, sizeof(T));
-  sinter_services->warp_meet(here.block);
-  sinter_here = here;
-  const unsigned partner = here.lane ^ static_cast<unsigned>(lane_mask);
-  __builtin_memcpy(&value, slots[partner < here.warp->lanes ? partner : here.lane], sizeof(T));
+  const sinter::device_abi::ThreadPosition position = sinter_position;
+  auto& slots = position.warp->slots[position.warp->phase & 1];
+  __builtin_memcpy(slots[position.lane], &value, sizeof(T));
+  sinter_services->warp_barrier(position.block);
+  sinter_position = position;
+  const unsigned partner = position.lane ^ static_cast<unsigned>(lane_mask);
+  __builtin_memcpy(&value, slots[partner < position.warp->lanes ? partner : position.lane],
+                   sizeof(T));
   return value;
 }
-// The host device starts a kernel when those in front of it have ended, but remembers who waited.
-__device__ __forceinline__ void wait_for_prior_launches() { sinter_here.block->has_waited = true; }
+// The host device starts a kernel after earlier ones have ended. It records the call for checks.
+__device__ __forceinline__ void wait_for_prior_launches() {
+  sinter_position.block->has_waited_for_prior = true;
+}
 
-__device__ __forceinline__ unsigned char* shared_memory() { return sinter_here.block->shared; }
+__device__ __forceinline__ unsigned char* shared_memory() { return sinter_position.block->shared; }
 
 __device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {
   block_barrier();
-  sinter::device_abi::Block* const block = sinter_here.block;
+  sinter::device_abi::Block* const block = sinter_position.block;
   if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
     const bool is_last = __atomic_add_fetch(ticket, 1u, __ATOMIC_ACQ_REL) == blocks;
     if (is_last) __atomic_store_n(ticket, 0u, __ATOMIC_RELAXED);  // for the next launch
@@ -243,7 +247,7 @@ __device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {
   return block->arrived_last;
 }
 
-// ---- Blocks that wait for blocks which began before them ----
+// ---- Blocks that wait for blocks that started earlier ----
 
 extern "C" int sched_yield();
 __device__ __forceinline__ unsigned take_number(unsigned* next, void* shared) {
@@ -257,7 +261,8 @@ __device__ __forceinline__ unsigned take_number(unsigned* next, void* shared) {
 __device__ __forceinline__ void publish(unsigned* flag, unsigned what) {
   __atomic_store_n(flag, what, __ATOMIC_RELEASE);
 }
-// A worker runs one block from beginning to end, so those with smaller numbers go on beside it.
+// Each worker thread runs one block from start to end, so blocks with smaller numbers make progress
+// on other workers.
 __device__ __forceinline__ unsigned await_flag(const unsigned* flag, unsigned least) {
   unsigned what = __atomic_load_n(flag, __ATOMIC_ACQUIRE);
   while (what < least) {
@@ -270,25 +275,25 @@ __device__ __forceinline__ unsigned await_flag(const unsigned* flag, unsigned le
 // ---- Blocks of a cluster, in one dimension ----
 
 __device__ __forceinline__ int cluster_rank() {
-  return static_cast<int>(sinter_here.block->cluster_rank);
+  return static_cast<int>(sinter_position.block->cluster_rank);
 }
 __device__ __forceinline__ void cluster_arrive() {
-  sinter_services->cluster_arrive(sinter_here.block);
+  sinter_services->cluster_arrive(sinter_position.block);
 }
 __device__ __forceinline__ void cluster_wait() {
-  const sinter::device_abi::Here here = sinter_here;
-  sinter_services->cluster_wait(here.block);
-  sinter_here = here;
+  const sinter::device_abi::ThreadPosition position = sinter_position;
+  sinter_services->cluster_wait(position.block);
+  sinter_position = position;
 }
 template <class T>
 __device__ __forceinline__ T* cluster_map(T* shared, int rank) {
   return static_cast<T*>(
-      sinter_services->cluster_map(sinter_here.block, shared, static_cast<unsigned>(rank)));
+      sinter_services->cluster_map(sinter_position.block, shared, static_cast<unsigned>(rank)));
 }
 
 // ---- Blocks of a cooperative launch, in one dimension ----
 
-// The counter goes as on a GPU; who waits for whom is up to the driver.
+// The counter has the same values as on a GPU. The driver implements the waiting.
 __device__ __forceinline__ void grid_depart(unsigned* arrivals) {
   if (threadIdx.x == 0)
     __atomic_fetch_add(arrivals, blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1u,
@@ -296,9 +301,9 @@ __device__ __forceinline__ void grid_depart(unsigned* arrivals) {
 }
 __device__ __forceinline__ void grid_barrier(unsigned* arrivals) {
   grid_depart(arrivals);
-  const sinter::device_abi::Here here = sinter_here;
-  sinter_services->grid_barrier(here.block, arrivals);
-  sinter_here = here;
+  const sinter::device_abi::ThreadPosition position = sinter_position;
+  sinter_services->grid_barrier(position.block, arrivals);
+  sinter_position = position;
 }
 
 // ---- Functions of the C library ----
@@ -329,7 +334,7 @@ long double sqrtl(long double);
 #undef SINTER_UNARY
 #undef SINTER_BINARY
 
-// Math::fast is for GPUs: here it changes nothing.
+// Math::fast is for GPUs. The host device uses the accurate functions.
 __device__ __forceinline__ float fast_exp(float a) { return expf(a); }
 __device__ __forceinline__ float fast_exp2(float a) { return exp2f(a); }
 __device__ __forceinline__ float fast_log(float a) { return logf(a); }
@@ -340,7 +345,7 @@ __device__ __forceinline__ float fast_tan(float a) { return tanf(a); }
 __device__ __forceinline__ float fast_pow(float a, float b) { return powf(a, b); }
 __device__ __forceinline__ float fast_divide(float a, float b) { return a / b; }
 __device__ __forceinline__ float fast_tanh(float a) { return tanhf(a); }
-// Without the global variable that lgamma writes the sign to.
+// Uses the reentrant form, because lgamma writes the sign to a global variable.
 __device__ __forceinline__ float lgammaf(float value) {
   int sign;
   return lgammaf_r(value, &sign);

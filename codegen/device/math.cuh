@@ -1,8 +1,9 @@
-// Arithmetic that C++ leaves undefined or that the C library does otherwise: wrapping integers,
-// NaN-propagating extremes, saturating casts.
+// Arithmetic that C++ leaves undefined or that the C library defines differently: wrapping
+// integers, NaN-propagating maxima and minima, saturating casts.
 #pragma once
 
-// The unsigned type that wraps as T should: not the smallest ones, which C++ computes with as int.
+// The unsigned type in which T wraps. At least `unsigned`, because C++ promotes narrower types to
+// int.
 template <class T, int kBytes = sizeof(T)>
 struct Unsigned {
   using Type = unsigned;
@@ -83,7 +84,7 @@ __device__ __forceinline__ T minimum(T a, T b) {
   return a < b ? a : b;
 }
 
-// The ends of each type: what an empty maximum or minimum gives.
+// The ends of each type's range: the results of an empty minimum and maximum.
 template <class T>
 struct Ends {
   static __device__ __forceinline__ T highest() {
@@ -104,11 +105,11 @@ struct Ends<double> {
   static __device__ __forceinline__ double lowest() { return as_double(0xfff0000000000000ull); }
   static __device__ __forceinline__ double highest() { return as_double(0x7ff0000000000000ull); }
 };
-/// Towards zero; NaN gives 0, what is out of range the nearest end.
+/// Rounds towards zero. NaN gives 0. Values out of range give the nearest end of the range.
 template <class To, class T>
 __device__ __forceinline__ To to_integer(T value) {
   if (value != value) return 0;
-  // 2^bits is a float, the largest integer is not: compare with the former.
+  // Compare with 2^bits, which T represents exactly. It may not represent the largest integer.
   constexpr int kBits = bits_of_type<To>() - (is_signed_type<To>() ? 1 : 0);
   constexpr T kLimit = static_cast<T>(1ull << (kBits - 1)) * 2;
   if (value >= kLimit) return Ends<To>::highest();
@@ -116,7 +117,7 @@ __device__ __forceinline__ To to_integer(T value) {
   return truncated<To>(value);
 }
 
-/// An index as it was read: negative ones count from the end, the others are clamped.
+/// Bounds a loaded index. Negative ones count from the end; then the result is clamped.
 template <class Index, class T>
 __device__ __forceinline__ Index wrapped_index(T index, Index extent) {
   const long long from_front = index < 0 ? static_cast<long long>(index) + extent : index;

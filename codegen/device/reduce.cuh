@@ -1,10 +1,10 @@
-// The reduction tree of the numerics contract, dealt out to the threads of a block. Whoever
-// computes which part of it, the order of additions is the same: accumulators of a part are joined
-// far first (a with a + half), then the parts.
+// The reduction tree of the numerics contract, distributed over the threads of a block. The
+// distribution does not change the order of additions. The accumulators of a part combine far first
+// (a with a + half), and then the parts do.
 #pragma once
 
-/// Shared memory in which threads of a block hand values over. Two halves in turn, so that one
-/// barrier per use is enough.
+/// Shared memory in which threads of a block exchange values. Uses alternate between two halves, so
+/// that one barrier per use is enough.
 struct Exchange {
   unsigned char* memory;
   int half_bytes;
@@ -16,7 +16,7 @@ struct Exchange {
   }
 };
 
-/// Joins `states` far first into states[0].
+/// Combines `states` far first into states[0].
 template <int Count, class State>
 __device__ __forceinline__ void join_far_first(State (&states)[Count]) {
 #pragma unroll
@@ -26,7 +26,7 @@ __device__ __forceinline__ void join_far_first(State (&states)[Count]) {
       if (i < half) states[i] = State::join(states[i], states[i + half]);
 }
 
-/// Joins the states of `Lanes` neighbouring lanes of a warp far first; every lane gets the result.
+/// Combines the states of `Lanes` adjacent lanes of a warp far first. Every lane gets the result.
 template <int Lanes, class State>
 __device__ __forceinline__ State join_lanes(State state) {
   static_assert(Lanes <= 32, "lanes of one warp");
@@ -39,9 +39,12 @@ __device__ __forceinline__ State join_lanes(State state) {
   return state;
 }
 
-/// How a row is dealt out. Threads: of one row. Groups: of these threads, each with its own parts.
-/// Accumulators: of one part. Vector: elements that a thread reads at once, whole chunks of 4.
-/// Cluster: blocks that share a row, with as many threads and groups each.
+/// The distribution of a row over threads.
+///   Threads: threads of one block that share the row.
+///   Groups: groups of these threads, each with its own parts.
+///   Accumulators: accumulators of one part.
+///   Vector: elements that a thread reads at once, in whole chunks of 4.
+///   Cluster: blocks that share the row, each with that many threads and groups.
 template <int Threads, int Groups, int Accumulators, int Vector, int Cluster = 1>
 struct RowShape {
   static constexpr int kThreads = Threads;
@@ -53,24 +56,24 @@ struct RowShape {
   static constexpr int kPerThread = Accumulators / (kLanes * kChunks);
   static_assert(kPerThread * kLanes * kChunks == Accumulators, "accumulators are dealt out evenly");
 
-  /// This thread's place among those of its row.
+  /// The index of this thread among the threads of its row.
   static __device__ __forceinline__ int thread() { return static_cast<int>(threadIdx.x) % Threads; }
   static __device__ __forceinline__ int group() { return thread() / kLanes; }
   static __device__ __forceinline__ int lane() { return thread() % kLanes; }
-  /// This group's number among those of all blocks of the cluster: neighbours are in different
-  /// blocks, so that joins far first stay within a block until only blocks are left.
+  /// The index of this group among the groups of the cluster. Adjacent groups are in different
+  /// blocks, so that far-first combines stay within a block until only blocks are left.
   static __device__ __forceinline__ int group_of_cluster() {
     return group() * Cluster + cluster_rank();
   }
 
-  /// The first chunk of this thread's vector number `tile` within a part.
+  /// The first chunk, within a part, of this thread's vector with the index `tile`.
   static __device__ __forceinline__ int chunk(int tile) {
     return (tile * kLanes + lane()) * kChunks;
   }
 };
 
-/// One reduction of a row by the threads of `Shape`, Parts parts to each group. Every thread of the
-/// block takes part in every call.
+/// One reduction of a row by the threads of `Shape`, with Parts parts per group. Every thread of
+/// the block must call finish_part and finish.
 template <class State, class Shape, int Parts>
 struct RowReduction {
   State accumulators[Shape::kPerThread][Shape::kChunks];
@@ -84,13 +87,13 @@ struct RowReduction {
       for (int j = 0; j < Shape::kChunks; ++j) accumulators[i][j] = State::identity();
   }
 
-  /// Element `k` of this thread's vector number `tile`.
+  /// Adds element `k` of this thread's vector with the index `tile`.
   template <class T>
   __device__ __forceinline__ void add(int tile, int k, T element, long long index) {
     accumulators[tile % Shape::kPerThread][k / 4].add(element, index);
   }
 
-  /// All of part number `part` of this group has been added.
+  /// Call after all elements of part `part` of this group have been added.
   __device__ __forceinline__ void finish_part(int part, Exchange& exchange) {
     State mine[Shape::kChunks];
 #pragma unroll
@@ -110,7 +113,7 @@ struct RowReduction {
     clear();
   }
 
-  /// The whole row; every thread of it gets the result.
+  /// The state of the whole row. Every thread of the row gets it.
   __device__ __forceinline__ State finish(Exchange& exchange) {
     join_far_first(parts);
     if constexpr (Shape::kGroups == 1) return parts[0];
@@ -125,9 +128,9 @@ struct RowReduction {
     return groups[0];
   }
 
-  /// The whole row, which the blocks of a cluster share; every thread of them gets the result. Each
-  /// block leaves its own in `cluster` of all others. Two halves in turn there too: whoever writes
-  /// to a half has met all others since they read it.
+  /// The state of a row that the blocks of a cluster share. Every thread of them gets it. Each
+  /// block writes its own state to `cluster` of all blocks. Uses alternate between two halves there
+  /// too: a barrier separates each write to a half from the earlier reads of that half.
   __device__ __forceinline__ State finish(Exchange& exchange, Exchange& cluster) {
     static_assert(Shape::kThreads >= Shape::kCluster, "a thread hands over to each block");
     const State own = finish(exchange);
@@ -144,7 +147,7 @@ struct RowReduction {
   }
 
  private:
-  /// Each warp gets the join over the warps of its group, lane by lane.
+  /// Combines the warps of a group lane by lane. Every warp gets the result.
   __device__ __forceinline__ void across_warps(State (&mine)[Shape::kChunks], Exchange& exchange) {
     constexpr int kWarps = Shape::kLanes / 32;
     State* shared = exchange.next<State>();
@@ -165,8 +168,8 @@ struct RowReduction {
   }
 };
 
-/// How the rows of a column block are dealt out: `Columns` threads side by side, each with a vector
-/// of `Vector` columns, and Lanes × Groups of them along the reduced axis.
+/// The distribution of the columns of a block over threads: `Columns` adjacent threads, each with a
+/// vector of `Vector` columns, times Lanes × Groups threads along the reduced axis.
 template <int Columns, int Lanes, int Groups, int Accumulators, int Vector>
 struct ColumnShape {
   static constexpr int kColumns = Columns;
@@ -175,19 +178,19 @@ struct ColumnShape {
   static constexpr int kVector = Vector;
   static constexpr int kPerThread = Accumulators / Lanes;
   static_assert(kPerThread * Lanes == Accumulators, "accumulators are dealt out evenly");
-  /// Places of a group and column in the exchange.
+  /// Slots per group and column in the exchange.
   static constexpr int kSlots = Lanes > 1 ? Lanes / 2 : 1;
 
   static __device__ __forceinline__ int column() { return static_cast<int>(threadIdx.x) % Columns; }
   static __device__ __forceinline__ int along() { return static_cast<int>(threadIdx.x) / Columns; }
   static __device__ __forceinline__ int group() { return along() / Lanes; }
   static __device__ __forceinline__ int lane() { return along() % Lanes; }
-  /// This thread's chunk number `tile` within a part.
+  /// The chunk, within a part, with the index `tile` among this thread's chunks.
   static __device__ __forceinline__ int chunk(int tile) { return tile * Lanes + lane(); }
 };
 
-/// 0 … Count - 1 (a power of two) in the order in which a tree that joins far ones first takes them
-/// in one after the other: with their bits reversed.
+/// `number` with reversed bits, for `Count` numbers (a power of two). In this order a far-first
+/// tree can combine its leaves one after the other.
 template <int Count>
 __device__ __forceinline__ int far_first(int number) {
   int result = 0;
@@ -199,7 +202,7 @@ __device__ __forceinline__ int far_first(int number) {
   return result;
 }
 
-/// The number of levels of a tree of `Count` leaves.
+/// The number of levels of a binary tree with `Count` leaves.
 template <int Count>
 struct TreeLevels {
   static constexpr int kNumber = 1 + TreeLevels<Count / 2>::kNumber;
@@ -209,21 +212,23 @@ struct TreeLevels<1> {
   static constexpr int kNumber = 0;
 };
 
-/// Joins `Count` states far first as they come, in the order of far_first, and holds no more than
-/// one for each level of the tree.
+/// Combines `Count` states far first as they arrive in the order of far_first. Holds one state per
+/// level of the tree.
 template <class State, int Count>
 struct FarFirst {
   static constexpr int kLevels = TreeLevels<Count>::kNumber;
   State waiting[kLevels > 0 ? kLevels : 1];
 
-  // Nothing reads these. But a register that may be read before it is written is alive all the way
-  // back to where it was written last: in a horizontally fused kernel, through all other sections.
+  // No code reads these initial values. But without them, the compiler sees registers that may be
+  // read before they are written. Their live range would reach back to the previous write, through
+  // all other sections of a horizontally fused kernel.
   __device__ __forceinline__ FarFirst() {
 #pragma unroll
     for (int level = 0; level < kLevels; ++level) waiting[level] = State::identity();
   }
 
-  /// The subtree that `state`, the one with this number, is the last one of: in the end, the tree.
+  /// Takes the state with the index `number`. Returns the largest subtree that it completes; for
+  /// the last state this is the whole tree.
   __device__ __forceinline__ State take(int number, State state) {
     bool is_done = false;
 #pragma unroll
@@ -240,8 +245,8 @@ struct FarFirst {
   }
 };
 
-/// A reduction along the rows of `Shape::kVector` neighbouring columns per thread. A thread goes
-/// through its accumulators one after the other, each with all of its chunks.
+/// A reduction of `Shape::kVector` adjacent columns per thread. A thread processes its accumulators
+/// one after the other, each with all of its chunks.
 template <class State, class Shape, int Parts>
 struct ColumnReduction {
   State current[Shape::kVector];
@@ -254,13 +259,13 @@ struct ColumnReduction {
     for (int j = 0; j < Shape::kVector; ++j) current[j] = State::identity();
   }
 
-  /// Column `k` of this thread's vector.
+  /// Adds an element to column `k` of this thread's vector.
   template <class T>
   __device__ __forceinline__ void add(int k, T element, long long index) {
     current[k].add(element, index);
   }
 
-  /// All chunks of an accumulator have been added.
+  /// Call after all chunks of an accumulator have been added.
   __device__ __forceinline__ void finish_accumulator(int number) {
 #pragma unroll
     for (int j = 0; j < Shape::kVector; ++j) {
@@ -269,7 +274,7 @@ struct ColumnReduction {
     }
   }
 
-  /// All of part number `number` of this group has been added.
+  /// Call after all elements of the group's part with the index `number` have been added.
   __device__ __forceinline__ void finish_part(int number, Exchange& exchange) {
     if constexpr (Shape::kLanes > 1) join_lanes_of_part(exchange);
 #pragma unroll
@@ -279,7 +284,7 @@ struct ColumnReduction {
     }
   }
 
-  /// The columns of the vector; every thread along the reduced axis gets the result.
+  /// The states of the vector's columns. Every thread along the reduced axis gets them.
   __device__ __forceinline__ void finish(State (&result)[Shape::kVector], Exchange& exchange) {
 #pragma unroll
     for (int j = 0; j < Shape::kVector; ++j) result[j] = current[j];
@@ -301,9 +306,9 @@ struct ColumnReduction {
   }
 
  private:
-  /// Joins what the lanes of a group have far first; every lane gets the result. The far half of
-  /// those that are left hands over what it has. Each writes where it alone has read before, and
-  /// the first ones where nobody has, so that there is one barrier for each half.
+  /// Combines the states of a group's lanes far first. Every lane gets the result. In each step,
+  /// the far half of the remaining lanes passes its states to the near half. A lane writes to a
+  /// slot that only it has read, or that no lane has used, so one barrier per step is enough.
   __device__ __forceinline__ void join_lanes_of_part(Exchange& exchange) {
     State* shared = exchange.next<State>();
     const int lane = Shape::lane();
@@ -334,8 +339,8 @@ struct ColumnReduction {
   }
 };
 
-/// The parts of one row, left in `workspace` by as many blocks, joined far first by one block of
-/// Threads threads; every thread gets the result.
+/// Combines the `parts` states of one row in `workspace`, each from its own block, far first. One
+/// block of Threads threads calls this, and every thread gets the result.
 template <int Threads, class State>
 __device__ __forceinline__ State join_parts(const State* workspace, int parts, Exchange& exchange) {
   constexpr int kMost = Threads < 1024 ? 1024 / Threads : 1;  // there are at most 1024 parts

@@ -1,9 +1,8 @@
-// ResidentTiles: parts of arrays that a block keeps in shared memory from one phase of a kernel to
-// another.
+// Copies resident tiles: parts of arrays that a block keeps in shared memory across the phases of a
+// kernel.
 #pragma once
 
-// The vectors from number `first` on, of which there are kCount: each thread has some kThreads
-// apart, all of them on their way before the first is there.
+// kCount consecutive vectors. Each thread has every kThreads-th of them, all in flight at once.
 template <class T, int kThreads, int kVector, int kPerLine, int kCount>
 struct ResidentTileVectors {
   static constexpr int kAtOnce = (kCount + kThreads - 1) / kThreads;
@@ -30,10 +29,10 @@ struct ResidentTileVectors {
   }
 };
 
-// How kLines lines of kLength elements, which lie `stride` apart in memory from `start` on, come to
-// stand one behind the other. All kThreads threads of the block take part, in rounds of 8 vectors
-// each; what is left has its loads and stores apart, so that it can be on its way with that of
-// other arrays. A barrier must follow.
+// Copies kLines lines of kLength elements, which start at `start` with stride `stride` in memory,
+// to contiguous shared memory. All kThreads threads of the block take part, in rounds of 8 vectors
+// per thread. Loads and stores of the remainder are separate calls, so that the remainders of
+// several arrays can be in flight at once. A barrier must follow.
 template <class T, int kThreads, int kVector, int kLines, int kLength>
 struct ResidentTileCopy {
   static_assert(kLength % kVector == 0, "lines have whole vectors");

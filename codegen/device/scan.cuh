@@ -1,10 +1,10 @@
-// Handing totals on: along the threads of a row, and from tile to tile among blocks.
+// Scans of totals: over the threads of a row, and over tiles in different blocks.
 #pragma once
 
-/// Joins the states of the chunks of a tile in order (Hillis and Steele, Data Parallel Algorithms,
-/// 1986). A thread has `Each` of them, `Lanes` chunks apart; of each it gets what all chunks in
-/// front of it have. Returns what the whole tile has. The tile's places in shared memory are
-/// `row[chunk * Stride]`, and as many in a second half, `half` states further on.
+/// Scans the states of the chunks of a tile in order (Hillis and Steele, Data Parallel Algorithms,
+/// 1986). A thread has `Each` chunks with stride `Lanes`. Each of its states becomes the
+/// combination of all chunks before it. Returns the combination of the whole tile. The tile uses
+/// `row[chunk * Stride]` in shared memory, and a second half `half` states further on.
 template <int Lanes, int Each, int Stride, class State>
 __device__ __forceinline__ State scan_lanes(State (&own)[Each], State* row, int half, int lane) {
   constexpr int kChunks = Lanes * Each;
@@ -23,7 +23,7 @@ __device__ __forceinline__ State scan_lanes(State (&own)[Each], State* row, int 
       const int from = i * Lanes + lane - apart;
       if (from >= 0) joined[i] = State::join(now[from * Stride], joined[i]);
     }
-    // Whoever is ahead writes to the other half, which nobody reads any more.
+    // A thread that is ahead writes to the other half, which no thread reads any more.
     State* const read = now;
     now = next;
     next = read;
@@ -41,15 +41,16 @@ __device__ __forceinline__ State scan_lanes(State (&own)[Each], State* row, int 
   return all;
 }
 
-// ---- Tiles of one row in blocks of their own ----
+// ---- Tiles of one row in different blocks ----
 
-// Blocks take numbers as they begin, so that whoever waits for a smaller number waits for a block
-// that runs. Behind the next number and the count of blocks that are done, each tile has a flag.
+// Blocks take numbers in the order in which they start. A block waits only for smaller numbers, and
+// so only for running blocks. The tickets are the next number, the count of finished blocks, and
+// one flag per tile.
 constexpr unsigned kTileHasTotal = 1;
-constexpr unsigned kTileHasPrefix = 2;  // and what all tiles up to it have
+constexpr unsigned kTileHasPrefix = 2;  // the combination of all tiles up to and including it
 __device__ __forceinline__ unsigned* tile_flags(unsigned* tickets) { return tickets + 2; }
 
-/// What tiles tell those behind them: `Rows` states each.
+/// The values that tiles publish for later tiles, with `Rows` states per tile.
 template <class State>
 struct TileStates {
   State* totals;
@@ -57,10 +58,10 @@ struct TileStates {
   unsigned* flags;
 };
 
-/// What all tiles of the row in front of tile `tile` have, joined from first to last, whenever they
-/// end: from the nearest one of the last `Lanes` tiles that knows what is before it, the totals of
-/// those behind it are added one by one (a decoupled look-back: Merrill and Garland, 2016, but in
-/// one order). `before` is the number of tiles of other rows in front of these.
+/// Combines all tiles of the row before tile `tile` (decoupled look-back: Merrill and Garland,
+/// 2016). Finds the nearest of the previous `Lanes` tiles with a known prefix, and adds the totals
+/// after it one by one. The order is from first to last, independent of timing. `before` is the
+/// number of tiles of other rows before this row.
 template <int Lanes, int Rows, int Stride, class State>
 __device__ __forceinline__ State look_back(const State& all, const TileStates<State>& tiles,
                                            long long tile, long long before, int row_of_block,
@@ -77,7 +78,7 @@ __device__ __forceinline__ State look_back(const State& all, const TileStates<St
   }
   if (lane == 0) store_workspace(tiles.totals, place(tile), all);
   publish_tile(kTileHasTotal);
-  // Each thread looks at one tile, the nearest first; the furthest has to have a prefix.
+  // Each thread waits for one tile, thread 0 for the nearest. The farthest one needs a prefix.
   const auto known = [&](int i) -> unsigned& {
     return *reinterpret_cast<unsigned*>(row + half + i * Stride);
   };
@@ -105,7 +106,7 @@ __device__ __forceinline__ State look_back(const State& all, const TileStates<St
   return carry;
 }
 
-/// To be called last by every block: the last one leaves all as it was.
+/// Call last in every block. The last block resets the tickets to 0.
 __device__ __forceinline__ void end_tiles(unsigned* tickets, unsigned blocks, int threads) {
   if (!last_block(tickets + 1, blocks)) return;
   for (unsigned i = threadIdx.x; i < blocks; i += threads) tile_flags(tickets)[i] = 0;

@@ -7,7 +7,7 @@
 extern "C" long double erfl(long double);
 extern "C" long double erfcl(long double);
 
-/// erf(y) - x: from 1/2 on by way of erfc, since 1 - |x| is exact there.
+/// erf(y) - x. Uses erfc if |x| >= 1/2, because 1 - |x| is exact there.
 __device__ __forceinline__ double erf_less(double y, double x) {
   if (fabs(x) < 0.5) return erf(y) - x;
   return copysign(1.0, x) * (1 - fabs(x) - erfc(fabs(y)));
@@ -18,7 +18,7 @@ __device__ __forceinline__ long double wide_erf_less(double y, double x) {
 }
 
 /// erfinv to twelve digits for |x| < 1. Winitzki, "A handy approximation for the error function and
-/// its inverse" (2008), is within 0.2 percent; each of two steps of Halley's method then triples
+/// its inverse" (2008), is within 0.2 percent. Each of two steps of Halley's method then triples
 /// the digits. The second derivative of erf is -2 y times the first.
 __device__ __forceinline__ double rough_erfinv(double x) {
   const double half_root_of_pi = 0.886226925452758;
@@ -34,14 +34,14 @@ __device__ __forceinline__ double rough_erfinv(double x) {
   return y;
 }
 
-/// The y with erf(y) = x: infinite at -1 and 1, NaN beyond. CUDA's own have the same names.
+/// The y with erf(y) = x. Infinite at -1 and 1, NaN beyond. CUDA has functions of these names.
 __device__ __forceinline__ float erfinvf(float x) {
   if (fabsf(x) < 1) return static_cast<float>(rough_erfinv(x));
   return fabsf(x) == 1 ? x * Ends<float>::highest() : as_float(0x7fc00000u);
 }
 __device__ __forceinline__ double erfinv(double x) {
   if (fabs(x) < 1) {
-    const double y = rough_erfinv(x);  // and a step of Newton's method to all digits
+    const double y = rough_erfinv(x);  // a step of Newton's method then gives all digits
     return static_cast<double>(y - wide_erf_less(y, x) * (0.886226925452758 * exp(y * y)));
   }
   return fabs(x) == 1 ? x * Ends<double>::highest() : as_double(0x7ff8000000000000ull);
@@ -49,15 +49,15 @@ __device__ __forceinline__ double erfinv(double x) {
 
 #endif
 
-/// How digamma is computed at `kFrom` and above: log x - 1 / (2 x) - sum of B_2k / (2k x^2k),
-/// Abramowitz and Stegun 6.3.18, of which as many terms count as T has digits for.
+/// The series for digamma from `kFrom` on: log x - 1 / (2 x) - sum of B_2k / (2k x^2k), Abramowitz
+/// and Stegun 6.3.18. It has as many terms as the precision of T needs.
 template <class T>
 struct DigammaSeries;
 template <>
 struct DigammaSeries<float> {
   static constexpr int kFrom = 4;
   static __device__ __forceinline__ float log(float x) { return logf(x); }
-  static __device__ __forceinline__ float sum(float z) {  // of z = 1 / x^2
+  static __device__ __forceinline__ float sum(float z) {  // z is 1 / x^2
     const float high = 3.96825397e-3f + z * -4.16666667e-3f;
     return z * (8.33333333e-2f + z * (-8.33333333e-3f + z * high));
   }
@@ -75,8 +75,8 @@ struct DigammaSeries<double> {
   }
 };
 
-/// digamma for x >= 0 and NaN. Smaller ones by digamma(x) = digamma(x + n) - sum of 1 / (x + k)
-/// over 0 <= k < n, 6.3.6 there. What is small is added up first, so that little is lost.
+/// digamma for x >= 0 and NaN. Below `kFrom`, digamma(x) = digamma(x + n) - sum of 1 / (x + k) over
+/// 0 <= k < n (6.3.6). Small terms are added first to keep precision.
 template <class T>
 __device__ __forceinline__ T digamma_from_zero(T x) {
   using Series = DigammaSeries<T>;
@@ -91,8 +91,8 @@ __device__ __forceinline__ T digamma_from_zero(T x) {
 /// The derivative of lgamma: -inf at 0, inf at -0, NaN at the other poles and at -inf.
 __device__ __forceinline__ double digamma(double x) {
   if (!(x < 0)) return digamma_from_zero(x);
-  // By reflection, 6.3.7 there: digamma(1 - x) - pi / tan(pi x). The tangent has the period 1; of
-  // r, exact, and its complement the smaller one is the more precise.
+  // Reflection (6.3.7): digamma(1 - x) - pi / tan(pi x). tan(pi x) has period 1, and r is exact.
+  // The smaller one of |r| and its complement gives the more precise cotangent.
   const double pi = 3.141592653589793;
   const double r = x - rint(x);
   if (r == 0) return as_double(0x7ff8000000000000ull);
@@ -100,7 +100,7 @@ __device__ __forceinline__ double digamma(double x) {
   const double cotangent = fabs(r) < 0.25 ? pi / tan(pi * r) : pi * tan(pi * complement);
   return digamma_from_zero(1 - x) - cotangent;
 }
-/// Below 0, where two large terms may cancel, in double.
+/// Computes in double below 0, because two large terms may cancel there.
 __device__ __forceinline__ float digamma(float x) {
   return x < 0 ? static_cast<float>(digamma(static_cast<double>(x))) : digamma_from_zero(x);
 }

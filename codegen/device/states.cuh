@@ -1,11 +1,12 @@
-// What a reduction accumulates in: an identity, one more element, and the join of two.
+// Accumulator states of reductions: an identity, the addition of an element, and the combination of
+// two states (`join`).
 #pragma once
 
 template <class T>
 struct Sum {
   static constexpr bool kCommutes = true;
   T value;
-  // -0 and not +0: only -0 leaves every number as it is.
+  // -0, because -0 + x is x for every x, and +0 + -0 is +0.
   static __device__ __forceinline__ Sum identity() { return {static_cast<T>(-0.0f)}; }
   __device__ __forceinline__ void add(T element, long long) { value = value + element; }
   static __device__ __forceinline__ Sum join(Sum a, Sum b) { return {a.value + b.value}; }
@@ -64,7 +65,7 @@ struct Prod {
   }
 };
 
-/// The first NaN, else the first of those that win. Compares by value: -0 equals +0.
+/// The first NaN, else the first of the extreme elements. Compares by value: -0 equals +0.
 template <class T, bool kLargest>
 struct ArgExtreme {
   static constexpr bool kCommutes = true;
@@ -91,7 +92,8 @@ using ArgMax = ArgExtreme<T, true>;
 template <class T>
 using ArgMin = ArgExtreme<T, false>;
 
-/// Sum of squared deviations from the mean: Welford's update, and Chan's formula for the join.
+/// The sum of squared deviations from the mean: Welford's update, and Chan's formula to combine two
+/// states.
 template <class T>
 struct Welford {
   static constexpr bool kCommutes = false;
@@ -117,12 +119,13 @@ struct Welford {
   __device__ __forceinline__ T result() const { return deviations; }
 };
 
-/// log of the sum of exp: the largest element, and the sum of exp(element - largest), which is at
-/// least 1 where there is an element, and NaN where one is NaN. One exponential per element, the
-/// accurate one under Math::fast too.
+/// The log of the sum of exp. The state is the largest element and the sum of exp(element -
+/// largest). That sum is at least 1 if there is an element, and NaN if an element is NaN. Takes one
+/// exponential per element, the accurate one under Math::fast too.
 template <class T>
 struct LogSumExp {
-  // Which of equal ones leads cannot be seen, not even of -0 and +0: the total is then above 1.
+  // The order of equal largest elements changes no result. For -0 and +0 the total exceeds 1, so
+  // the sign of the largest is lost in the sum.
   static constexpr bool kCommutes = true;
   T largest;
   T total;
@@ -137,7 +140,8 @@ struct LogSumExp {
     return {high.largest, high.total + low.total * exponential(apart)};
   }
   __device__ __forceinline__ T result() const {
-    // One element is itself, -0 included. Compilers may know the total of literals.
+    // One element is its own result, -0 included. opaque_value keeps the compiler from folding the
+    // logarithm of a constant total.
     return total == 1 ? largest : largest + logarithm(opaque_value(total));
   }
 };

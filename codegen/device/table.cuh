@@ -1,8 +1,8 @@
-// Tables in device memory: the arrays and sizes of sections that run the same code.
+// Reads tables in device memory: the arrays and sizes of sections that run the same code.
 #pragma once
 
-/// The last of `rows` rows of `columns` values whose first value is not above `block`: rows begin
-/// with the number of their first block, in ascending order.
+/// The last of `rows` rows of `columns` values whose first value is at most `block`. The first
+/// value of a row is the index of its first block, in ascending order.
 __device__ __forceinline__ const unsigned long long* table_row(
     const unsigned long long* __restrict__ table, int rows, int columns, long long block) {
   int low = 0;
@@ -17,7 +17,7 @@ __device__ __forceinline__ const unsigned long long* table_row(
   return table + static_cast<long long>(low) * columns;
 }
 
-/// The value in a column, which takes up the first bytes of its 8.
+/// The value in a column, stored in the first of its 8 bytes.
 template <class T>
 struct TableValue {
   __device__ __forceinline__ static T at(const unsigned long long* row, int column) {
@@ -29,7 +29,7 @@ struct TableValue<T*> {
   __device__ __forceinline__ static T* at(const unsigned long long* row, int column) {
     T* const pointer = reinterpret_cast<T*>(row[column]);
 #ifdef __CUDACC__
-    // A parameter is known to point to global memory; what comes out of memory is not.
+    // The compiler knows that pointer parameters are in global memory, but not loaded pointers.
     __builtin_assume(__isGlobal(pointer));
 #endif
     return pointer;

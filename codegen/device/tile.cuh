@@ -1,9 +1,8 @@
-// Tiles: squares of elements that memory has along one axis and that are computed with along
-// another.
+// Tiles in shared memory for arrays that are contiguous along one axis and processed along another.
 #pragma once
 
-// Edge lines of Edge elements in shared memory. A word of padding follows each Lines lines, so that
-// threads reach different banks whether they stand along lines or across them.
+// Edge lines of Edge elements in shared memory. One word of padding follows each Lines lines, so
+// that adjacent threads use different banks both along lines and across them.
 template <class T, int Edge, int Lines>
 struct Tile {
   static constexpr int kBytes = static_cast<int>(sizeof(T));
@@ -18,7 +17,7 @@ struct Tile {
   __device__ __forceinline__ T operator()(int line, int place) const {
     return elements[offset(line, place)];
   }
-  // By words at most: lines begin at multiples of a word.
+  // Accesses are at most one word wide, because lines are aligned to words only.
   template <int N>
   __device__ __forceinline__ void put(int line, int start, const Vector<T, N>& values) const {
     constexpr int kWord = N < kPadding ? N : kPadding;
@@ -43,7 +42,7 @@ struct Tile {
     }
     return values;
   }
-  // Across lines: one element to each of N.
+  // Across lines: one element to each of N lines.
   template <int N>
   __device__ __forceinline__ void spread(int line, int place, const Vector<T, N>& values) const {
 #pragma unroll
@@ -51,7 +50,7 @@ struct Tile {
   }
 };
 
-// Where the vector `number` of a tile stands: warps cover Across vectors of each of 32 / Across
+// The position of vector `number` of a tile. A warp covers Across vectors of each of 32 / Across
 // lines.
 template <int Edge, int Size, int Across>
 struct TilePlace {

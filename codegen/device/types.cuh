@@ -1,7 +1,8 @@
-// Vectors that end early, and conversions between what memory holds and what is computed with.
+// Loads and stores of partial and strided vectors, and conversions between the types in memory and
+// the types of computation.
 #pragma once
 
-// On the host device a load or store is counted by the line it stands on: helpers hand that on.
+// The host device counts a load or store by the source line of its caller. Helpers pass it on.
 #ifdef __CUDACC__
 #define SINTER_SITE
 #define SINTER_HERE
@@ -10,7 +11,7 @@
 #define SINTER_HERE , site
 #endif
 
-/// The first `count` of N elements; the others are zero.
+/// The first `count` of N elements. The others are zero.
 template <int N, class T, class Index>
 __device__ __forceinline__ Vector<T, N> load_some(const T* pointer, Index index,
                                                   int count SINTER_SITE) {
@@ -33,7 +34,7 @@ __device__ __forceinline__ void store_some(T* pointer, Index index, const Vector
     if (i < count) store(pointer, index + i, value[i] SINTER_HERE);
 }
 
-/// N elements `step` apart, of which the first `count` exist.
+/// N elements with stride `step`, of which the first `count` exist.
 template <int N, class T, class Index>
 __device__ __forceinline__ Vector<T, N> load_apart(const T* pointer, Index index, Index step,
                                                    int count SINTER_SITE) {
@@ -51,8 +52,7 @@ __device__ __forceinline__ void store_apart(T* pointer, Index index, Index step,
     if (i < count) store(pointer, index + i * step, value[i] SINTER_HERE);
 }
 
-/// N neighbouring elements, of which any `Each` from a multiple of it on are aligned: the first
-/// `count`, a multiple of it too.
+/// N adjacent elements as aligned vectors of `Each`. The first `count` exist, a multiple of `Each`.
 template <int N, int Each, class T, class Index>
 __device__ __forceinline__ Vector<T, N> load_by(const T* pointer, Index index,
                                                 int count SINTER_SITE) {
@@ -79,7 +79,7 @@ __device__ __forceinline__ void store_by(T* pointer, Index index, const Vector<T
   }
 }
 
-/// Sets what is at `first` and behind it: to the elements of `some`, or `Each` of them to `same`.
+/// Sets `Each` elements from `first` on: to the elements of `some`, or all of them to `same`.
 template <class T, int N, int Each>
 __device__ __forceinline__ void put(Vector<T, N>& value, int first, const Vector<T, Each>& some) {
 #pragma unroll
@@ -91,7 +91,7 @@ __device__ __forceinline__ void put_same(Vector<T, N>& value, int first, T same)
   for (int j = 0; j < Each; ++j) value[first + j] = same;
 }
 
-// A value of a half type is computed with as the float that it is equal to.
+// From memory to computation. A narrow value is computed with as the float of equal value.
 __device__ __forceinline__ float from_memory(f16 value) { return to_float(value); }
 __device__ __forceinline__ float from_memory(bf16 value) { return to_float(value); }
 __device__ __forceinline__ float from_memory(f8e4m3 value) { return to_float(value); }
@@ -102,7 +102,7 @@ __device__ __forceinline__ T from_memory(T value) {
   return value;
 }
 
-// From what is computed with to what memory holds.
+// From computation to memory.
 template <class To>
 struct Convert {
   template <class T>
@@ -150,8 +150,8 @@ __device__ __forceinline__ To to_memory(T value) {
   return Convert<To>::from(value);
 }
 
-/// `value` as a double that rounds to every narrower type as `value` itself does: what 53 bits
-/// cannot hold is gathered in the lowest bit that they can (rounding to odd).
+/// `value` rounded to odd: a double that rounds to every narrower type as `value` itself does. If
+/// bits are lost, the lowest remaining bit is set.
 __device__ __forceinline__ double to_odd(long long value) {
   const bool is_wide = value > (1ll << 53) || value < -(1ll << 53);
   const long long low = value & 2047;
@@ -163,7 +163,7 @@ __device__ __forceinline__ double to_odd(unsigned long long value) {
   return static_cast<double>(is_wide && low != 0 ? (value - low) | 4096 : value);
 }
 
-/// `value` rounded to a half type, as the float that the result is equal to.
+/// `value` rounded to a narrow type, as the float of equal value.
 template <class Half, class T>
 __device__ __forceinline__ float rounded(T value) {
   return to_float(Convert<Half>::from(value));

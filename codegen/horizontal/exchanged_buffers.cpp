@@ -7,23 +7,19 @@
 
 namespace sinter {
 
-std::set<int> exchanged_buffers(const Program& program, const Kernel& joined) {
-  std::map<int, std::set<std::size_t>> touched_by;  // wholes
-  std::set<int> written;                            // likewise
-  for (std::size_t i = 0; i < joined.sections.size(); ++i) {
-    for (const Value& value : body_of(program, joined.sections[i]).values)
-      if (value.kind == Value::Kind::load)
-        touched_by[whole_of(program, program.buffer_of.lookup(value.node))].insert(i);
-    for (const Store& store : joined.sections[i].stores) {
-      const int whole = whole_of(program, store.buffer);
-      touched_by[whole].insert(i);
-      written.insert(whole);
-    }
+std::set<int> exchanged_buffers(const Program& program, const Kernel& fused) {
+  std::map<int, int> sections;  // number of sections that access a buffer
+  std::set<int> written;
+  for (const Kernel& section : fused.sections) {
+    AccessedBuffers accessed = accessed_buffers(program, section, body_of(program, section));
+    written.insert(accessed.stored.begin(), accessed.stored.end());
+    accessed.loaded.merge(accessed.stored);
+    for (const int buffer : accessed.loaded) ++sections[buffer];
   }
-  std::erase_if(written, [&](int buffer) { return touched_by.at(buffer).size() < 2; });
+  std::erase_if(written, [&](int buffer) { return sections.at(buffer) < 2; });
   std::set<int> result;
   for (std::size_t i = 0; i < program.buffers.size(); ++i)
-    if (written.contains(whole_of(program, static_cast<int>(i))))
+    if (written.contains(parent_or_self(program, static_cast<int>(i))))
       result.insert(static_cast<int>(i));
   return result;
 }

@@ -1,4 +1,4 @@
-// What the sections of a horizontally fused kernel hand to one another.
+// Finds the buffers through which sections of a horizontally fused kernel depend on one another.
 #pragma once
 
 #include <set>
@@ -7,7 +7,8 @@
 
 namespace sinter {
 
-/// The buffers that a section writes and another one touches, all their parts included.
-std::set<int> exchanged_buffers(const Program& program, const Kernel& joined);
+/// The buffers that one section writes and another one reads or writes. A buffer with sub-buffers
+/// counts as one, and all of them are in the result.
+std::set<int> exchanged_buffers(const Program& program, const Kernel& fused);
 
 }  // namespace sinter

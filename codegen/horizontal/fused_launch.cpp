@@ -20,14 +20,14 @@ namespace sinter {
 
 namespace {
 
-/// A function, and the sections whose work it does.
+/// A function that computes one or more sections.
 struct Callee {
   SectionFunction function;
   std::size_t sections = 0;
-  bool is_called = false;  ///< rather than written out wherever it is called
+  bool is_noinline = false;  ///< not inlined
 };
 
-/// The type of a value in a table that is handed on as an argument of type `c_type`.
+/// The type of a table value that is passed as an argument of type `c_type`.
 std::string value_type(std::string c_type) {
   if (const auto restrict = c_type.find(" __restrict__"); restrict != c_type.npos)
     c_type.erase(restrict);
@@ -54,8 +54,8 @@ class FusedLaunchWriter {
     const std::set<int> between = exchanged_buffers(program_, kernel_);
     for (std::size_t i = 0; i < kernel_.sections.size(); ++i) write_section(i, between);
     for (std::size_t i = 0; i < sources_.size(); ++i) {
-      read_once(i);
-      unite(sources_[i]);
+      deduct_repeated_reads(i);
+      merge_requirements(sources_[i]);
     }
     const int barriers = resident_tiles_ ? resident_tiles_->barriers() : phases(kernel_) - 1;
     source_.is_cooperative = barriers > 0 && !kernel_.has_tail;
@@ -65,7 +65,8 @@ class FusedLaunchWriter {
     } else {
       for (int phase = 0; phase < phases(kernel_); ++phase) write_phase(phase);
     }
-    // An arrival without a wait leaves the counter as it was before: it counts rounds by a bit.
+    // Each barrier flips the counter's top bit. An arrival without a wait makes their number even,
+    // so that the counter is 0 again.
     if (source_.is_cooperative && barriers % 2 == 1) out_.line("grid_depart(tickets);");
     finish();
     return std::move(source_);
@@ -88,31 +89,31 @@ class FusedLaunchWriter {
     const std::string name = fmt::format("{}_{}", source_.entry, number);
     std::size_t callee = callees_.size();
     if (section.foreach_list >= 0 || may_be_repeated(section)) {
-      // Sections run the same code if they have the same text, names aside.
+      // Sections share a function if their texts are equal except for names.
       SectionFunction function = written("section", Naming::anonymous);
       const bool is_listed = section.foreach_list >= 0;
       callee =
           callee_of_code_.try_emplace({is_listed, std::move(function.code)}, callee).first->second;
       if (callee < callees_.size()) {
         ++callees_[callee].sections;
-        callees_[callee].is_called |= section.foreach_list < 0;
+        callees_[callee].is_noinline |= section.foreach_list < 0;
         callee_of_.push_back(callee);
-        kept_of_.push_back(std::move(function.kept));
+        shared_buffers_of_.push_back(std::move(function.shared_buffers));
         sources_.push_back(std::move(function.source));
         return;
       }
     }
-    // What blocks that keep resident tiles do is taken apart, since they do much: compilers take
-    // longer for one long function than for its parts, which need no more registers.
+    // With resident tiles no section is inlined, because blocks run many sections. Compilers take
+    // longer for one long function than for its parts, and the parts need no more registers.
     callees_.push_back({.function = written(name, naming_),
                         .sections = 1,
-                        .is_called = resident_tiles_.has_value()});
+                        .is_noinline = resident_tiles_.has_value()});
     callee_of_.push_back(callee);
-    kept_of_.push_back(callees_.back().function.kept);
+    shared_buffers_of_.push_back(callees_.back().function.shared_buffers);
     sources_.push_back(callees_.back().function.source);
   }
 
-  /// True if another section has as many ops and results.
+  /// True if another section has the same kind and equally many ops and results.
   bool may_be_repeated(const Kernel& section) const {
     return std::ranges::count_if(kernel_.sections, [&](const Kernel& other) {
              return other.kind == section.kind && other.nodes.size() == section.nodes.size() &&
@@ -122,15 +123,15 @@ class FusedLaunchWriter {
 
   // --- parameters -------------------------------------------------------------------------------
 
-  /// What several sections of a phase read alike, in the same place of their code, is read by one
-  /// of them.
-  void read_once(std::size_t number) {
+  /// Counts a buffer once that several sections of a phase read as the same argument of the same
+  /// function.
+  void deduct_repeated_reads(std::size_t number) {
     Source& section = sources_[number];
     if (callees_[callee_of_[number]].sections == 1) return;
     for (std::size_t i = 0; i < section.arguments.size(); ++i) {
       const Argument& argument = section.arguments[i];
-      const auto read = section.read_of.find(argument.index);
-      if (argument.kind != Argument::Kind::buffer || read == section.read_of.end()) continue;
+      const auto read = section.bytes_read_of.find(argument.index);
+      if (argument.kind != Argument::Kind::buffer || read == section.bytes_read_of.end()) continue;
       const auto [known, is_first] = read_by_phase_.try_emplace(
           {kernel_.sections[number].phase, callee_of_[number], i, argument.index}, read->second);
       if (is_first) continue;
@@ -141,13 +142,13 @@ class FusedLaunchWriter {
     }
   }
 
-  void unite(const Source& section) {
+  void merge_requirements(const Source& section) {
     source_.shared_bytes = std::max(source_.shared_bytes, section.shared_bytes);
     source_.vector_bytes = std::max(source_.vector_bytes, section.vector_bytes);
     source_.cluster = std::max(source_.cluster, section.cluster);
     source_.has_barrier |= section.has_barrier;
-    add(shown_, section.traffic, 1);
-    // A section without blocks reads not even its constants.
+    add(full_traffic_, section.traffic, 1);
+    // A section without blocks reads nothing, not even operands of constant size.
     add(source_.traffic, section.traffic, one_unless_zero(section.grid));
   }
 
@@ -161,7 +162,7 @@ class FusedLaunchWriter {
   /// An extent as text; symbols become parameters.
   std::string text(Extent extent) { return parameters_.text(extent, index_type_); }
 
-  /// What a section is called with for one of its parameters; scratch memory is dealt out.
+  /// The text that is passed for one parameter of a section.
   std::string argument_text(const Argument& argument, const std::string& name) {
     return parameters_.argument(argument, name, source_, index_type_);
   }
@@ -174,7 +175,7 @@ class FusedLaunchWriter {
 
   // --- phases -----------------------------------------------------------------------------------
 
-  /// A section, or those of a list with blocks side by side that one function does the work of.
+  /// A section, or the sections of a list that one function computes in adjacent blocks.
   using Run = std::vector<std::size_t>;
 
   const SectionFunction& function_of(std::size_t section) const {
@@ -203,8 +204,8 @@ class FusedLaunchWriter {
     return blocks;
   }
 
-  /// Scratch memory is dealt out to sections as they are called.
-  void take_scratch(std::size_t section) {
+  /// Reserves the section's scratch memory behind that of earlier calls.
+  void reserve_section_scratch(std::size_t section) {
     source_.workspace_bytes =
         source_.workspace_bytes + ceil_div(sources_[section].workspace_bytes, 256) * Extent(256);
     source_.tickets = source_.tickets + sources_[section].tickets;
@@ -215,10 +216,10 @@ class FusedLaunchWriter {
     std::vector<std::string> arguments;
     for (std::size_t i = 0; i < function.names.size(); ++i)
       arguments.push_back(argument_text(sources_[section].arguments[i], function.names[i]));
-    for (const int buffer : kept_of_[section])
-      arguments.push_back(resident_tiles_->pointer(buffer, section));
+    for (const int buffer : shared_buffers_of_[section])
+      arguments.push_back(resident_tiles_->shared_pointer(buffer, section));
     arguments.push_back(block);
-    take_scratch(section);
+    reserve_section_scratch(section);
     return fmt::format("{}({});", function.name, fmt::join(arguments, ", "));
   }
 
@@ -233,8 +234,8 @@ class FusedLaunchWriter {
     });
   }
 
-  /// One call for all sections of `run`, with what differs between them from the row of the table
-  /// that the block falls into.
+  /// One call for all sections of `run`. Arguments that differ between the sections come from the
+  /// table row of the block's section.
   void write_table_call(const Run& run, const std::string& block) {
     const SectionFunction& function = function_of(run[0]);
     const std::size_t begin = source_.table.size();
@@ -251,7 +252,7 @@ class FusedLaunchWriter {
         source_.table.push_back(std::move(argument));
       }
       blocks = blocks + sources_[section].grid;
-      take_scratch(section);
+      reserve_section_scratch(section);
     }
     source_.lists.push_back({.begin = begin, .rows = run.size(), .columns = columns.size() + 1});
     out_.line(fmt::format("const unsigned long long* const row = table_row({}{}, {}, {}, {});",
@@ -288,13 +289,14 @@ class FusedLaunchWriter {
       blocks = blocks + blocks_of(run);
     }
     if (!is_tail) source_.grid = most_blocks(source_.grid, blocks, phase == 0);
-    // Then every section's first block is the first of a cluster.
+    // With equal cluster sizes, every section's first block is the first of a cluster.
     const bool has_one_size = phase > 0 || std::ranges::all_of(runs, [&](const Run& run) {
                                 return function_of(run[0]).source.cluster == source_.cluster;
                               });
     ensure(source_.cluster == 1 || (has_one_size && !source_.is_cooperative),
-           "clusters share their phase with others, or have blocks that wait for one another");
-    // Somebody must be there to be the last block, with or without work; a whole cluster at least.
+           "sections with different cluster sizes share a phase, or a cooperative kernel has "
+           "clusters");
+    // A tail needs a last block even if no section has work, so at least one cluster is launched.
     const bool may_be_idle =
         phase == 0 && kernel_.has_tail && (!blocks.is_number() || blocks.is(0));
     if (may_be_idle)
@@ -322,19 +324,19 @@ class FusedLaunchWriter {
                   index_type_, text(blocks));
     out_.block(loop, [&] {
       calls();
-      // The next block has the same shared memory, and may need what a tail has stored.
+      // The next iteration reuses shared memory, and in a tail it may read stored results.
       if (shares || is_tail) out_.line("block_barrier();");
     });
   }
 
-  /// All phases, as often as there are rounds.
+  /// Writes all phases of all rounds.
   void write_rounds() {
     index_type_ = "int";
     for (const Callee& callee : callees_)
       if (callee.function.index_type != "int") index_type_ = callee.function.index_type;
     source_.grid = resident_tiles_->resident_tiles_per_round();
     resident_tiles_->declare(out_, source_);
-    for (Traffic* traffic : {&source_.traffic, &shown_})
+    for (Traffic* traffic : {&source_.traffic, &full_traffic_})
       traffic->bytes_read = traffic->bytes_read + resident_tiles_->bytes_read();
     std::vector<std::string> arrays;
     for (const Argument& argument : resident_tiles_->arguments()) {
@@ -349,9 +351,9 @@ class FusedLaunchWriter {
     if (resident_tiles_->is_local()) {
       source_.has_barrier = true;
       resident_tiles_->write_local(out_, index_type_, arrays, write_call);
-      for (int step = 0; step <= resident_tiles_->steps(); ++step) {
-        if (step > 0) out_.line("grid_barrier(tickets);");
-        resident_tiles_->write_step(out_, step, index_type_, write_call, all_blocks);
+      for (int barriers = 0; barriers <= resident_tiles_->local_barriers(); ++barriers) {
+        if (barriers > 0) out_.line("grid_barrier(tickets);");
+        resident_tiles_->write_after_barriers(out_, barriers, index_type_, write_call, all_blocks);
       }
       return;
     }
@@ -363,7 +365,7 @@ class FusedLaunchWriter {
           out_.line(is_in_first_round ? "if (round == 0) grid_barrier(tickets);"
                                       : "grid_barrier(tickets);");
         resident_tiles_->write_resident_tiles(out_, phase, index_type_, arrays, write_call);
-        resident_tiles_->write_others(out_, phase, index_type_, write_call, all_blocks);
+        resident_tiles_->write_other_sections(out_, phase, index_type_, write_call, all_blocks);
       }
     };
     if (schedule_.resident_tiles.rounds == 1) return work();
@@ -373,7 +375,7 @@ class FusedLaunchWriter {
         work);
   }
 
-  /// The larger one; of symbols the sum, since blocks without work do no harm.
+  /// The maximum of both, or the sum of symbolic sizes, because blocks without work are harmless.
   static Extent most_blocks(Extent before, Extent here, bool is_first) {
     if (is_first) return here;
     if (before.is_number() && here.is_number()) return std::max(before.number(), here.number());
@@ -399,33 +401,30 @@ class FusedLaunchWriter {
     }
   }
 
-  // --- the whole --------------------------------------------------------------------------------
+  // --- the whole kernel -------------------------------------------------------------------------
 
   std::string head_comment() const {
     return fmt::format("// sinter kernel {} · {} kernels in {} phase{} · threads {}\n",
                        source_.entry, kernel_.sections.size(), phases(kernel_),
                        phases(kernel_) == 1 ? "" : "s", source_.threads) +
-           traffic_comment(shown_) + reproduce_comment(program_, kernel_) + "\n";
+           traffic_comment(full_traffic_) + reproduce_comment(program_, kernel_) + "\n";
   }
 
   void finish() {
     std::string text = naming_ == Naming::anonymous ? "" : head_comment();
-    if (resident_tiles_) text += resident_tiles_->function(index_type_) + "\n";
+    if (resident_tiles_) text += resident_tiles_->copy_function(index_type_) + "\n";
     for (const Callee& callee : callees_) {
       if (callee.sections > 1 && naming_ != Naming::anonymous)
         text += fmt::format("// {} sections run this code; the first of them:\n", callee.sections);
       const SectionFunction& function = callee.function;
       text += fmt::format("{}static __device__ {} void\n{}\n", function.head,
-                          callee.is_called ? "__noinline__" : "__forceinline__", function.text);
+                          callee.is_noinline ? "__noinline__" : "__forceinline__", function.text);
     }
     const std::vector<std::string> parameters = parameters_.declare(source_);
-    const std::string bounds = schedule_.blocks_per_sm == 0 ? std::to_string(source_.threads)
-                                                            : fmt::format("{}, {}", source_.threads,
-                                                                          schedule_.blocks_per_sm);
-    text += fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n{}({}) {{\n", bounds,
-                        source_.entry,
-                        fmt::join(parameters, ",\n" + std::string(source_.entry.size() + 1, ' ')));
-    source_.text = text + write_start(program_.arch, source_) + out_.text() + "}\n";
+    const std::string separator = ",\n" + std::string(source_.entry.size() + 1, ' ');
+    text += kernel_head(schedule_, source_.entry,
+                        fmt::format("({})", fmt::join(parameters, separator)));
+    source_.text = text + write_early_start_wait(program_.arch, source_) + out_.text() + "}\n";
   }
 
   const Program& program_;
@@ -433,19 +432,20 @@ class FusedLaunchWriter {
   const Schedule& schedule_;
   Naming naming_;
   std::vector<Callee> callees_;
-  std::vector<std::size_t> callee_of_;  ///< of each section
-  std::vector<Source> sources_;         ///< of each section; their texts are those of the callees
-  std::vector<std::vector<int>> kept_of_;  ///< of each section, as SectionFunction::kept
-  /// By whether they are in a list, and code.
+  std::vector<std::size_t> callee_of_;  ///< [section]
+  std::vector<Source> sources_;         ///< [section], without text
+  std::vector<std::vector<int>>
+      shared_buffers_of_;  ///< [section]: SectionFunction::shared_buffers.
+  /// By membership in a list, and code.
   std::map<std::pair<bool, std::string>, std::size_t> callee_of_code_;
-  /// Bytes, by phase, callee, place among its arguments, and buffer.
+  /// Bytes by phase, callee, argument index and buffer.
   std::map<std::tuple<int, std::size_t, std::size_t, int>, Extent> read_by_phase_;
   SharedParameters parameters_;
   std::string_view index_type_ = "int";
   std::optional<TileRounds> resident_tiles_;
   SourceWriter out_{1};
   Source source_;
-  Traffic shown_;  ///< where every section has work
+  Traffic full_traffic_;  ///< the traffic if every section has work, for the head comment
 };
 
 }  // namespace

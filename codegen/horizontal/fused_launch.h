@@ -1,4 +1,4 @@
-// Several kernels in one launch: each a function, called by the blocks in turn.
+// Emits several kernels as one launch. Each of them is a function that the blocks call.
 #pragma once
 
 #include "codegen/text/names.h"
@@ -7,9 +7,9 @@
 
 namespace sinter {
 
-/// The CUDA C++ of a horizontally fused kernel. Sections of a phase have blocks side by side;
-/// between phases all blocks of the grid wait for one another, so that it must be launched as a
-/// cooperative one.
+/// The CUDA C++ of a horizontally fused kernel. The sections of a phase have adjacent ranges of
+/// blocks. A grid barrier separates phases, which makes the launch cooperative. If the kernel has a
+/// tail, its last block runs the later phases instead.
 Source write_fused_launch(const Program& program, const Kernel& kernel, const Schedule& schedule,
                           std::string_view entry, Naming naming);
 

@@ -51,7 +51,7 @@ std::string SharedParameters::argument(const Argument& argument, const std::stri
   known.argument.stores.add(argument.stores);
   if (argument.kind == Argument::Kind::extent && argument.c_type.find("long") != std::string::npos)
     known.argument.c_type = argument.c_type;
-  // By value: further symbols may add parameters.
+  // A copy, because `text` may add parameters and invalidate `known`.
   const std::string of_all = known.name;
   const auto part = [&](const Extent& offset) {
     return offset.is(0) ? of_all : fmt::format("{} + {}", of_all, text(offset, index_type));

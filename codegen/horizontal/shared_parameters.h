@@ -1,4 +1,4 @@
-// The parameters of a horizontally fused kernel, which its sections share.
+// The parameters of a horizontally fused kernel. Equal arguments of its sections are one parameter.
 #pragma once
 
 #include <string>
@@ -20,14 +20,14 @@ class SharedParameters {
 
   /// An extent as text; symbols become parameters.
   std::string text(Extent extent, std::string_view index_type);
-  /// What a section is called with for one of its arguments, which it calls `name`; its scratch
-  /// memory begins behind what `source` has already.
+  /// The text that is passed for one argument of a section, whose own name for it is `name`. The
+  /// section's scratch memory begins at the current end of that of `source`.
   std::string argument(const Argument& argument, const std::string& name, const Source& source,
                        std::string_view index_type);
   void add_tickets();
-  /// The name of the table of lists.
+  /// The name of the parameter for Source::table.
   std::string table();
-  /// The declarations of all; `source` gets them as arguments.
+  /// The declarations of all parameters. Appends them to the arguments of `source`.
   std::vector<std::string> declare(Source& source);
 
  private:

@@ -1,21 +1,22 @@
 #include "codegen/horizontal/tile_rounds.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "compiler/body/collapse_axes.h"
 #include "compiler/body_building/kernel_body.h"
 #include "compiler/horizontal/local_tiles.h"
 #include "compiler/target/target.h"
+#include "ir/support/round_up.h"
 #include "sinter/error.h"
 
 namespace sinter {
 
 namespace {
 
-/// What the launch itself writes may not be read before a barrier.
+/// Arrays that the launch itself writes are not `__restrict__`, so that the compiler does not move
+/// their loads above a barrier.
 std::string_view restrict_of(const ResidentTileArray& array) {
-  return array.written < 0 ? " __restrict__" : "";
+  return array.last_written_phase < 0 ? " __restrict__" : "";
 }
 
 }  // namespace
@@ -27,23 +28,25 @@ TileRounds::TileRounds(const Program& program, const Kernel& kernel, const Sched
       schedule_(schedule),
       entry_(entry),
       naming_(naming),
-      chosen_(schedule.resident_tiles) {
+      tile_schedule_(schedule.resident_tiles) {
   std::vector<Body> bodies;
   for (const Kernel& section : kernel.sections) bodies.push_back(body_of(program, section));
   std::optional<ResidentTiles> found =
-      chosen_.is_local ? find_local_tiles(program, kernel.sections, bodies, kernel.internal_buffers,
-                                          schedule.sections, chosen_.units)
-                       : find_resident_tiles(program, kernel.sections, bodies, schedule.sections);
-  ensure(found.has_value(), "kernel " + kernel.name + " is to keep resident tiles, but has none");
-  resident_tiles_ = with_aligned_arrays(std::move(*found), chosen_.channels);
-  resident_tiles_.arrays.resize(static_cast<std::size_t>(chosen_.arrays));
-  groups_per_round_ = (groups() + chosen_.rounds - 1) / chosen_.rounds;
+      tile_schedule_.is_local
+          ? find_local_tiles(program, kernel.sections, bodies, kernel.internal_buffers,
+                             schedule.sections, tile_schedule_.units)
+          : find_resident_tiles(program, kernel.sections, bodies, schedule.sections);
+  ensure(found.has_value(),
+         "kernel " + kernel.name + ": the schedule has resident tiles, but no array can have them");
+  resident_tiles_ = with_aligned_arrays(std::move(*found), tile_schedule_.channels);
+  resident_tiles_.arrays.resize(static_cast<std::size_t>(tile_schedule_.arrays));
+  groups_per_round_ = divide_up(groups(), tile_schedule_.rounds);
   std::int64_t begin = 0;
   for (const ResidentTileArray& array : resident_tiles_.arrays) {
     copies_.push_back(
-        {copy_of(resident_tiles_, array, chosen_.channels, program.facts.alignment), begin});
-    const std::int64_t places = chosen_.channels * array.per_channel;
-    begin += (places * size_of(array.access.dtype) + 15) / 16 * 16;
+        {copy_of(resident_tiles_, array, tile_schedule_.channels, program.facts.alignment), begin});
+    const std::int64_t places = tile_schedule_.channels * array.per_channel;
+    begin += round_up(places * size_of(array.access.dtype), 16);
   }
 }
 
@@ -53,36 +56,36 @@ const ResidentTileArray& TileRounds::array_of(int buffer) const {
 }
 
 void TileRounds::read_from_resident_tiles(KernelWriter& writer, std::size_t section) const {
-  const ResidentTileSection& own = resident_tiles_.sections[section];
-  if (own.part != ResidentTileSection::Part::resident_tiles) return;
+  if (!resident_tiles_.runs_on_tiles(section)) return;
+  const TileAxes& axes = resident_tiles_.sections[section].axes;
   for (const ResidentTileArray& array : resident_tiles_.arrays) {
     const int buffer = array.access.buffer;
     if (std::ranges::find(writer.kernel.stores, buffer, &Store::buffer) !=
         writer.kernel.stores.end())
-      writer.write_to_shared(buffer, place_of(array, writer, own.walk), array.is_in_memory);
+      writer.write_to_shared(buffer, shared_index_of(array, writer, axes), array.is_in_memory);
     const bool is_loaded = std::ranges::any_of(writer.body.values, [&](const Value& value) {
       return value.kind == Value::Kind::load && program_.buffer_of.lookup(value.node) == buffer;
     });
     if (!is_loaded) continue;
-    writer.read_from_shared(buffer, place_of(array, writer, own.walk));
+    writer.read_from_shared(buffer, shared_index_of(array, writer, axes));
   }
 }
 
-std::optional<Index> TileRounds::place_of(const ResidentTileArray& array, KernelWriter& writer,
-                                          const TileWalk& walk) const {
+std::optional<Index> TileRounds::shared_index_of(const ResidentTileArray& array,
+                                                 KernelWriter& writer, const TileAxes& axes) const {
   if (resident_tiles_.has_units) return std::nullopt;
   IndexSpace& space = writer.body.space;
-  const bool across = array.has_neighbouring_channels();
-  const std::int64_t segment = chosen_.channels * resident_tiles_.rows;
+  const bool across = array.has_contiguous_channels();
+  const std::int64_t segment = tile_schedule_.channels * resident_tiles_.rows;
   const auto at = [&](const Index& channel, const Index& row) {
     return space.add(space.scale(channel, across ? 1 : resident_tiles_.rows),
-                     space.scale(row, across ? chosen_.channels : 1));
+                     space.scale(row, across ? tile_schedule_.channels : 1));
   };
-  if (walk.segments == 1) return at(space.axis(walk.channel_axis), space.axis(walk.row_axis));
-  if (walk.has_all) {
-    const Index rows = space.axis(walk.row_axis);
-    if (across) return at(space.axis(walk.channel_axis), rows);
-    return space.add(at(space.axis(walk.channel_axis), space.modulo(rows, resident_tiles_.rows)),
+  if (axes.segments == 1) return at(space.axis(axes.channel_axis), space.axis(axes.row_axis));
+  if (axes.reduces_all_segments) {
+    const Index rows = space.axis(axes.row_axis);
+    if (across) return at(space.axis(axes.channel_axis), rows);
+    return space.add(at(space.axis(axes.channel_axis), space.modulo(rows, resident_tiles_.rows)),
                      space.scale(space.divide(rows, resident_tiles_.rows), segment));
   }
   const StripSchedule& strips = writer.schedule.strips;
@@ -92,17 +95,17 @@ std::optional<Index> TileRounds::place_of(const ResidentTileArray& array, Kernel
                    space.scale(position.outer, segment));
 }
 
-std::string TileRounds::pointer(int buffer, std::size_t section) const {
+std::string TileRounds::shared_pointer(int buffer, std::size_t section) const {
   const ResidentTileArray& array = array_of(buffer);
   const Copy& copy = copies_[static_cast<std::size_t>(&array - resident_tiles_.arrays.data())];
   const std::int64_t shift =
-      chosen_.channels * (resident_tiles_.has_units           ? array.per_channel
-                          : array.has_neighbouring_channels() ? 1
-                                                              : resident_tiles_.rows);
-  const TileWalk& walk = resident_tiles_.sections[section].walk;
-  const std::string_view number = walk.is_merged && walk.segments == 1 ? "number" : "group";
-  const bool is_written = array.is_written && std::ranges::count(kernel_.sections[section].stores,
-                                                                 buffer, &Store::buffer) > 0;
+      tile_schedule_.channels * (resident_tiles_.has_units         ? array.per_channel
+                                 : array.has_contiguous_channels() ? 1
+                                                                   : resident_tiles_.rows);
+  const TileAxes& axes = resident_tiles_.sections[section].axes;
+  const std::string_view number = axes.merges_outer && axes.segments == 1 ? "number" : "group";
+  const bool is_written = array.is_produced && std::ranges::count(kernel_.sections[section].stores,
+                                                                  buffer, &Store::buffer) > 0;
   return fmt::format("reinterpret_cast<{}{}*>(resident_tile{}) - {} * {}",
                      is_written ? "" : "const ", info(array.access.dtype).c_name,
                      copy.begin == 0 ? "" : fmt::format(" + {}", copy.begin), number, shift);
@@ -111,7 +114,7 @@ std::string TileRounds::pointer(int buffer, std::size_t section) const {
 std::vector<Argument> TileRounds::arguments() const {
   std::vector<Argument> arguments;
   for (std::size_t i = 0; i < copies_.size(); ++i) {
-    if (resident_tiles_.arrays[i].is_written) continue;
+    if (resident_tiles_.arrays[i].is_produced) continue;
     const ResidentTileAccess& access = resident_tiles_.arrays[i].access;
     arguments.push_back({.kind = Argument::Kind::buffer,
                          .index = access.buffer,
@@ -124,13 +127,13 @@ std::vector<Argument> TileRounds::arguments() const {
 }
 
 void TileRounds::declare(SourceWriter& out, Source& source) const {
-  const std::int64_t begin = (source.shared_bytes + 15) / 16 * 16;
-  source.shared_bytes =
-      begin + chosen_.per_block * resident_tiles_.bytes_of_resident_tile(chosen_.channels);
+  const std::int64_t begin = round_up(source.shared_bytes, 16);
+  source.shared_bytes = begin + tile_schedule_.per_block *
+                                    resident_tiles_.bytes_of_resident_tile(tile_schedule_.channels);
   const Target* target = find_target(program_.arch);
   ensure(
       target && source.shared_bytes <= target->shared_per_block_opt_in,
-      fmt::format("kernel {}: resident tiles need {} bytes of shared memory, more than there are",
+      fmt::format("kernel {}: resident tiles need {} bytes of shared memory, more than a block has",
                   kernel_.name, source.shared_bytes));
   for (std::size_t i = 0; i < copies_.size(); ++i)
     source.vector_bytes = std::max(
@@ -142,13 +145,13 @@ void TileRounds::declare(SourceWriter& out, Source& source) const {
       "phase.");
   out.line(
       fmt::format("const bool has_place = static_cast<int>(blockIdx.x + gridDim.x * {}) >= {};",
-                  chosen_.per_block, resident_tiles_per_round()));
+                  tile_schedule_.per_block, resident_tiles_per_round()));
 }
 
 Extent TileRounds::bytes_read() const {
   Extent bytes = 0;
   for (const ResidentTileArray& array : resident_tiles_.arrays)
-    if (!array.is_written)
+    if (!array.is_produced)
       bytes = bytes +
               Extent(resident_tiles_.elements(array) * std::int64_t{size_of(array.access.dtype)});
   return bytes;
@@ -156,22 +159,24 @@ Extent TileRounds::bytes_read() const {
 
 bool TileRounds::copies() const {
   return std::ranges::any_of(resident_tiles_.arrays,
-                             [](const ResidentTileArray& array) { return !array.is_written; });
+                             [](const ResidentTileArray& array) { return !array.is_produced; });
 }
 
-int TileRounds::steps() const { return *std::ranges::max_element(resident_tiles_.steps); }
+int TileRounds::local_barriers() const {
+  return *std::ranges::max_element(resident_tiles_.barriers_before);
+}
 
 int TileRounds::barriers() const {
-  if (is_local()) return steps();
-  const int first = resident_tiles_.first_of_rounds;
-  return first + (kernel_.sections.back().phase - first) * chosen_.rounds;
+  if (is_local()) return local_barriers();
+  const int first = resident_tiles_.first_repeated_phase;
+  return first + (kernel_.sections.back().phase - first) * tile_schedule_.rounds;
 }
 
-std::string TileRounds::function(std::string_view index_type) const {
+std::string TileRounds::copy_function(std::string_view index_type) const {
   if (!copies()) return {};
   SourceWriter out(1);
   std::vector<std::string> parameters;
-  // Rests that are on their way at once, up to what registers have place for.
+  // The most bytes of remainders that a thread has in flight, so that they fit in registers.
   constexpr std::int64_t kMostAtOnce = 256;
   std::int64_t at_once = 0;
   std::vector<std::string> rounds, loads, stores;
@@ -183,7 +188,7 @@ std::string TileRounds::function(std::string_view index_type) const {
     at_once = 0;
   };
   for (std::size_t i = 0; i < copies_.size(); ++i) {
-    if (resident_tiles_.arrays[i].is_written) continue;
+    if (resident_tiles_.arrays[i].is_produced) continue;
     const ResidentTileAccess& access = resident_tiles_.arrays[i].access;
     const Copy& copy = copies_[i];
     const std::string_view type = info(access.dtype).c_name;
@@ -191,12 +196,12 @@ std::string TileRounds::function(std::string_view index_type) const {
         fmt::format("const {}*{} from_{}", type, restrict_of(resident_tiles_.arrays[i]), i));
     const std::int64_t vectors = copy.lines * copy.length / copy.vector % (8 * schedule_.threads);
     const std::int64_t bytes =
-        (vectors + schedule_.threads - 1) / schedule_.threads * copy.vector * size_of(access.dtype);
+        divide_up(vectors, schedule_.threads) * copy.vector * size_of(access.dtype);
     if (at_once > 0 && at_once + bytes > kMostAtOnce) write_group();
     at_once += bytes;
     const std::string from =
         fmt::format("from_{}, outer * {} + group * {}{}, {}", i, access.outer_stride,
-                    chosen_.channels * access.channel_stride,
+                    tile_schedule_.channels * access.channel_stride,
                     access.offset == 0 ? "" : fmt::format(" + {}", access.offset),
                     fmt::format("{}{}", copy.stride, index_type == "int" ? "" : "ll"));
     const std::string to = fmt::format("reinterpret_cast<{}*>(resident_tile{})", type,
@@ -214,17 +219,17 @@ std::string TileRounds::function(std::string_view index_type) const {
   parameters.push_back(fmt::format("const {} group", index_type));
   std::vector<std::string> names;
   for (const ResidentTileArray& array : resident_tiles_.arrays)
-    if (!array.is_written)
+    if (!array.is_produced)
       names.push_back(
           program_.name_of(program_.buffers[static_cast<std::size_t>(array.access.buffer)]));
   const std::string head =
       naming_ == Naming::anonymous
           ? ""
-          : fmt::format("// keeps {} of {} {} of {} for all phases\n", chosen_.channels,
+          : fmt::format("// keeps {} of {} {} of {} for all phases\n", tile_schedule_.channels,
                         resident_tiles_.channels, resident_tiles_.has_units ? "units" : "channels",
                         fmt::join(names, ", "));
-  // Called rather than written out wherever it is: compilers would keep what all calls have in
-  // common in registers, through all sections.
+  // Not inlined, because compilers would keep the common subexpressions of all calls in registers
+  // through all sections.
   return head + fmt::format(
                     "static __device__ __noinline__ void\n{0}_keep({1}) {{\n{2}}}\n", entry_,
                     fmt::join(parameters, ",\n" + std::string(entry_.size() + 6, ' ')), out.text());
@@ -234,10 +239,9 @@ void TileRounds::write_resident_tiles(SourceWriter& out, int phase, std::string_
                                       std::span<const std::string> arrays, const Call& call) const {
   std::vector<std::size_t> sections;
   for (std::size_t i = 0; i < kernel_.sections.size(); ++i)
-    if (kernel_.sections[i].phase == phase &&
-        resident_tiles_.sections[i].part == ResidentTileSection::Part::resident_tiles)
+    if (kernel_.sections[i].phase == phase && resident_tiles_.runs_on_tiles(i))
       sections.push_back(i);
-  const int first = resident_tiles_.first_phase;
+  const int first = resident_tiles_.copy_phase;
   if (sections.empty() && phase != first) return;
   const std::string per_round = std::to_string(groups_per_round_);
   const auto loop = fmt::format(
@@ -248,15 +252,15 @@ void TileRounds::write_resident_tiles(SourceWriter& out, int phase, std::string_
     out.line(fmt::format("const {} outer = item / {};", index_type, per_round));
     out.line(fmt::format("const {} group = {}item % {};", index_type,
                          has_rounds() ? fmt::format("round * {} + ", per_round) : "", per_round));
-    if (groups_per_round_ * chosen_.rounds != groups())
+    if (groups_per_round_ * tile_schedule_.rounds != groups())
       out.line(fmt::format("if (group >= {}) continue;", groups()));
-    const int last = chosen_.per_block - 1;
+    const int last = tile_schedule_.per_block - 1;
     out.line(
         last == 0
             ? std::string("unsigned char* const resident_tile = resident_tiles;")
             : fmt::format(
                   "unsigned char* const resident_tile = resident_tiles + minimum(place, {}) * {};",
-                  last, resident_tiles_.bytes_of_resident_tile(chosen_.channels)));
+                  last, resident_tiles_.bytes_of_resident_tile(tile_schedule_.channels)));
     const std::string keep =
         fmt::format("{}_keep({}, resident_tile, outer, group);", entry_, fmt::join(arrays, ", "));
     const std::string again =
@@ -272,8 +276,8 @@ void TileRounds::write_resident_tile(SourceWriter& out, std::span<const std::siz
     out.line(fmt::format("const {} number = outer * {} + group;", index_type, groups()));
   for (const std::size_t section : sections) {
     const std::int64_t blocks =
-        blocks_per_resident_tile(kernel_.sections[section], resident_tiles_.sections[section].walk,
-                                 schedule_.sections[section], chosen_.channels);
+        blocks_per_resident_tile(kernel_.sections[section], resident_tiles_.sections[section].axes,
+                                 schedule_.sections[section], tile_schedule_.channels);
     if (blocks == 1) {
       out.line(call(section, "number"));
       out.line("block_barrier();");
@@ -290,9 +294,9 @@ void TileRounds::write_resident_tile(SourceWriter& out, std::span<const std::siz
 }
 
 std::int64_t TileRounds::blocks_per_round(std::size_t section) const {
-  return blocks_per_resident_tile(kernel_.sections[section], resident_tiles_.sections[section].walk,
+  return blocks_per_resident_tile(kernel_.sections[section], resident_tiles_.sections[section].axes,
                                   schedule_.sections[section],
-                                  groups_per_round_ * chosen_.channels);
+                                  groups_per_round_ * tile_schedule_.channels);
 }
 
 std::string TileRounds::block_of_round(std::size_t section) const {
@@ -311,8 +315,7 @@ void TileRounds::write_local(SourceWriter& out, std::string_view index_type,
                              std::span<const std::string> arrays, const Call& call) const {
   std::vector<std::size_t> sections;
   for (std::size_t i = 0; i < kernel_.sections.size(); ++i)
-    if (resident_tiles_.sections[i].part == ResidentTileSection::Part::resident_tiles)
-      sections.push_back(i);
+    if (resident_tiles_.runs_on_tiles(i)) sections.push_back(i);
   write_loop(out, index_type, "item", std::to_string(resident_tiles_per_round()), [&] {
     out.line(fmt::format("const {} outer = item / {};", index_type, groups()));
     out.line(fmt::format("const {} group = item % {};", index_type, groups()));
@@ -324,41 +327,40 @@ void TileRounds::write_local(SourceWriter& out, std::string_view index_type,
   });
 }
 
-void TileRounds::write_step(
-    SourceWriter& out, int step, std::string_view index_type, const Call& call,
+void TileRounds::write_after_barriers(
+    SourceWriter& out, int barriers, std::string_view index_type, const Call& call,
     const std::function<std::string(std::size_t section)>& all_blocks) const {
   for (std::size_t i = 0; i < kernel_.sections.size(); ++i)
-    if (resident_tiles_.steps[i] == step &&
-        resident_tiles_.sections[i].part != ResidentTileSection::Part::resident_tiles)
+    if (resident_tiles_.barriers_before[i] == barriers && !resident_tiles_.runs_on_tiles(i))
       write_loop(out, index_type, "block", all_blocks(i), [&] {
         out.line(call(i, "block"));
         out.line("block_barrier();");
       });
 }
 
-void TileRounds::write_others(
+void TileRounds::write_other_sections(
     SourceWriter& out, int phase, std::string_view index_type, const Call& call,
     const std::function<std::string(std::size_t section)>& all_blocks) const {
   for (std::size_t i = 0; i < kernel_.sections.size(); ++i) {
-    const ResidentTileSection::Part part = resident_tiles_.sections[i].part;
-    if (kernel_.sections[i].phase != phase || part == ResidentTileSection::Part::resident_tiles)
-      continue;
-    const bool is_whole = part != ResidentTileSection::Part::channels || !has_rounds();
+    const ResidentTileSection::Role role = resident_tiles_.sections[i].role;
+    if (kernel_.sections[i].phase != phase || resident_tiles_.runs_on_tiles(i)) continue;
+    const bool is_whole = role != ResidentTileSection::Role::channels || !has_rounds();
     const std::string blocks = all_blocks(i);
     const std::string text = call(i, is_whole ? "block" : block_of_round(i));
     const std::string count = is_whole ? blocks : std::to_string(blocks_per_round(i));
     const auto loop = [&] {
       write_loop(out, index_type, "block", count, [&] {
-        const bool may_end = !is_whole && groups_per_round_ * chosen_.rounds != groups();
+        const bool may_end = !is_whole && groups_per_round_ * tile_schedule_.rounds != groups();
         if (may_end) out.line(fmt::format("if ({} >= {}) break;", block_of_round(i), blocks));
         out.line(text);
         out.line("block_barrier();");
       });
     };
     if (is_whole && has_rounds())
-      out.block(fmt::format("if (round == {})",
-                            part == ResidentTileSection::Part::first ? 0 : chosen_.rounds - 1),
-                loop);
+      out.block(
+          fmt::format("if (round == {})",
+                      role == ResidentTileSection::Role::first ? 0 : tile_schedule_.rounds - 1),
+          loop);
     else
       loop();
   }

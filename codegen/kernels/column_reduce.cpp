@@ -1,17 +1,18 @@
+// Column reductions: adjacent threads have adjacent columns, and several threads along the reduced
+// axis share a column.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 
-#include "codegen/kernels/column_cluster.h"
-#include "codegen/kernels/column_split.h"
+#include "codegen/kernels/column_cluster_writer.h"
+#include "codegen/kernels/column_split_writer.h"
 #include "codegen/kernels/column_staging.h"
 #include "codegen/kernels/kernel_shapes.h"
 #include "codegen/kernels/reduction_loops.h"
 #include "compiler/tiling/column_split.h"
+#include "ir/support/round_up.h"
 
 namespace sinter {
 
@@ -28,7 +29,7 @@ class ColumnWriter {
         kept_(writer, split_) {
     plan_.parts_per_group = static_cast<int>(split_.parts) / schedule_.groups;
     plan_.accumulators_per_thread = static_cast<int>(split_.accumulators) / plan_.lanes;
-    plan_.tiles = (split_.chunks_per_part + plan_.lanes - 1) / plan_.lanes;
+    plan_.tiles = divide_up(split_.chunks_per_part, plan_.lanes);
   }
 
   void write() {
@@ -41,14 +42,12 @@ class ColumnWriter {
       writer_.write_row_values(pass);
       write_pass(pass);
     }
-    int last = passes;
-    for (const Value& value : body_.values) last = std::max(last, value.stage);
-    for (int stage = passes; stage <= last; ++stage) writer_.write_row_values(stage);
+    writer_.write_row_values_from(passes);
     writer_.write_row_stores(first_of_columns());
   }
 
  private:
-  /// Which threads store what is one per column.
+  /// The condition that selects the threads that store column results.
   std::string first_of_columns() const {
     const std::string first =
         cluster_ ? "split == 0 && Shape::along() == 0" : "Shape::along() == 0";
@@ -62,7 +61,7 @@ class ColumnWriter {
                                  plan_.lanes, schedule_.groups, split_.accumulators,
                                  schedule_.vector));
     writer_.source.has_barrier = true;
-    declare_exchange(writer_, exchange_places(schedule_) * widest_state(writer_));
+    declare_exchange(writer_, exchange_slots(schedule_) * widest_state(writer_));
     if (!plan_.is_fixed)
       writer_.declare_index("chunks", writer_.text(ceil_div(ceil_div(body_.reduced_size(), kChunk),
                                                             plan_.tree.parts)));
@@ -72,8 +71,7 @@ class ColumnWriter {
     const Extent inner = body_.space.extent(body_.parallel_axes - 1);
     const std::int64_t per_block = std::int64_t{columns()} * schedule_.vector;
     const Extent across = writer_.blocks_over(inner, per_block);
-    std::vector<int> outer(static_cast<std::size_t>(body_.parallel_axes - 1));
-    std::iota(outer.begin(), outer.end(), 0);
+    const std::vector<int> outer = indices_below(body_.parallel_axes - 1);
     Extent outer_size = 1;
     for (const int axis : outer) outer_size = outer_size * body_.space.extent(axis);
     writer_.source.grid = outer_size * across;
@@ -97,7 +95,7 @@ class ColumnWriter {
       block = fmt::format("({} % {})", block, blocks);
     }
     if (schedule_.block_limit > 0) {
-      writer_.declare_share(block, inner, per_block);
+      writer_.declare_block_range(block, inner, per_block);
       declare_live_column(fmt::format("start + Shape::column() * {}", schedule_.vector),
                           fmt::format("end - {}", schedule_.vector));
       return;
@@ -112,7 +110,7 @@ class ColumnWriter {
     declare_live_column(own, writer_.text(inner - Extent(schedule_.vector)));
   }
 
-  /// Threads past the `last` columns do their work along, for the barriers' sake, and store
+  /// Threads past the `last` columns repeat their work, so that they reach every barrier, and store
   /// nothing.
   void declare_live_column(const std::string& own, const std::string& last) {
     writer_.declare_index("wanted_column", own);
@@ -122,7 +120,8 @@ class ColumnWriter {
         writer_.declare_index("column", fmt::format("live ? wanted_column : {}", last));
   }
 
-  /// Which rows a split has: its part, and its residue among the accumulators of that part.
+  /// Declares `residue` and `first_chunk`, which select the rows of a split: its part, and its
+  /// residue among the accumulators of that part.
   void declare_rows_of_split() {
     if (split_.residues > 1)
       writer_.declare_index(
@@ -169,8 +168,9 @@ class ColumnWriter {
     writer_.out.block(fmt::format("for (int {0} = 0; {0} < {1}; ++{0})", variable, count), body);
   }
 
-  /// The accumulators of a thread, each with all of its chunks, so that one at a time is live and
-  /// the body is written once, or a few where that loads too little at once.
+  /// Processes a thread's accumulators in turn, each with all of its chunks. One accumulator is
+  /// live, and the body is emitted once. If that loads too little at once, the loop is unrolled by
+  /// a few accumulators.
   void write_accumulators(const std::function<void()>& chunk,
                           const std::function<void(const std::string&)>& finish) {
     SourceWriter& out = writer_.out;
@@ -181,14 +181,13 @@ class ColumnWriter {
     const auto tiles_from = [&](const std::string& first) {
       out.directive(fmt::format("#pragma unroll {}", schedule_.unroll / accumulators_at_once()));
       if (own > 1 && plan_.is_fixed && (plan_.tiles % own == 0 || !is_whole())) {
-        // As many for each accumulator, so that an unrolled loop has no rest. Chunks past the end
-        // are left out one by one.
-        out.block(
-            fmt::format("for (int turn = 0; turn < {}; ++turn)", (plan_.tiles + own - 1) / own),
-            [&] {
-              out.line(fmt::format("const int tile = {} + {} * turn;", first, own));
-              chunk();
-            });
+        // Equally many chunks for each accumulator, so that an unrolled loop has no remainder loop.
+        // Chunks past the end are skipped one by one.
+        out.block(fmt::format("for (int turn = 0; turn < {}; ++turn)", divide_up(plan_.tiles, own)),
+                  [&] {
+                    out.line(fmt::format("const int tile = {} + {} * turn;", first, own));
+                    chunk();
+                  });
         return;
       }
       out.block(fmt::format("for (int tile = {}; tile < {}; tile += {})", first, tiles, own),
@@ -214,23 +213,24 @@ class ColumnWriter {
     });
   }
 
-  /// Where a thread loads more chunks at once than an accumulator has: those of several.
+  /// The accumulators whose chunks are loaded at once. More than 1 if a thread loads more chunks at
+  /// once than one accumulator has.
   int accumulators_at_once() const {
     if (!plan_.is_fixed) return 1;
     const int own = plan_.accumulators_per_thread;
-    const auto turns = static_cast<std::uint64_t>((plan_.tiles + own - 1) / own);
-    return std::clamp(schedule_.unroll / static_cast<int>(std::bit_ceil(turns)), 1, own);
+    const std::int64_t turns = bit_ceil(divide_up(plan_.tiles, own));
+    return std::clamp(schedule_.unroll / static_cast<int>(turns), 1, own);
   }
 
-  /// Chunks of a part from each of a thread's chunks to the next one.
+  /// The distance between consecutive chunks of a thread within a part, in chunks.
   std::int64_t stride() const { return plan_.lanes * split_.residues; }
 
-  /// True if the last chunks of all threads are those of a part too.
+  /// True if the last chunk of every thread is within the part.
   bool is_whole() const {
     return plan_.is_fixed && plan_.tiles * stride() == plan_.tree.chunks_per_part;
   }
 
-  /// The first chunk of the part that is being read, as an expression.
+  /// The index of the first chunk of the current part, as an expression.
   std::string start_of_part() {
     if (split_.splits == 1)
       return part_start(writer_, plan_, plan_.parts_per_group == 1 ? "0" : "part");
@@ -240,14 +240,14 @@ class ColumnWriter {
                        chunks_text(plan_));
   }
 
-  /// The number of the part among those of a split.
+  /// The index of the part within the split.
   std::string part_of_split() const {
     if (plan_.parts_per_group == 1) return "Shape::group()";
     return schedule_.groups == 1 ? "part"
                                  : fmt::format("(part * {} + Shape::group())", schedule_.groups);
   }
 
-  /// The number of the chunk `chunk` of all among those of a split.
+  /// The index of the global chunk `chunk` within the split.
   std::string chunk_of_split(const std::string& chunk) const {
     if (split_.splits == 1) return chunk;
     if (split_.parts == 1) return "Shape::chunk(tile)";
@@ -300,8 +300,8 @@ class ColumnWriter {
       writer_.out.line(fmt::format("{}.finish({}, exchange);", tree, states.back()));
       if (!splits_ && !cluster_) declare_result(index, states.back());
     }
-    if (splits_) splits_->write_join(nodes, states);
-    if (cluster_) cluster_->write_join(nodes, states);
+    if (splits_) splits_->write_combine(nodes, states);
+    if (cluster_) cluster_->write_combine(nodes, states);
     if (!splits_ && !cluster_) return;
     for (std::size_t i = 0; i < reductions.size(); ++i) declare_result(reductions[i], states[i]);
   }
@@ -322,10 +322,10 @@ class ColumnWriter {
   const Body& body_;
   const Schedule& schedule_;
   TreePlan plan_;
-  ColumnSplit split_;  ///< of this block
+  ColumnSplit split_;  ///< the rows of one block
   ColumnStaging kept_;
-  std::optional<SplitColumns> splits_;
-  std::optional<ColumnCluster> cluster_;
+  std::optional<ColumnSplitWriter> splits_;
+  std::optional<ColumnClusterWriter> cluster_;
   std::string live_;
 };
 

@@ -9,14 +9,14 @@ ColumnStaging::ColumnStaging(KernelWriter& writer, const ColumnSplit& split)
       split_(split),
       passes_(writer.schedule.resident ? plan_column_passes(writer.body)
                                        : plan_passes(writer.body)),
-      keeps_(writer) {}
+      staging_(writer) {}
 
 int ColumnStaging::threads_side_by_side() const {
   return writer_.schedule.threads / writer_.schedule.threads_per_row;
 }
 
 void ColumnStaging::declare() {
-  keeps_.declare(passes_, kept_rows(split_) * columns_of(writer_.schedule), "Shape::column()");
+  staging_.declare(passes_, kept_rows(split_) * columns_of(writer_.schedule), "Shape::column()");
 }
 
 std::vector<int> ColumnStaging::kept_by(int pass) const {
@@ -32,11 +32,11 @@ std::string ColumnStaging::place(const std::string& chunk) const {
 }
 
 void ColumnStaging::write_before(int pass, const std::string& chunk) {
-  keeps_.write_before(passes_, pass, place(chunk));
+  staging_.write_before(passes_, pass, place(chunk));
 }
 
 void ColumnStaging::write_after(int pass, const std::string& chunk) {
-  keeps_.write_after(passes_, pass, place(chunk));
+  staging_.write_after(passes_, pass, place(chunk));
 }
 
 }  // namespace sinter

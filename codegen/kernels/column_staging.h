@@ -1,4 +1,4 @@
-// What a block keeps of its columns in shared memory between passes.
+// Column values that a block keeps in shared memory between passes.
 #pragma once
 
 #include <string>
@@ -10,20 +10,21 @@
 
 namespace sinter {
 
-/// Each thread has vectors of its own there, one for each of its rows, so that no barrier is needed
-/// for them. Those of neighbouring threads lie side by side, and each of the four rows of a chunk
-/// has a region of its own: a warp reads whole lines of shared memory.
+/// Each thread has its own vectors, one per row that it processes, so they need no barrier. Vectors
+/// of adjacent threads are adjacent, and each of the four rows of a chunk has its own region.
+/// A warp therefore accesses contiguous shared memory.
 class ColumnStaging {
  public:
-  /// Keeps nothing unless the writer's schedule is resident.
+  /// Keeps nothing if the schedule is not resident.
   ColumnStaging(KernelWriter& writer, const ColumnSplit& split);
 
   const PassPlan& passes() const { return passes_; }
-  /// Declares pointers to this thread's vectors, behind what the kernel has of shared memory.
+  /// Declares pointers to this thread's vectors and reserves shared memory for them.
   void declare();
-  /// The values that `pass` leaves for later ones.
+  /// The values that `pass` keeps for later passes.
   std::vector<int> kept_by(int pass) const;
-  /// Before and after what `pass` does with the row `within` of chunk number `chunk` of the split.
+  /// Write the loads before, and the stores after, the work of `pass` on row `within` of chunk
+  /// `chunk` of the split.
   void write_before(int pass, const std::string& chunk);
   void write_after(int pass, const std::string& chunk);
 
@@ -34,7 +35,7 @@ class ColumnStaging {
   KernelWriter& writer_;
   ColumnSplit split_;
   PassPlan passes_;
-  SharedStaging keeps_;
+  SharedStaging staging_;
 };
 
 }  // namespace sinter

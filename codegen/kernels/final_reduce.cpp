@@ -20,7 +20,7 @@ class FinalWriter {
         tree_(tree_of(evaluate(body_.parallel_size(), writer.program.facts.symbols))) {
     const int threads = writer.schedule.threads;
     groups_ = static_cast<int>(std::min<std::int64_t>(tree_.parts, std::max(1, threads / 32)));
-    // With fewer accumulators than threads, each set of threads does the same work.
+    // If there are fewer accumulators than threads, several sets of threads do the same work.
     threads_ = static_cast<int>(std::min<std::int64_t>(threads, tree_.accumulators * groups_));
   }
 
@@ -31,9 +31,7 @@ class FinalWriter {
     writer_.out.line(fmt::format("using Rows = RowShape<{}, {}, {}, {}>;", threads_, groups_,
                                  tree_.accumulators, kChunk));
     for (std::size_t i = 0; i < body_.finals.size(); ++i) reduce(body_.finals[i], names_[i]);
-    int last = 0;
-    for (const Value& value : body_.values) last = std::max(last, value.stage);
-    for (int stage = 0; stage <= last; ++stage) writer_.write_row_values(stage, true);
+    writer_.write_row_values_from(0, true);
     writer_.write_row_stores("threadIdx.x == 0", true);
   }
 
@@ -45,19 +43,14 @@ class FinalWriter {
 
   void write_row_values() {
     const Extent rows = body_.parallel_size();
-    Extent offset = 0;
     for (const BodyReduction& reduction : body_.finals) {
       const DType dtype = info(reduction.node->operand(0)->dtype).compute;
       names_.push_back(writer_.name_for(reduction.node, "_of_rows"));
-      const std::string at = offset.is(0) ? "" : " + " + writer_.text(offset);
-      writer_.out.line(fmt::format("{0}* {1} = reinterpret_cast<{0}*>(workspace{2});",
-                                   info(dtype).c_name, names_.back(), at));
-      const Extent bytes = rows * Extent(size_of(dtype));
-      offset = offset + ceil_div(bytes, 16) * Extent(16);
-      writer_.source.traffic.bytes_written = writer_.source.traffic.bytes_written + bytes;
-      writer_.source.traffic.bytes_read = writer_.source.traffic.bytes_read + bytes;
+      const std::string_view type = info(dtype).c_name;
+      writer_.out.line(
+          fmt::format("{}* {} = {};", type, names_.back(),
+                      writer_.add_workspace_array(type, rows * Extent(size_of(dtype)))));
     }
-    writer_.source.workspace_bytes = offset;
     writer_.out.block(fmt::format("if ({})", first_of_row_), [&] {
       for (std::size_t i = 0; i < body_.finals.size(); ++i)
         writer_.out.line(fmt::format("store_workspace({}, row, {});", names_[i],

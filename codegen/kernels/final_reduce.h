@@ -1,5 +1,5 @@
-// Reductions of one value per row over all rows, at the end of a row kernel: every block leaves its
-// rows' values in the workspace, and the last one to end reduces them.
+// Reductions over all rows of one value per row, at the end of a row kernel. Every block stores the
+// values of its rows in the workspace, and the last block reduces them.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace sinter {
 
-/// Writes all of the body's final reductions and what follows from them. `first_of_row` is the
-/// condition under which a thread speaks for its row.
+/// Writes all final reductions of the body, and the values and stores that depend on them.
+/// `first_of_row` is the condition that selects one thread per row.
 void write_final_reductions(KernelWriter& writer, const std::string& first_of_row);
 
-/// Shared memory per exchange that they need; 0 without any.
+/// Bytes of shared memory that final reductions need per exchange; 0 if there are none.
 std::int64_t final_exchange_bytes(const KernelWriter& writer);
 
 }  // namespace sinter

@@ -1,7 +1,5 @@
+// Full reductions: the parts of a row are distributed over blocks. The last block combines them.
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <numeric>
 
 #include "codegen/kernels/kernel_shapes.h"
 #include "codegen/kernels/reduction_loops.h"
@@ -19,7 +17,7 @@ class FullWriter {
         body_(writer.body),
         schedule_(writer.schedule),
         plan_(plan_tree(writer, writer.schedule.vector / static_cast<int>(kChunk))) {
-    // A block has one part, whatever their number.
+    // Each block computes one part.
     plan_.parts_per_group = 1;
   }
 
@@ -53,8 +51,7 @@ class FullWriter {
     writer_.source.tickets = rows;
     const std::string block = writer_.block();
     writer_.declare_index("part", rows.is(1) ? block : fmt::format("{} % {}", block, parts()));
-    std::vector<int> axes(static_cast<std::size_t>(body_.parallel_axes));
-    std::iota(axes.begin(), axes.end(), 0);
+    const std::vector<int> axes = indices_below(body_.parallel_axes);
     has_rows_ = !rows.is(1);
     if (has_rows_)
       writer_.declare_axes(writer_.declare_index("row", fmt::format("{} / {}", block, parts())),
@@ -70,35 +67,16 @@ class FullWriter {
                       .stores = stores_of_pass(body_, 0),
                       .kept = {}};
     const int along[] = {body_.reduced_axis()};
+    const auto write_tile = [&](const TileLoop& loop) {
+      writer_.axis_names[body_.reduced_axis()] = writer_.declare_index(
+          "column",
+          fmt::format("{} * (part * {} + Shape::chunk(tile))", kChunk, chunks_text(plan_)));
+      write_guarded_tile(writer_, plan_, loop, "",
+                         [&](const Tile& tile) { writer_.write_tile(needed[0], sinks, tile); });
+    };
     write_tile_loops(
         writer_, plan_, false,
-        {.body =
-             [&](const TileLoop& loop) {
-               const std::string chunks = chunks_text(plan_);
-               writer_.axis_names[body_.reduced_axis()] = writer_.declare_index(
-                   "column", fmt::format("{} * (part * {} + Shape::chunk(tile))", kChunk, chunks));
-               std::string condition;
-               if (!plan_.whole_parts && !loop.is_whole)
-                 condition = fmt::format("Shape::chunk(tile) < {}", chunks);
-               const std::string end = writer_.text(body_.reduced_size());
-               if (!plan_.whole_extent && !loop.is_whole)
-                 condition += fmt::format("{}column < {}", condition.empty() ? "" : " && ", end);
-               const auto write = [&] {
-                 Tile tile{.count = {}, .accumulator = loop.accumulator, .index = "column + k"};
-                 if (!plan_.whole_vectors && !loop.is_whole) {
-                   tile.count = "count";
-                   writer_.declare_index(
-                       "count", fmt::format("minimum({}({}), {} - column)", writer_.index_type(),
-                                            schedule_.vector, atomic(end)));
-                 }
-                 writer_.write_tile(needed[0], sinks, tile);
-               };
-               if (condition.empty())
-                 write();
-               else
-                 writer_.out.block(fmt::format("if ({})", condition), write);
-             },
-         .reads_once = reads_once(body_, needed[0], along)},
+        {.body = write_tile, .reads_once = reads_once(body_, needed[0], along)},
         [&](const std::string& part) {
           for (const int index : sinks.reductions)
             writer_.out.line(fmt::format("{}.finish_part({}, exchange);", tree_name(index), part));
@@ -111,34 +89,21 @@ class FullWriter {
     return writer_.result_text(body_.reductions[static_cast<std::size_t>(index)]);
   }
 
-  /// Where the states of a reduction lie in the workspace: rows × parts of them, one after another.
-  std::string states_of(const BodyReduction& reduction, Extent offset) {
-    const std::string at = offset.is(0) ? "" : " + " + writer_.text(offset);
-    return fmt::format("reinterpret_cast<{}*>(workspace{})", writer_.state_type(*reduction.node),
-                       at);
-  }
-
   void write_states(const std::vector<int>& reductions) {
-    Extent offset = 0;
     const Extent count = body_.parallel_size() * Extent(plan_.tree.parts);
     for (const int index : reductions) {
       const BodyReduction& reduction = body_.reductions[static_cast<std::size_t>(index)];
       const std::string states = tree_name(index) + "_parts";
-      writer_.out.line(fmt::format("{}* {} = {};", writer_.state_type(*reduction.node), states,
-                                   states_of(reduction, offset)));
-      const Extent bytes = count * Extent(state_bytes(*reduction.node));
-      // Each array of states starts on a boundary that any state is aligned to.
-      offset = offset + ceil_div(bytes, 16) * Extent(16);
-      writer_.source.traffic.bytes_read = writer_.source.traffic.bytes_read + bytes;
-      writer_.source.traffic.bytes_written = writer_.source.traffic.bytes_written + bytes;
-      writer_.out.line(fmt::format("const {} {}_part = {}.finish(exchange);",
-                                   writer_.state_type(*reduction.node), tree_name(index),
-                                   tree_name(index)));
+      const std::string type = writer_.state_type(*reduction.node);
+      writer_.out.line(fmt::format(
+          "{}* {} = {};", type, states,
+          writer_.add_workspace_array(type, count * Extent(state_bytes(*reduction.node)))));
+      writer_.out.line(
+          fmt::format("const {0} {1}_part = {1}.finish(exchange);", type, tree_name(index)));
       writer_.out.line(fmt::format(
           "if (Shape::thread() == 0) store_workspace({}, {}, {}_part);", states,
           has_rows_ ? fmt::format("row * {} + part", plan_.tree.parts) : "part", tree_name(index)));
     }
-    writer_.source.workspace_bytes = offset;
   }
 
   void finish_reductions(const std::vector<int>& reductions) {
@@ -157,9 +122,7 @@ class FullWriter {
   }
 
   void write_end() {
-    int last = 1;
-    for (const Value& value : body_.values) last = std::max(last, value.stage);
-    for (int stage = 1; stage <= last; ++stage) writer_.write_row_values(stage);
+    writer_.write_row_values_from(1);
     writer_.write_row_stores("Shape::thread() == 0");
   }
 

@@ -12,7 +12,7 @@ void write_shape(KernelWriter& writer) {
     case KernelKind::row_column_reduce: return write_row_column_reduce(writer);
     case KernelKind::column_reduce: return write_column_reduce(writer);
     case KernelKind::full_reduce: return write_full_reduce(writer);
-    case KernelKind::horizontal:  // its sections have shapes
+    case KernelKind::horizontal:  // only its sections have shapes
     case KernelKind::opaque: break;
   }
 }

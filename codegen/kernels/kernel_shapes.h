@@ -1,5 +1,5 @@
-// The kernel shapes: each answers, in one file, how blocks and threads map to the iteration space
-// and what the loops over it are.
+// The kernel shapes. The file of each shape maps blocks and threads to the iteration space and
+// writes the loops.
 #pragma once
 
 #include "codegen/statements/kernel_writer.h"
@@ -8,23 +8,23 @@ namespace sinter {
 
 /// No reduction: each thread computes `unroll` vectors.
 void write_pointwise(KernelWriter& writer);
-/// No reduction either: each block computes a tile; loads that lie across it pass through shared
-/// memory.
+/// No reduction: each block computes a tile. Accesses that are contiguous along another axis are
+/// staged in shared memory.
 void write_tiled_pointwise(KernelWriter& writer);
-/// Each block owns rows of the result and writes those that the indices name, in their order.
+/// Each block owns rows of the result and writes the rows that the indices name, in index order.
 void write_scatter(KernelWriter& writer);
-/// Each thread has a chunk of a tile of its row; tiles follow one another.
+/// Each thread has one or more chunks of a tile of its row. Tiles run in turn or look back.
 void write_scan(KernelWriter& writer);
-/// The reduced axis is walked by the threads of a row.
+/// The threads of a block or cluster share a row and iterate over the reduced axis.
 void write_row_reduce(KernelWriter& writer);
-/// Rows as well as columns: splits of the tree over the rows, joined by the last blocks.
+/// Rows and columns in one read: splits of the tree over the rows, combined by the last blocks.
 void write_row_column_reduce(KernelWriter& writer);
-/// Threads stand side by side on an axis that stays and walk the reduced axis together.
+/// Adjacent threads have adjacent columns; several threads along the reduced axis share a column.
 void write_column_reduce(KernelWriter& writer);
-/// The parts of a row are dealt out to blocks; the last one that ends joins them.
+/// The parts of a row are distributed over blocks; the last block combines them.
 void write_full_reduce(KernelWriter& writer);
 
-/// The one of these that the writer's kernel has.
+/// Writes the shape of the writer's kernel.
 void write_shape(KernelWriter& writer);
 
 }  // namespace sinter

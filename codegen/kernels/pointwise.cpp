@@ -1,26 +1,17 @@
+// Pointwise kernels: each thread computes `unroll` vectors of results.
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <numeric>
 
 #include "codegen/kernels/kernel_shapes.h"
 #include "codegen/statements/loads_ahead.h"
 #include "codegen/statements/loads_once.h"
-#include "codegen/text/equal_text.h"
+#include "codegen/text/traffic_snapshot.h"
 #include "compiler/program/op_cost.h"
 
 namespace sinter {
 
 namespace {
 
-/// Every axis but the last, which vectors run along.
-std::vector<int> outer_axes(const Body& body) {
-  std::vector<int> axes(static_cast<std::size_t>(std::max(body.parallel_axes - 1, 0)));
-  std::iota(axes.begin(), axes.end(), 0);
-  return axes;
-}
-
-/// Names the axes at the vector that starts at element `first` of the space.
+/// Declares the position of the vector that starts at element `first` of the iteration space.
 void declare_position(KernelWriter& writer, const std::string& first) {
   const Body& body = writer.body;
   if (body.parallel_axes == 0) return;
@@ -31,17 +22,17 @@ void declare_position(KernelWriter& writer, const std::string& first) {
   const std::string extent = atomic(writer.text(body.space.extent(body.parallel_axes - 1)));
   writer.axis_names[body.parallel_axes - 1] =
       writer.declare_index("column", fmt::format("{} % {}", first, extent));
-  const std::vector<int> outer = outer_axes(body);
+  const std::vector<int> outer = indices_below(body.parallel_axes - 1);
   if (outer.size() == 1)
     writer.axis_names[0] = writer.declare_index("row", fmt::format("{} / {}", first, extent));
   else
     writer.declare_axes(fmt::format("{} / {}", first, extent), outer, "row");
 }
 
-/// True if computing takes longer than the memory does: loads need not be under way sooner, and
-/// text is what takes compilers long.
+/// True if computing takes longer than the memory accesses. Loads then need not be in flight
+/// earlier, and longer text would only slow down the compiler.
 bool is_busy(const Body& body) {
-  constexpr int kMostInstructions = 64;  // per element of a result
+  constexpr int kMostInstructions = 64;  // per result element
   int instructions = 0;
   for (const Value& value : body.values)
     if (value.kind == Value::Kind::op) instructions += instructions_of(value.node->op);
@@ -59,20 +50,18 @@ void write_pointwise(KernelWriter& writer) {
   writer.source.grid = writer.blocks_over(size, per_block);
   writer.vector_axis = body.parallel_axes - 1;
 
-  // Of several axes, the last one's extent is in the text as well.
+  // With several axes, the extent of the last one is in the text too, so the size is no parameter.
   const std::string size_text =
       body.parallel_axes == 1 ? writer.size_text(size) : writer.text(size);
-  // With several axes the vector divides the last one, so that none straddles two rows.
+  // With several axes, the vector width divides the last extent, so no vector crosses a row end.
   const bool may_end =
       body.parallel_axes == 1 && divisor_of(size, writer.program.facts) % schedule.vector != 0;
   const bool is_known = body.parallel_axes == 1 ? writer.is_known(size) : size.is_number();
   const bool may_be_outside = !is_known || size.number() % per_block != 0;
   Sinks sinks;
-  sinks.stores.resize(body.stores.size());
-  std::iota(sinks.stores.begin(), sinks.stores.end(), 0);
+  sinks.stores = indices_below(static_cast<int>(body.stores.size()));
   const std::vector<bool> all(body.values.size(), true);
-  std::vector<int> axes(static_cast<std::size_t>(body.parallel_axes));
-  std::iota(axes.begin(), axes.end(), 0);
+  const std::vector<int> axes = indices_below(body.parallel_axes);
 
   const auto declare_tile = [&](const std::string& first, bool is_whole) {
     Tile tile{.count = {}, .accumulator = {}, .index = {}};
@@ -91,7 +80,7 @@ void write_pointwise(KernelWriter& writer) {
   const std::string block = writer.block();
   const std::string thread = "static_cast<int>(threadIdx.x)";
   if (schedule.block_limit > 0) {
-    writer.declare_share(block, size, per_block);
+    writer.declare_block_range(block, size, per_block);
     writer.out.unrolled("u", std::to_string(schedule.unroll), [&] {
       writer.declare_index("first", fmt::format("start + ({} + u * {}) * {}", thread,
                                                 schedule.threads, schedule.vector));
@@ -119,12 +108,12 @@ void write_pointwise(KernelWriter& writer) {
   };
   const std::string unroll = std::to_string(schedule.unroll);
   if (!may_be_outside) return writer.out.unrolled("u", unroll, [&] { vectors(true); });
-  // Of most threads all vectors exist: nothing is asked between their loads.
+  // In most threads all vectors exist. Their loads need no conditions between them.
   const int last = apart * (schedule.unroll - 1) + (may_end ? schedule.vector - 1 : 0);
   const std::string has_all = fmt::format("if (start + {} < {})", last, size_text);
   if (schedule.is_flat && !is_busy(body)) {
-    // What is broadcast is read at two places, and so in one text; whole vectors are loaded before
-    // it where a thread has several.
+    // Broadcast elements are read at several positions, so the work has only one text. Loads of
+    // whole vectors are made ahead of it.
     LoadsAhead ahead(writer, all);
     const auto each = [&](const std::function<void()>& write) {
       writer.out.unrolled("u", unroll, [&] {
@@ -137,7 +126,7 @@ void write_pointwise(KernelWriter& writer) {
     };
     return ahead.with_arrays(schedule.unroll, [&] {
       writer.out.block(has_all, [&] {
-        const EqualText same(writer.source);
+        const TrafficSnapshot same(writer.source);
         each([&] { ahead.write_loads("u", declare_tile("first", true)); });
       });
       writer.out.block("else", [&] {
@@ -149,7 +138,7 @@ void write_pointwise(KernelWriter& writer) {
   if (is_busy(body) || !reads_once(body, all, axes))
     return writer.out.unrolled("u", unroll, [&] { vectors(false); });
   writer.out.block(has_all, [&] {
-    const EqualText same(writer.source);
+    const TrafficSnapshot same(writer.source);
     writer.out.unrolled("u", unroll, [&] { vectors(true); });
     writer.out.line("return;");
   });

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "codegen/text/equal_text.h"
+#include "codegen/text/traffic_snapshot.h"
 #include "compiler/program/op_cost.h"
+#include "ir/support/round_up.h"
 
 namespace sinter {
 
@@ -24,14 +25,14 @@ TreePlan plan_tree(const KernelWriter& writer, int vector_chunks) {
   plan.is_fixed = extent.is_number();
   const std::int64_t stride = std::int64_t{plan.lanes} * vector_chunks;
   const Tree& tree = plan.tree;
-  plan.tiles = (tree.chunks_per_part + stride - 1) / stride;
+  plan.tiles = divide_up(tree.chunks_per_part, stride);
   plan.whole_vectors = divisor_of(extent, writer.program.facts) % (kChunk * vector_chunks) == 0;
   if (plan.is_fixed) {
-    // A loop that goes round the accumulators ends with a whole round.
+    // A rolled loop over tiles ends with a whole round over the accumulators.
     const bool whole_rounds = plan.tiles <= plan.accumulators_per_thread ||
                               plan.tiles % plan.accumulators_per_thread == 0;
     plan.whole_parts = plan.tiles * stride == tree.chunks_per_part && whole_rounds;
-    // The last part is the shortest.
+    // The last part is the shortest, so its whole tiles are whole in all parts.
     const std::int64_t last = tree.extent - (tree.parts - 1) * tree.chunks_per_part * kChunk;
     plan.whole_tiles = std::max<std::int64_t>(last, 0) / (stride * kChunk);
     plan.whole_extent = tree.parts * tree.chunks_per_part * kChunk == tree.extent;
@@ -81,36 +82,36 @@ std::string part_start(KernelWriter& writer, const TreePlan& plan, const std::st
 
 namespace {
 
-/// The tiles of one part where not each has a text of its own.
+/// Writes the tiles of one part as loops that are not fully unrolled.
 class RolledTiles {
  public:
-  RolledTiles(KernelWriter& writer, const TreePlan& plan, TileTexts& texts)
+  RolledTiles(KernelWriter& writer, const TreePlan& plan, TileWriters& tile_writers)
       : out_(writer.out),
         writer_(writer),
         plan_(plan),
-        texts_(texts),
+        tile_writers_(tile_writers),
         round_(plan.accumulators_per_thread),
-        at_once_(texts.ahead.empty() || !texts.reads_once ? 1 : texts.at_once) {}
+        batch_(tile_writers.ahead.empty() || !tile_writers.reads_once ? 1 : tile_writers.at_once) {}
 
-  /// A thread goes round its accumulators, and only rounds are unrolled. Those that are whole in
-  /// all threads come first: a question in front of a tile would keep the compiler from loading it
-  /// before it is done with the one before.
+  /// Unrolls only rounds over a thread's accumulators. Rounds that are whole in all threads come
+  /// first. A condition in front of a tile would keep the compiler from loading it before it has
+  /// finished the previous tile.
   void write() {
     if (!plan_.is_fixed) {
       const std::int64_t stride = std::int64_t{plan_.lanes} * plan_.vector_chunks;
       return write_loop("0", fmt::format("(chunks + {}) / {}", stride - 1, stride), round_,
                         {.accumulator = "i"});
     }
-    if (!texts_.reads_once)
+    if (!tile_writers_.reads_once)
       return write_loop("0", std::to_string(plan_.tiles), round_, {.accumulator = "i"});
     const std::int64_t rounds = plan_.whole_tiles / round_;
     const std::int64_t step =
-        round_ * std::clamp<std::int64_t>(at_once_ / round_, 1, std::max<std::int64_t>(rounds, 1));
+        round_ * std::clamp<std::int64_t>(batch_ / round_, 1, std::max<std::int64_t>(rounds, 1));
     const std::int64_t whole = rounds * round_ / step * step;
     const std::int64_t rest = plan_.tiles - whole;
     const bool is_short = rest <= 2 * step;
     if (whole > 0) {
-      std::optional<EqualText> same;
+      std::optional<TrafficSnapshot> same;
       if (rest > 0) same.emplace(writer_.source);
       write_loop("0", std::to_string(whole), step, {.accumulator = "i", .is_whole = true});
     }
@@ -128,70 +129,73 @@ class RolledTiles {
                [&] { write_tiles("step", step, loop); });
   }
 
-  /// `count` tiles from number `first` on, each of which the compiler sees.
+  /// Writes unrolled text for `count` tiles from index `first` on.
   void write_tiles(const std::string& first, std::int64_t count, const TileLoop& loop) {
-    if (at_once_ == 1) return write_wave(first, "", count, loop);
-    const std::int64_t waves = count / at_once_;
-    const std::int64_t rest = count % at_once_;
-    if (waves > 0) {
-      std::optional<EqualText> same;
+    if (batch_ == 1) return write_batch(first, "", count, loop);
+    const std::int64_t batches = count / batch_;
+    const std::int64_t rest = count % batch_;
+    if (batches > 0) {
+      std::optional<TrafficSnapshot> same;
       if (rest > 0) same.emplace(writer_.source);
-      const std::string wave = waves == 1 ? "0" : fmt::format("wave * {}", at_once_);
-      const auto write = [&] { write_wave(first, wave, at_once_, loop); };
-      if (waves > 1)
-        out_.unrolled("wave", std::to_string(waves), write);
+      const std::string offset = batches == 1 ? "0" : fmt::format("wave * {}", batch_);
+      const auto write = [&] { write_batch(first, offset, batch_, loop); };
+      if (batches > 1)
+        out_.unrolled("wave", std::to_string(batches), write);
       else if (rest > 0 || loop.is_unrolled)
         out_.block("", write);
       else
-        write();  // all that stands in a loop
+        write();  // the only statements in the loop body
     }
     if (rest > 0)
-      out_.block("", [&] { write_wave(first, std::to_string(waves * at_once_), rest, loop); });
+      out_.block("", [&] { write_batch(first, std::to_string(batches * batch_), rest, loop); });
   }
 
-  void write_wave(const std::string& first, const std::string& wave, std::int64_t count,
-                  const TileLoop& loop) {
+  /// Writes `count` tiles from index `first + offset` on, whose loads come before their work.
+  void write_batch(const std::string& first, const std::string& offset, std::int64_t count,
+                   const TileLoop& loop) {
     const std::string number = std::to_string(count);
-    if (at_once_ == 1) {
+    if (batch_ == 1) {
       out_.unrolled("i", number, [&] {
         out_.line(fmt::format("const int tile = {} + i;", first));
-        texts_.body(loop);
+        tile_writers_.body(loop);
       });
       return;
     }
     const auto each = [&](const std::function<void()>& inside) {
       out_.unrolled("in_wave", number, [&] {
-        out_.line(fmt::format("const int i = {}in_wave;", wave == "0" ? "" : wave + " + "));
+        out_.line(fmt::format("const int i = {}in_wave;", offset == "0" ? "" : offset + " + "));
         out_.line(fmt::format("const int tile = {} + i;", first));
         inside();
       });
     };
-    texts_.ahead.with_arrays(static_cast<int>(count), [&] {
+    tile_writers_.ahead.with_arrays(static_cast<int>(count), [&] {
       each([&] {
-        texts_.guarded([&](const Tile& tile) { texts_.ahead.write_loads("in_wave", tile); }, loop);
+        tile_writers_.guarded(
+            [&](const Tile& tile) { tile_writers_.ahead.write_loads("in_wave", tile); }, loop);
       });
-      each([&] { texts_.ahead.with_loads("in_wave", [&] { texts_.body(loop); }); });
+      each([&] { tile_writers_.ahead.with_loads("in_wave", [&] { tile_writers_.body(loop); }); });
     });
   }
 
   SourceWriter& out_;
   KernelWriter& writer_;
   const TreePlan& plan_;
-  TileTexts& texts_;
-  std::int64_t round_;    ///< tiles of a thread's accumulators
-  std::int64_t at_once_;  ///< tiles whose loads are made ahead of the first; 1: none
+  TileWriters& tile_writers_;
+  std::int64_t round_;  ///< tiles per round: one per accumulator of a thread
+  std::int64_t batch_;  ///< tiles that are loaded before the first is computed; 1: none
 };
 
 }  // namespace
 
 void write_tile_loops(KernelWriter& writer, const TreePlan& plan, bool unroll_tiles,
-                      TileTexts texts, const std::function<void(const std::string&)>& finish_part) {
+                      TileWriters tile_writers,
+                      const std::function<void(const std::string&)>& finish_part) {
   SourceWriter& out = writer.out;
   const auto tiles = [&] {
     if (!unroll_tiles && (!plan.is_fixed || plan.tiles > plan.accumulators_per_thread))
-      return RolledTiles(writer, plan, texts).write();
+      return RolledTiles(writer, plan, tile_writers).write();
     out.unrolled("tile", std::to_string(plan.tiles),
-                 [&] { texts.body({.accumulator = "tile", .is_unrolled = true}); });
+                 [&] { tile_writers.body({.accumulator = "tile", .is_unrolled = true}); });
   };
   if (plan.parts_per_group == 1) {
     tiles();
@@ -205,6 +209,34 @@ void write_tile_loops(KernelWriter& writer, const TreePlan& plan, bool unroll_ti
   });
 }
 
+void write_guarded_tile(KernelWriter& writer, const TreePlan& plan, const TileLoop& loop,
+                        const std::string& is_whole,
+                        const std::function<void(const Tile&)>& inside) {
+  const std::string end = writer.text(writer.body.reduced_size());
+  std::string condition;
+  if (!plan.whole_parts && !loop.is_whole)
+    condition = fmt::format("Shape::chunk(tile) < {}", chunks_text(plan));
+  if (!plan.whole_extent && !loop.is_whole)
+    condition += fmt::format("{}column < {}", condition.empty() ? "" : " && ", end);
+  if (!condition.empty() && !is_whole.empty())
+    condition = fmt::format("{} || ({})", is_whole, condition);
+  const auto write = [&] {
+    Tile tile{.count = {}, .accumulator = loop.accumulator, .index = "column + k"};
+    if (!plan.whole_vectors && !loop.is_whole) {
+      tile.count = "count";
+      const std::string vector = fmt::format("{}({})", writer.index_type(), writer.schedule.vector);
+      const std::string count = fmt::format("minimum({}, {} - column)", vector, atomic(end));
+      writer.declare_index(
+          "count", is_whole.empty() ? count : fmt::format("{} ? {} : {}", is_whole, vector, count));
+    }
+    inside(tile);
+  };
+  if (condition.empty())
+    write();
+  else
+    writer.out.block(fmt::format("if ({})", condition), write);
+}
+
 int widest_state(const KernelWriter& writer) {
   int widest = 0;
   for (const BodyReduction& reduction : writer.body.reductions)
@@ -215,7 +247,7 @@ int widest_state(const KernelWriter& writer) {
 }
 
 void declare_exchange(KernelWriter& writer, std::int64_t per_use) {
-  const std::int64_t half = (per_use + 15) / 16 * 16;
+  const std::int64_t half = round_up(per_use, 16);
   writer.source.shared_bytes = 2 * half;
   writer.out.line(fmt::format("Exchange exchange = {{shared_memory(), {}, 0}};", half));
 }

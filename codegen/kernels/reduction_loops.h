@@ -1,5 +1,4 @@
-// The loops that row and column kernels share: parts of the tree, tiles of a part, passes over
-// both.
+// Loops that row, column and full reductions share: over parts of the tree and tiles of a part.
 #pragma once
 
 #include <functional>
@@ -10,58 +9,66 @@
 
 namespace sinter {
 
-/// The tree of a kernel's reduced axis as its schedule deals it out.
+/// The reduction tree of a kernel's reduced axis, distributed as its schedule says.
 struct TreePlan {
   Tree tree;              ///< at the sizes the program is planned for
   int lanes = 1;          ///< threads of one group
   int vector_chunks = 1;  ///< chunks per vector along the reduced axis
   int parts_per_group = 1;
   int accumulators_per_thread = 1;
-  bool is_fixed = true;          ///< the reduced extent is a number
+  bool is_fixed = true;          ///< the reduced extent is a constant
   std::int64_t tiles = 0;        ///< vectors per thread and part, if fixed
-  std::int64_t whole_tiles = 0;  ///< those that are whole in all threads and parts, if fixed
-  bool whole_parts = false;      ///< every tile of every part lies within the part
-  bool whole_extent = false;     ///< and every part within the extent
+  std::int64_t whole_tiles = 0;  ///< tiles that are whole in all threads and parts, if fixed
+  bool whole_parts = false;      ///< no tile crosses the end of its part
+  bool whole_extent = false;     ///< no part crosses the end of the extent
   bool whole_vectors = false;    ///< the extent is a multiple of the vector
 };
 TreePlan plan_tree(const KernelWriter& writer, int vector_chunks);
 
-/// `RowReduction<Max<float>, Shape, 1> max_1;` for each reduction of `pass`; returns their indices.
+/// Writes `RowReduction<Max<float>, Shape, 1> max_1;` for each reduction of `pass`. Returns the
+/// indices of these reductions in Body::reductions.
 std::vector<int> declare_reductions(KernelWriter& writer, std::string_view type, int parts,
                                     int pass);
-/// Element stores of `pass`.
+/// The indices of the stores of `pass` that vary along the reduced axis.
 std::vector<int> stores_of_pass(const Body& body, int pass);
 
-/// What a loop over tiles says of the one that is written.
+/// The loop that encloses the text of a tile.
 struct TileLoop {
-  std::string accumulator;   ///< variable that picks it
-  bool is_whole = false;     ///< every thread has all elements of it: nothing is to be asked
-  bool is_unrolled = false;  ///< each `tile` is known to the compiler
+  std::string accumulator;   ///< variable that selects the accumulator
+  bool is_whole = false;     ///< all elements exist in every thread, so the tile needs no guard
+  bool is_unrolled = false;  ///< `tile` is a constant after unrolling
 };
 
-/// What is written of each tile. It may use the variables `part` (if there are several) and `tile`.
-struct TileTexts {
+/// Functions that write the text of a tile. The text may use `tile`, and `part` if there are
+/// several parts.
+struct TileWriters {
   std::function<void(const TileLoop&)> body;
-  /// Writes `inside` where the tile is guarded by what of it exists, as the body is.
+  /// Writes `inside` under the same guards as the body.
   std::function<void(const std::function<void(const Tile&)>& inside, const TileLoop&)> guarded = {};
-  /// No load reads an element at two places of the reduced axis: loops may have two texts.
+  /// No load reads an element at two positions of the reduced axis, so loops may have two texts.
   bool reads_once = true;
-  /// Loads that are made of so many tiles at once, in loops that are rolled.
+  /// Loads that a rolled loop makes for `at_once` tiles before it computes the first of them.
   LoadsAhead ahead = {};
   int at_once = 1;
 };
 
-/// Loops over the parts and tiles of one pass; `finish_part` is written after each part.
+/// Writes loops over the parts and tiles of one pass. `finish_part` writes the end of each part.
 void write_tile_loops(KernelWriter& writer, const TreePlan& plan, bool unroll_tiles,
-                      TileTexts texts,
+                      TileWriters tile_writers,
                       const std::function<void(const std::string& part)>& finish_part);
 
-/// The number of the chunk at which this thread's part begins, as an expression.
+/// Writes the text of the tile at position `column`, guarded by the elements that exist. `is_whole`
+/// is a condition that implies that all of them exist; empty: none is known.
+void write_guarded_tile(KernelWriter& writer, const TreePlan& plan, const TileLoop& loop,
+                        const std::string& is_whole,
+                        const std::function<void(const Tile&)>& inside);
+
+/// The index of the first chunk of this thread's part, as an expression.
 std::string part_start(KernelWriter& writer, const TreePlan& plan, const std::string& part);
 /// Chunks per part, as an expression.
 std::string chunks_text(const TreePlan& plan);
 
-/// Declares `Exchange exchange` and sets the source's shared memory; `per_use` in bytes.
+/// Declares `Exchange exchange`, with `per_use` bytes per use, and sets the source's shared memory.
 void declare_exchange(KernelWriter& writer, std::int64_t per_use);
 /// The widest accumulator of the kernel's reductions, in bytes.
 int widest_state(const KernelWriter& writer);

@@ -1,19 +1,19 @@
+// Reductions of rows and, over all rows, of their columns in one read.
 #include <fmt/format.h>
 
-#include <numeric>
-
-#include "codegen/kernels/column_states.h"
+#include "codegen/kernels/column_state_writer.h"
 #include "codegen/kernels/kernel_shapes.h"
 #include "codegen/kernels/row_passes.h"
-#include "compiler/candidates/row_column_schedule.h"
+#include "compiler/candidates/row_column_candidates.h"
 
 namespace sinter {
 
 namespace {
 
-/// The tree over the rows is cut into splits: number part + P * residue has those accumulators of a
-/// part that leave the same rest. The threads of a row go through the rows of one split, and so
-/// hold the states of all columns. By these numbers splits join far first, as the tree wants it.
+/// The tree over the rows is cut into splits. Split part + P * residue has those accumulators of a
+/// part whose index is `residue` modulo the number of residues. The threads of a row process the
+/// rows of one split and hold the states of all columns. In this numbering, splits combine far
+/// first, as the tree requires.
 class RowColumnWriter {
  public:
   explicit RowColumnWriter(KernelWriter& writer)
@@ -25,7 +25,7 @@ class RowColumnWriter {
         tree_(tree_of(evaluate(body_.parallel_size(), writer.program.facts.symbols))),
         columns_(writer, passes_, tree_),
         residues_(schedule_.splits / tree_.parts),
-        levels_(waiting_levels(tree_, schedule_.splits)) {}
+        levels_(pending_levels(tree_, schedule_.splits)) {}
 
   void write() {
     writer_.vector_axis = body_.reduced_axis();
@@ -36,7 +36,7 @@ class RowColumnWriter {
           "row_chunks",
           writer_.text(ceil_div(ceil_div(body_.parallel_size(), kChunk), tree_.parts)));
     columns_.declare();
-    if (loads_ahead(body_)) passes_.write_common_loads();
+    if (can_load_whole_rows(body_)) passes_.write_common_loads();
     passes_.await_cluster();
     write_turns();
     columns_.write();
@@ -67,14 +67,14 @@ class RowColumnWriter {
     });
   }
 
-  /// True if all parts are whole, so that there is every row that one may ask for.
+  /// True if all parts are whole, so that every row of a part exists.
   bool has_whole_parts() const {
     return body_.parallel_size().is_number() &&
            tree_.parts * tree_.chunks_per_part * kChunk == tree_.extent;
   }
-  /// True if the threads of a block agree on which rows there are: one row to a block, or
-  /// accumulators of one length for each split. Else they go on together to the end of the longest
-  /// one, for the barriers' sake.
+  /// True if all threads of a block process equally many rows: one row per block, or accumulators
+  /// of equal length. Otherwise all of them continue to the end of the longest accumulator, because
+  /// every thread must reach every barrier.
   bool agree_on_rows() const {
     return schedule_.rows_per_block == 1 ||
            (has_whole_parts() && tree_.chunks_per_part % tree_.accumulators == 0 &&
@@ -107,7 +107,7 @@ class RowColumnWriter {
 
   void write_rows(const std::string& row) {
     const int count = schedule_.unroll;
-    if (!loads_ahead(body_)) {
+    if (!can_load_whole_rows(body_)) {
       in_row(row, [&] {
         passes_.declare_kept_values();
         passes_.write();
@@ -119,7 +119,7 @@ class RowColumnWriter {
         passes_.write(true);
       });
     } else {
-      // All loads of some rows are under way before the first is used.
+      // All loads of `count` rows are in flight before the first is used.
       passes_.declare_rows(count);
       const auto each = [&](const std::function<void()>& inside) {
         out_.unrolled("ahead", std::to_string(count), [&] { in_row(row, inside); });
@@ -129,10 +129,9 @@ class RowColumnWriter {
     }
   }
 
-  /// Declares the axes of a row and writes what is done with it where it exists.
+  /// Declares the axes of a row and writes `inside`, guarded by the row's existence.
   void in_row(const std::string& number, const std::function<void()>& inside) {
-    std::vector<int> axes(static_cast<std::size_t>(body_.parallel_axes));
-    std::iota(axes.begin(), axes.end(), 0);
+    const std::vector<int> axes = indices_below(body_.parallel_axes);
     const Extent rows = body_.parallel_size();
     if (!agree_on_rows()) {
       const std::string last = writer_.text(rows - Extent(1));
@@ -155,8 +154,8 @@ class RowColumnWriter {
   SourceWriter& out_;
   RowPasses passes_;
   Tree tree_;  ///< over the rows
-  ColumnStates columns_;
-  std::int64_t residues_;  ///< splits of one part
+  ColumnStateWriter columns_;
+  std::int64_t residues_;  ///< splits per part
   int levels_;
 };
 

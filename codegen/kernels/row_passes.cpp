@@ -7,6 +7,7 @@
 
 #include "codegen/statements/loads_once.h"
 #include "compiler/tiling/row_staging.h"
+#include "ir/support/round_up.h"
 
 namespace sinter {
 
@@ -41,12 +42,12 @@ void RowPasses::declare_shape(std::int64_t exchange_bytes) {
   }
 }
 
-/// Where the blocks of a cluster leave their results for one another: apart from what threads of a
-/// block exchange, since blocks are not at the same place between two of their barriers.
+/// Declares the exchange between the blocks of a cluster. It is separate from the exchange within a
+/// block, because blocks progress independently between two cluster barriers.
 void RowPasses::declare_cluster() {
   writer_.source.cluster = schedule_.cluster;
   const std::int64_t bytes = std::int64_t{schedule_.cluster} * widest_state(writer_);
-  const std::int64_t half = (bytes + 15) / 16 * 16;
+  const std::int64_t half = round_up(bytes, 16);
   writer_.out.line(fmt::format("Exchange cluster = {{shared_memory() + {}, {}, 0}};",
                                writer_.source.shared_bytes, half));
   writer_.out.line("cluster_arrive();  // this block has started");
@@ -88,7 +89,7 @@ void RowPasses::declare_staged_rows() {
                         ? ""
                         : fmt::format(" + static_cast<int>(threadIdx.x) / Shape::kThreads * {}",
                                       staged_length(body_, schedule_.vector))));
-    writer_.source.shared_bytes += (bytes + 15) / 16 * 16;
+    writer_.source.shared_bytes += round_up(bytes, 16);
     for (const auto& [load, shift] : row.loads)
       writer_.read_from_row(load,
                             writer_.body.space.add(writer_.body.space.axis(body_.reduced_axis()),
@@ -98,25 +99,26 @@ void RowPasses::declare_staged_rows() {
   }
 }
 
-/// Each thread leaves its vectors for the others of the row.
+/// Each thread stores its vectors for the other threads of the row.
 void RowPasses::write_staged_rows() {
   for_each_vector([&](const Tile&) {
     for (const auto& [kept, row] : staged_)
       writer_.out.line(fmt::format("*reinterpret_cast<{}*>({} + {}) = {};", writer_.kept_type(kept),
                                    row, writer_.axis_names[body_.reduced_axis()],
-                                   writer_.kept_place(kept)));
+                                   writer_.kept_vector(kept)));
   });
   writer_.out.line("block_barrier();");
 }
 
-/// Each thread has its own vectors in shared memory, side by side with those of the others.
+/// Each thread has its own vectors in shared memory, adjacent to those of the next thread.
 void RowPasses::declare_shared_values() {
   const std::int64_t vectors =
       std::int64_t{plan_.parts_per_group} * plan_.tiles * schedule_.threads;
   shared_.declare(passes_, vectors * schedule_.vector, "threadIdx.x");
 }
 
-/// A tile of a row in shared memory: what earlier passes left there, the work, what it leaves.
+/// A tile of a row in shared memory: loads what earlier passes kept, computes, and stores what
+/// `pass` keeps.
 void RowPasses::write_shared_tile(int pass, const Sinks& sinks, const Tile& tile) {
   const std::string place = fmt::format(
       "{} * {}",
@@ -150,32 +152,29 @@ void RowPasses::write(bool loads_done) {
     writer_.write_row_values(pass);
     write_pass(pass, loads_done);
   }
-  int last = passes;
-  for (const Value& value : body_.values) last = std::max(last, value.stage);
-  for (int stage = passes; stage <= last; ++stage) writer_.write_row_values(stage);
+  writer_.write_row_values_from(passes);
   writer_.write_row_stores(first_of_row());
-  write_numbers_of_few_places();
+  write_prefix_constants();
 }
 
-bool RowPasses::is_for_few_places(const BodyStore& store) const {
+bool RowPasses::is_prefix_constant_store(const BodyStore& store) const {
   const Value::Kind kind = body_.values[static_cast<std::size_t>(store.value)].kind;
   const bool is_number = kind == Value::Kind::literal || kind == Value::Kind::scalar;
   if (!is_number || !store.varies || store.conditions.size() != 1) return false;
   const Condition& places = store.conditions[0];
-  const std::optional<Extent> step = coefficient_of(places.at, body_.reduced_axis());
-  return step && step->is(1) && places.at.terms.size() == 1 && places.at.constant.is(0) &&
-         places.begin.is(0) && places.end.is_number() &&
+  return has_unit_stride(places.at, body_.reduced_axis()) && places.at.terms.size() == 1 &&
+         places.at.constant.is(0) && places.begin.is(0) && places.end.is_number() &&
          places.end.number() <= schedule_.threads_per_row;
 }
 
-void RowPasses::write_numbers_of_few_places() {
+void RowPasses::write_prefix_constants() {
   if (std::ranges::none_of(body_.stores,
-                           [&](const BodyStore& store) { return is_for_few_places(store); }))
+                           [&](const BodyStore& store) { return is_prefix_constant_store(store); }))
     return;
   writer_.axis_names[body_.reduced_axis()] = writer_.declare_index("place", "Shape::thread()");
   const auto stores = [&] {
     for (const BodyStore& store : body_.stores)
-      if (is_for_few_places(store))
+      if (is_prefix_constant_store(store))
         writer_.write_element_store(store, writer_.operand_text(store.value));
   };
   std::string guard = live;
@@ -187,14 +186,14 @@ void RowPasses::write_numbers_of_few_places() {
     writer_.out.block(fmt::format("if ({})", guard), stores);
 }
 
-/// Where a row stays in registers, each pass has as many copies of a tile's text as tiles, and
-/// compilers find out slowly what all places have in common. Threads that go through many rows have
-/// no register for it all the while.
+/// True if `first_column` holds the common part of all positions. If a row stays in registers, each
+/// pass has one copy of a tile's text per tile, and compilers find the common part slowly. Threads
+/// that process many rows have no register to spare for it.
 bool RowPasses::has_first_column() const {
   return plan_.is_fixed && keeps_in_registers() && body_.columns.empty();
 }
 
-/// Where the first vector of this thread begins.
+/// Declares the position at which the first vector of this thread begins.
 void RowPasses::declare_first_column() {
   const bool is_divided = schedule_.groups * schedule_.blocks_per_row() > 1;
   const std::string chunk = "Shape::chunk(0)";
@@ -205,7 +204,7 @@ void RowPasses::declare_first_column() {
           is_divided ? fmt::format("({} + {})", part_start(writer_, plan_, "0"), chunk) : chunk));
 }
 
-/// Where the vector begins that `part` and `tile` number.
+/// The position at which the vector with the indices `part` and `tile` begins.
 std::string RowPasses::column_text() const {
   if (!has_first_column()) {
     const std::string start = part_start(writer_, plan_, plan_.parts_per_group == 1 ? "0" : "part");
@@ -223,31 +222,14 @@ std::string RowPasses::column_text() const {
   return column;
 }
 
-/// Declares `column`, the place of the tile, and guards `inside` by what of it exists.
+/// Declares `column`, the position of the tile. Guards `inside` by the elements of the tile that
+/// exist.
 void RowPasses::in_tile(const std::function<void(const Tile&)>& inside, const TileLoop& loop) {
   writer_.axis_names[body_.reduced_axis()] = writer_.declare_index("column", column_text());
-  std::string condition;
-  if (!plan_.whole_parts && !loop.is_whole)
-    condition = fmt::format("Shape::chunk(tile) < {}", chunks_text(plan_));
-  if (!plan_.whole_extent && !loop.is_whole)
-    condition += fmt::format("{}column < {}", condition.empty() ? "" : " && ",
-                             writer_.text(body_.reduced_size()));
-  // Where tiles are unrolled, only the last ones are asked whether they end early.
+  // If tiles are unrolled, only the last ones need a guard.
   const std::string is_whole =
       loop.is_unrolled && plan_.whole_tiles > 0 ? fmt::format("tile < {}", plan_.whole_tiles) : "";
-  if (!condition.empty() && !is_whole.empty())
-    condition = fmt::format("{} || ({})", is_whole, condition);
-  const auto body = [&] {
-    Tile tile{.count = {}, .accumulator = loop.accumulator, .index = "column + k"};
-    if (!plan_.whole_vectors && !loop.is_whole) {
-      tile.count = "count";
-      std::string count = fmt::format("minimum({}({}), {} - column)", writer_.index_type(),
-                                      schedule_.vector, atomic(writer_.text(body_.reduced_size())));
-      if (!is_whole.empty())
-        count = fmt::format("{} ? {}({}) : {}", is_whole, writer_.index_type(), schedule_.vector,
-                            count);
-      writer_.declare_index("count", count);
-    }
+  write_guarded_tile(writer_, plan_, loop, is_whole, [&](const Tile& tile) {
     if (loop.is_unrolled) {
       writer_.before_tile = std::int64_t{plan_.lanes} * schedule_.vector;
       writer_.tile_copies = plan_.parts_per_group * plan_.tiles;
@@ -255,11 +237,7 @@ void RowPasses::in_tile(const std::function<void(const Tile&)>& inside, const Ti
     inside(tile);
     writer_.before_tile = 0;
     writer_.tile_copies = 1;
-  };
-  if (condition.empty())
-    body();
-  else
-    writer_.out.block(fmt::format("if ({})", condition), body);
+  });
 }
 
 void RowPasses::for_each_vector(const std::function<void(const Tile&)>& inside) {
@@ -270,11 +248,11 @@ void RowPasses::for_each_vector(const std::function<void(const Tile&)>& inside) 
 
 bool RowPasses::keeps_in_registers() const { return schedule_.resident && !schedule_.in_shared; }
 
-std::int64_t RowPasses::held() const {
+std::int64_t RowPasses::held_elements() const {
   return plan_.parts_per_group * plan_.tiles * schedule_.vector;
 }
 
-std::string RowPasses::held_place() const {
+std::string RowPasses::held_index() const {
   if (plan_.parts_per_group == 1 && plan_.tiles == 1) return "k";
   if (plan_.parts_per_group == 1) return fmt::format("{} * tile + k", schedule_.vector);
   return fmt::format("{} * ({} * part + tile) + k", schedule_.vector, plan_.tiles);
@@ -294,7 +272,7 @@ void RowPasses::write_pass(int pass, bool loads_done) {
   for (const int value : passes_.kept)
     if (passes_.first_pass[static_cast<std::size_t>(value)] == pass) sinks.kept.push_back(value);
   std::erase_if(sinks.stores, [&](int store) {
-    return is_for_few_places(body_.stores[static_cast<std::size_t>(store)]);
+    return is_prefix_constant_store(body_.stores[static_cast<std::size_t>(store)]);
   });
   if (sinks.reductions.empty() && sinks.columns.empty() && sinks.stores.empty()) return;
   const bool has_columns = !body_.columns.empty();
@@ -302,7 +280,7 @@ void RowPasses::write_pass(int pass, bool loads_done) {
   const bool loads_first = !schedule_.in_shared && std::ranges::any_of(sinks.kept, [&](int value) {
     return body_.values[static_cast<std::size_t>(value)].kind == Value::Kind::load;
   });
-  // All loads of the row are under way before the first is used.
+  // All loads of the row are in flight before the first is used.
   if (loads_first && !loads_done) write_loads(sinks.kept);
   const auto finish_part = [&](const std::string& part) {
     for (const int reduction : sinks.reductions)
@@ -311,25 +289,26 @@ void RowPasses::write_pass(int pass, bool loads_done) {
   const auto write_tile = [&](Tile tile) {
     if (schedule_.in_shared) return write_shared_tile(pass, sinks, tile);
     tile.loads_done = loads_first || loads_done;
-    writer_.write_conversions_again(kept_before(pass));
-    if (has_columns) tile.held = held_place();
+    writer_.write_reconversions(kept_before(pass));
+    if (has_columns) tile.held_index = held_index();
     write_guarded(passes_.needed[static_cast<std::size_t>(pass)], sinks, tile);
   };
   const std::vector<bool>& needed = passes_.needed[static_cast<std::size_t>(pass)];
   const int along[] = {body_.reduced_axis()};
-  TileTexts texts{.body = [&](const TileLoop& loop) { in_tile(write_tile, loop); },
-                  .reads_once = reads_once(body_, needed, along)};
+  TileWriters tile_writers{.body = [&](const TileLoop& loop) { in_tile(write_tile, loop); },
+                           .reads_once = reads_once(body_, needed, along)};
   if (!unroll && schedule_.unroll > 1) {
-    texts.guarded = [&](const auto& inside, const TileLoop& loop) { in_tile(inside, loop); };
-    texts.ahead = LoadsAhead(writer_, needed);
-    // The first pass is what the schedule was made for: others have the same registers for loads.
-    const int words = texts.ahead.words();
+    tile_writers.guarded = [&](const auto& inside, const TileLoop& loop) { in_tile(inside, loop); };
+    tile_writers.ahead = LoadsAhead(writer_, needed);
+    // The schedule's unroll is meant for the first pass. Other passes get as many registers for
+    // loads as that pass uses.
+    const int words = tile_writers.ahead.words();
     if (pass == 0) words_ahead_ = words * schedule_.unroll;
     if (words > 0)
-      texts.at_once = static_cast<int>(std::bit_floor(
+      tile_writers.at_once = static_cast<int>(std::bit_floor(
           static_cast<unsigned>(std::clamp(words_ahead_ / words, 1, schedule_.unroll))));
   }
-  write_tile_loops(writer_, plan_, unroll, std::move(texts), finish_part);
+  write_tile_loops(writer_, plan_, unroll, std::move(tile_writers), finish_part);
   if (pass == 0 && !has_columns) await_cluster();
   for (const int index : sinks.reductions) finish_reduction(index);
   if (pass == 0 && !staged_.empty()) write_staged_rows();
@@ -352,7 +331,7 @@ std::vector<int> RowPasses::columns_of_pass(int pass) const {
   return result;
 }
 
-/// Stores of rows that do not exist are left out; everything else is harmless.
+/// Skips the stores of rows that do not exist. The other work on them is harmless.
 void RowPasses::write_guarded(const std::vector<bool>& values, const Sinks& sinks,
                               const Tile& tile) {
   if (live.empty() || (sinks.stores.empty() && sinks.columns.empty())) {

@@ -1,4 +1,4 @@
-// What the threads of a row do with it, whichever row it is: its passes over the reduced axis.
+// Writes the passes of the threads of a row over the reduced axis.
 #pragma once
 
 #include <functional>
@@ -17,34 +17,35 @@ class RowPasses {
  public:
   explicit RowPasses(KernelWriter& writer);
 
-  /// The condition that this thread's row exists, as a variable; empty: it does.
+  /// Variable that is true if this thread's row exists; empty: it always does.
   std::string live;
 
-  /// `Shape`, the exchange (with as many bytes to a use, at least) and what follows from symbols.
+  /// Declares `Shape`, the exchange (at least `exchange_bytes` per use) and variables that depend
+  /// on symbols.
   void declare_shape(std::int64_t exchange_bytes);
-  /// Arrays for what stays in registers between passes.
+  /// Declares arrays for values that stay in registers or shared memory between passes.
   void declare_kept_values();
-  /// All passes, and the stores of what is one per row. `loads_done`: all its loads were made.
+  /// Writes all passes and the stores of row results. `loads_done`: all loads have been made.
   void write(bool loads_done = false);
 
-  // Of threads that go through many rows, in this order:
-  /// Loads of what is the same in all rows, and stays in registers.
+  // For threads that process many rows, called in this order:
+  /// Loads the elements that are equal in all rows, which stay in registers.
   void write_common_loads();
-  /// Arrays for what `rows` rows keep, to be loaded at once.
+  /// Declares arrays for the kept values of `rows` rows, which are loaded at once.
   void declare_rows(int rows);
-  /// All loads of one row.
+  /// Writes all loads of one row.
   void write_row_loads();
-  /// In front of the first of them, where blocks share rows: until all of these have started.
+  /// Before the first row: waits until all blocks of the cluster have started, if they share rows.
   void await_cluster();
 
-  /// Which thread stores what is one per row.
+  /// The condition that selects the thread that stores row results.
   std::string first_of_row() const;
-  /// Writes a loop over this thread's vectors of the row, with what exists of each.
+  /// Writes a loop over this thread's vectors of the row, guarded by the positions that exist.
   void for_each_vector(const std::function<void(const Tile&)>& inside);
-  /// The number of element `k` of a vector among those of the row that this thread holds.
-  std::string held_place() const;
-  /// How many elements of a row a thread holds.
-  std::int64_t held() const;
+  /// The index of element `k` of a vector among the row's elements that this thread holds.
+  std::string held_index() const;
+  /// Elements of a row that one thread holds.
+  std::int64_t held_elements() const;
 
  private:
   bool keeps_in_registers() const;
@@ -53,17 +54,17 @@ class RowPasses {
   std::string column_text() const;
   void in_tile(const std::function<void(const Tile&)>& inside, const TileLoop& loop);
   std::vector<int> columns_of_pass(int pass) const;
-  /// Values that `pass` needs and an earlier one left.
+  /// Values that an earlier pass kept and `pass` needs.
   std::vector<int> kept_before(int pass) const;
   void declare_cluster();
   void declare_kept(std::span<const int> values, int rows);
   void declare_shared_values();
-  /// True for a number that no more places of the row store than it has threads: it is none of the
-  /// passes' work, whose every tile would have to ask.
-  bool is_for_few_places(const BodyStore& store) const;
-  void write_numbers_of_few_places();
+  /// True for a store of a constant to the first positions of a row, at most one per thread. The
+  /// passes leave it out, because every tile would have to test its condition.
+  bool is_prefix_constant_store(const BodyStore& store) const;
+  void write_prefix_constants();
   void write_shared_tile(int pass, const Sinks& sinks, const Tile& tile);
-  /// Rows in shared memory for what later passes read at other places.
+  /// Rows in shared memory that later passes read at shifted positions (row_staging.h).
   void declare_staged_rows();
   void write_staged_rows();
   bool is_common(int value) const;
@@ -80,8 +81,8 @@ class RowPasses {
   TreePlan plan_;
   PassPlan passes_;
   std::vector<int> kept_of_rows_;
-  int words_ahead_ = 0;  ///< registers for what a pass loads at once
-  /// Kept loads that are left in shared memory as well, with the pointer to their row there.
+  int words_ahead_ = 0;  ///< registers that the first pass uses for loads made ahead.
+  /// Kept loads that are also written to shared memory, with the pointer to their row there.
   std::vector<std::pair<int, std::string>> staged_;
 };
 

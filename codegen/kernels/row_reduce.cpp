@@ -1,7 +1,5 @@
+// Row reductions: the threads of a block or cluster share a row.
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <numeric>
 
 #include "codegen/kernels/final_reduce.h"
 #include "codegen/kernels/kernel_shapes.h"
@@ -12,7 +10,7 @@ namespace sinter {
 
 namespace {
 
-/// Threads past the `last` row do its work along, for the barriers' sake, and store nothing.
+/// Threads past the `last` row repeat its work, to reach every barrier, and store nothing.
 void declare_live_row(KernelWriter& writer, RowPasses& passes, const std::string& own,
                       const std::string& last, std::span<const int> axes) {
   writer.declare_index("wanted_row", own);
@@ -22,15 +20,14 @@ void declare_live_row(KernelWriter& writer, RowPasses& passes, const std::string
                       axes, "row");
 }
 
-/// Each row of a block belongs to threads of its own.
+/// Declares the row of this thread. Each row of a block has its own threads.
 void declare_row(KernelWriter& writer, RowPasses& passes) {
   const Body& body = writer.body;
   const Extent rows = body.parallel_size();
   const int per_block = writer.schedule.rows_per_block;
   const int cluster = writer.schedule.cluster;
   writer.source.grid = writer.blocks_over(rows, per_block) * Extent(cluster);
-  std::vector<int> axes(static_cast<std::size_t>(body.parallel_axes));
-  std::iota(axes.begin(), axes.end(), 0);
+  const std::vector<int> axes = indices_below(body.parallel_axes);
   const std::string block = writer.block();
   const std::string own =
       cluster > 1      ? fmt::format("{} / {}", block, cluster)
@@ -38,7 +35,7 @@ void declare_row(KernelWriter& writer, RowPasses& passes) {
                        : fmt::format("{} * {} + static_cast<int>(threadIdx.x) / Shape::kThreads",
                                      block, per_block);
   if (writer.schedule.block_limit > 0) {
-    writer.declare_share(block, rows, per_block);
+    writer.declare_block_range(block, rows, per_block);
     declare_live_row(writer, passes, "start + static_cast<int>(threadIdx.x) / Shape::kThreads",
                      "end - 1", axes);
     return;
@@ -59,7 +56,7 @@ void write_row_reduce(KernelWriter& writer) {
   passes.declare_shape(final_exchange_bytes(writer));
   declare_row(writer, passes);
   passes.declare_kept_values();
-  RowTiles tiles(writer);
+  RowStoreTiles tiles(writer);
   tiles.declare();
   passes.write();
   tiles.write_stores();

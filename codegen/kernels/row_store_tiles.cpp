@@ -2,20 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
-
 #include "compiler/tiling/row_store_tiles.h"
+#include "ir/support/round_up.h"
 
 namespace sinter {
 
-RowTiles::RowTiles(KernelWriter& writer) : writer_(writer) {}
+RowStoreTiles::RowStoreTiles(KernelWriter& writer) : writer_(writer) {}
 
-void RowTiles::declare() {
+void RowStoreTiles::declare() {
   if (writer_.schedule.tile == 0) return;
   const Schedule& schedule = writer_.schedule;
   for (const int store : transposed_stores(writer_.body, writer_.program.facts)) {
     const BodyStore& to = writer_.body.stores[static_cast<std::size_t>(store)];
-    const std::int64_t offset = (writer_.source.shared_bytes + 15) / 16 * 16;
+    const std::int64_t offset = round_up(writer_.source.shared_bytes, 16);
     std::string name = writer_.name_for(to.node, "_tile");
     writer_.out.line(fmt::format("const Tile<{}, {}, {}> {}(shared_memory(){});",
                                  info(to.node->dtype).c_name, schedule.tile, schedule.vector, name,
@@ -29,19 +28,19 @@ void RowTiles::declare() {
   }
 }
 
-/// Shared memory is addressed by 32 bits.
-std::string RowTiles::column() const {
+/// `column` as int, because tiles are indexed with 32 bits.
+std::string RowStoreTiles::column() const {
   return writer_.index_type() == "int" ? "column" : "static_cast<int>(column)";
 }
 
-void RowTiles::write_stores() {
+void RowStoreTiles::write_stores() {
   if (tiles_.empty()) return;
   writer_.out.line("block_barrier();");
   for (const TileOfRows& tile : tiles_) write_stores(tile);
 }
 
-/// Neighbouring threads have neighbouring vectors of what lies side by side in memory.
-void RowTiles::write_stores(const TileOfRows& tile) {
+/// Adjacent threads store vectors that are adjacent in memory.
+void RowStoreTiles::write_stores(const TileOfRows& tile) {
   const Body& body = writer_.body;
   const Schedule& schedule = writer_.schedule;
   const BodyStore& store = body.stores[static_cast<std::size_t>(tile.store)];
@@ -56,9 +55,7 @@ void RowTiles::write_stores(const TileOfRows& tile) {
             writer_.declare_index("column", fmt::format("place / {}", across));
         writer_.out.line(fmt::format("const int start = place % {} * {};", across, vector));
         const auto stored = [&] {
-          std::vector<int> axes(static_cast<std::size_t>(body.parallel_axes));
-          std::iota(axes.begin(), axes.end(), 0);
-          writer_.declare_axes("row", axes, "row");
+          writer_.declare_axes("row", indices_below(body.parallel_axes), "row");
           writer_.out.line(writer_.counted_store(
               tile.store, vector,
               fmt::format("{}.take<{}>({}, start)", tile.name, vector, column())));

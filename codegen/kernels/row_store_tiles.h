@@ -1,5 +1,5 @@
-// Results of rows that lie in memory along neighbouring rows: the block's rows leave them in shared
-// memory, from where they are stored along memory.
+// Stores of row kernels that are contiguous across adjacent rows. The rows of a block are collected
+// in shared memory and then stored with coalesced accesses.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace sinter {
 
-class RowTiles {
+class RowStoreTiles {
  public:
-  explicit RowTiles(KernelWriter& writer);
+  explicit RowStoreTiles(KernelWriter& writer);
 
-  /// Their shared memory, behind all else that the kernel has there; from here on what is stored
-  /// goes there. Threads of a row are `Shape::kThreads`.
+  /// Reserves the tiles in shared memory and redirects these stores to them. `Shape` must be
+  /// declared.
   void declare();
-  /// Once all rows are done: from there to memory.
+  /// After all rows: stores the tiles to memory.
   void write_stores();
 
  private:

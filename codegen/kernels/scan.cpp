@@ -1,10 +1,9 @@
-// Scans. A tile has a chunk of 4 elements for each of its lanes: a chunk is added up in order, its
-// totals are handed on (Hillis and Steele), and each element is what came before its tile, before
-// its chunk, and within it. The extent says how many lanes there are, so the bits do not depend on
-// who does what: a block goes through its rows tile by tile, or tiles are dealt out to blocks.
+// Scans. A tile is a group of chunks of 4 elements. Each chunk is accumulated in order, and the
+// chunk totals are scanned (Hillis and Steele). An element combines the totals before its tile and
+// before its chunk with the elements of its chunk. Only the extent decides the number of chunks, so
+// the schedule does not change the bits. A block processes the tiles of its rows in turn, or tiles
+// are distributed over blocks.
 #include <fmt/format.h>
-
-#include <numeric>
 
 #include "codegen/kernels/kernel_shapes.h"
 #include "compiler/program/op_cost.h"
@@ -33,11 +32,12 @@ class ScanWriter {
     writer_.vector_axis = body_.reduced_axis();
     groups_ = ceil_div(body_.parallel_size(), rows_);
     tiles_ = ceil_div(body_.reduced_size(), tile_elements());
-    // Rows of nothing have no results.
-    source.grid = groups_ * (schedule_.splits_rows ? tiles_ : one_unless_zero(body_.reduced_size()));
-    source.shared_bytes = 2 * std::int64_t{half()} * state_bytes(*scan_.node);
+    // Empty rows have no results, so they get no blocks.
+    source.grid =
+        groups_ * (schedule_.splits_rows ? tiles_ : one_unless_zero(body_.reduced_size()));
+    source.shared_bytes = 2 * std::int64_t{states_per_tile()} * state_bytes(*scan_.node);
     source.has_barrier = true;
-    declare_place();
+    declare_lane();
     declare_row();
     out().line(fmt::format("using State = {};", writer_.state_type(*scan_.node)));
     out().line(fmt::format("State* const states = reinterpret_cast<State*>(shared_memory()){};",
@@ -60,16 +60,15 @@ class ScanWriter {
   int each() const { return schedule_.unroll; }
   int chunks() const { return lanes_ * each(); }
   std::int64_t tile_elements() const { return kChunk * chunks(); }
-  /// States of all rows of a block.
-  int half() const { return chunks() * rows_; }
+  /// States of one tile of all rows of a block.
+  int states_per_tile() const { return chunks() * rows_; }
   int stride() const { return is_across_ ? rows_ : 1; }
   std::string first_state() const {
     return is_across_ ? "row_of_block" : fmt::format("row_of_block * {}", chunks());
   }
 
-  /// Neighbouring threads have neighbouring chunks, or neighbouring rows where those lie side by
-  /// side in memory.
-  void declare_place() {
+  /// Adjacent threads have adjacent chunks, or adjacent rows if those are contiguous in memory.
+  void declare_lane() {
     const std::string thread = "static_cast<int>(threadIdx.x)";
     if (rows_ == 1) {
       writer_.declare_index("lane", thread);
@@ -94,18 +93,16 @@ class ScanWriter {
       group = is_one ? "0" : writer_.declare_index("group", fmt::format("{} / {}", group, tiles));
       writer_.declare_index("start", fmt::format("{} * tile", tile_elements()));
     }
-    std::vector<int> axes(static_cast<std::size_t>(body_.parallel_axes));
-    std::iota(axes.begin(), axes.end(), 0);
     const std::string row = writer_.declare_index(
         "row", rows_ == 1 ? group : fmt::format("{} * {} + row_of_block", group, rows_));
-    writer_.declare_axes(row, axes, "row");
+    writer_.declare_axes(row, indices_below(body_.parallel_axes), "row");
     const Extent rows = body_.parallel_size();
     is_always_inside_ = rows.is_number() && rows.number() % rows_ == 0;
     if (!is_always_inside_)
       out().line(fmt::format("const bool inside = row < {};", atomic(writer_.text(rows))));
   }
 
-  /// Where tiles leave for others what they have.
+  /// Declares the workspace through which tiles publish their totals and prefixes.
   void declare_states() {
     Source& source = writer_.source;
     const Extent states = groups_ * tiles_ * Extent(rows_);
@@ -116,17 +113,17 @@ class ScanWriter {
     out().line(fmt::format("State* const prefixes = reinterpret_cast<State*>(workspace + {});",
                            writer_.text(bytes)));
     out().line("const TileStates<State> handed_on = {totals, prefixes, tile_flags(tickets)};");
-    // The first tile of a row has no total of its own, and knows what is before it.
+    // The first tile of a row publishes a prefix and no total.
     const Extent state = state_bytes(*scan_.node);
     const Extent row_states = groups_ * Extent(rows_);
     source.traffic.bytes_written =
         source.traffic.bytes_written + (states * Extent(2) - row_states) * state;
-    // Of a tile others read its total, its prefix or, at different times, both.
+    // Other tiles read a tile's total, its prefix or, at different times, both.
     source.traffic.is_bound = true;
     source.traffic.bytes_read = source.traffic.bytes_read + states * Extent(2) * state;
   }
 
-  /// Declares where a chunk of this thread begins, and how much of it exists.
+  /// Declares the position of a chunk of this thread, and the number of its elements that exist.
   void declare_chunk() {
     const std::string chunk = each() == 1 ? "lane" : fmt::format("({} * chunk + lane)", lanes_);
     writer_.axis_names[body_.reduced_axis()] =
@@ -137,7 +134,7 @@ class ScanWriter {
         "count", fmt::format("minimum({}({}), {} - column)", type_, kChunk, atomic(extent_)));
   }
 
-  /// Calls `body` for each chunk of this thread, where it exists.
+  /// Writes `body` for each chunk of this thread, guarded by the chunk's existence.
   void for_each_chunk(const std::function<void()>& body) {
     const auto write_existing = [&] {
       out().block(
@@ -177,18 +174,18 @@ class ScanWriter {
       writer_.write_tile(writer_.needed_for({&scan_.operand, 1}), sinks, tile_);
     });
     out().line(fmt::format("const State all = scan_lanes<{}, {}, {}>(total, states, {}, lane);",
-                           lanes_, each(), stride(), half()));
+                           lanes_, each(), stride(), states_per_tile()));
     if (schedule_.splits_rows)
       out().line(fmt::format(
           "const State carry = look_back<{}, {}, {}>(all, handed_on, tile, {}, {}, states, {}, "
           "lane);",
           lanes_, rows_, stride(), groups_.is(1) ? "0" : "number - tile",
-          rows_ == 1 ? "0" : "row_of_block", half()));
+          rows_ == 1 ? "0" : "row_of_block", states_per_tile()));
     for_each_chunk([&] { write_results(total); });
     if (!schedule_.splits_rows) out().line("carry = State::join(carry, all);");
   }
 
-  /// What is loaded both for the scan and for what is made of it is loaded once.
+  /// Keeps the loads that both the scan's operand and the results need, so that each is made once.
   std::vector<int> declare_kept() {
     const std::vector<bool> scanned = writer_.needed_for({&scan_.operand, 1});
     writer_.set_text(scan_.result, "scanned");
@@ -213,9 +210,7 @@ class ScanWriter {
   }
 
   void write_results(const std::string& before_chunk) {
-    Sinks sinks{.stores = {}, .kept = {}};
-    sinks.stores.resize(body_.stores.size());
-    std::iota(sinks.stores.begin(), sinks.stores.end(), 0);
+    Sinks sinks{.stores = indices_below(static_cast<int>(body_.stores.size())), .kept = {}};
     out().line(fmt::format("const State before = State::join(carry, {});", before_chunk));
     const std::string result = writer_.name_for(scan_.node);
     writer_.set_text(scan_.result, result);
@@ -235,7 +230,7 @@ class ScanWriter {
   bool is_across_;
   std::string_view type_;
   std::string extent_;
-  Tile tile_;  ///< a chunk, as write_tile knows it
+  Tile tile_;  ///< a chunk, as write_tile takes it
   Extent groups_ = 1;
   Extent tiles_ = 1;
   bool is_always_inside_ = false;

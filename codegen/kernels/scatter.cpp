@@ -1,14 +1,16 @@
-// Rows written at indices. Each block owns some rows of the result, and each element of them
-// belongs to one thread from beginning to end, so nothing is atomic and sums are taken in the order
-// of the indices. For that every block reads all indices, mostly from the L2 cache. Rows stay in
-// shared memory meanwhile, and what is made of them is stored at the end; but rows that are there
-// already, since the result is written over them, are changed in memory. Rows that no SM has place
-// for are too: what is made of each as it begins is stored first, and only those that indices name
-// become sums for a while, in the place of their results.
+// Scatters: rows written or added at indices. Each block owns some rows of the result, and one
+// thread owns each of their elements. Nothing is atomic, and sums are taken in index order. Every
+// block therefore reads all indices, mostly from the L2 cache.
+//
+// The rows stay in shared memory until all indices are processed. Rows of an in-place result are
+// changed in memory instead, and so are rows too long for shared memory. If values are computed
+// from such long rows, the block first stores the results that rows without scattered values have.
+// Rows that an index names then hold sums in place of results, until their results are stored.
 #include <fmt/format.h>
 
 #include "codegen/kernels/kernel_shapes.h"
 #include "codegen/text/expression.h"
+#include "ir/support/round_up.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -19,7 +21,7 @@ bool accumulates(const BodyScatter& scatter) {
   return attribute(*scatter.node, "accumulate").integer != 0;
 }
 
-/// What is written where `added` meets what was there.
+/// The new value of an element that was `old`, for the scattered value `added`.
 std::string combined(const BodyScatter& scatter, const std::string& old, const std::string& added) {
   if (!accumulates(scatter)) return added;
   const DType dtype = scatter.node->dtype;
@@ -45,7 +47,7 @@ class ScatterWriter {
     is_kept_ = schedule.resident;
     is_finished_ = !is_kept_ && !stores_only_scatter(writer_.body);
     ensure(!is_finished_ || may_sum_in_results(writer_.body),
-           "what is made of scattered rows needs a schedule that keeps them");
+           "results computed from scattered rows need a schedule that keeps the rows");
     writer_.declare_index("first_row",
                           fmt::format("{} * {}", writer_.block(), schedule.rows_per_block));
     writer_.declare_index("owned_rows", fmt::format("minimum({}({}), {} - first_row)", type_,
@@ -61,11 +63,11 @@ class ScatterWriter {
     }
     write_scan();
     write_more_scatters();
-    // Which rows the indices name is not known, nor whether they name any.
+    // The rows that the indices name are not known, so the traffic is a bound.
     source.traffic.is_bound = true;
     if (is_kept_) return write_results();
     if (is_finished_) write_named_results();
-    // Rows that the indices name are written again, and read before if they are added to.
+    // Rows that the indices name are written again, and read first if values are added to them.
     source.traffic.writes_are_bound = true;
     const Extent again = elements_named() * Extent(size_of(scatter_->node->dtype));
     const Extent times = is_finished_ ? 2 : 1;
@@ -78,14 +80,14 @@ class ScatterWriter {
  private:
   SourceWriter& out() { return writer_.out; }
 
-  /// The most elements of rows that indices name.
+  /// The maximum number of elements in rows that the indices name.
   Extent elements_named() const {
     const Extent count = writer_.body.space.extent(2);
     const Extent rows = writer_.body.space.extent(0);
     return (provably_less(count, rows) ? count : rows) * writer_.body.space.extent(1);
   }
 
-  /// Where the element at the axes' names lies in the result.
+  /// The offset in the result of the element at the position in `axis_names`.
   std::string element() const { return writer_.text(writer_.body.stores[0].at, false); }
 
   std::string stored(const std::string& value) const {
@@ -93,7 +95,7 @@ class ScatterWriter {
     return is_narrow(dtype) ? fmt::format("to_memory<{}>({})", name(dtype), value) : value;
   }
 
-  /// The others, one after the other, each with rows of its own in shared memory.
+  /// Writes the other scatters in turn, each with its own rows in shared memory.
   void write_more_scatters() {
     for (const BodyScatter& other : writer_.body.more_scatters) {
       scatter_ = &other;
@@ -108,7 +110,7 @@ class ScatterWriter {
 
   void declare_owned() {
     const DType dtype = scatter_->node->dtype;
-    writer_.source.shared_bytes = (writer_.source.shared_bytes + 15) / 16 * 16;
+    writer_.source.shared_bytes = round_up(writer_.source.shared_bytes, 16);
     owned_at_.push_back(writer_.source.shared_bytes);
     const std::string_view type = info(dtype).c_name;
     out().line(fmt::format("{}* owned = reinterpret_cast<{}*>(shared_memory() + {});", type, type,
@@ -117,8 +119,8 @@ class ScatterWriter {
     writer_.source.shared_bytes += elements.number() * size_of(dtype);
   }
 
-  /// Calls `body` for each element that the thread owns, with its `element` among those of the
-  /// block and its axes declared.
+  /// Writes a loop over the elements that the thread owns. `body` may use `element`, the index
+  /// among the block's elements, and the axes.
   void write_owned(const std::function<void()>& body) {
     out().block(
         fmt::format("for ({} element = thread; element < owned_rows * {}; element += threads)",
@@ -130,17 +132,17 @@ class ScatterWriter {
         });
   }
 
-  /// For each thread a bit per row: whether it has begun to change its elements of it.
+  /// Declares one bit per thread and row: true once the thread has changed its elements of the row.
   void declare_named() {
     out().line(fmt::format("unsigned* named = reinterpret_cast<unsigned*>(shared_memory() + {});",
                            writer_.source.shared_bytes));
-    const std::int64_t words = (writer_.schedule.rows_per_block + 31) / 32;
+    const std::int64_t words = divide_up(writer_.schedule.rows_per_block, 32);
     writer_.source.shared_bytes += words * 4 * writer_.schedule.threads;
     out().line(fmt::format(
         "for (int word = 0; word < {}; ++word) named[word * threads + thread] = 0;", words));
   }
 
-  /// Calls `use` with what is stored where the scatter's result at the axes' names is `added`.
+  /// Calls `use` with the value to store if the scatter's result at `axis_names` is `added`.
   void write_result_of(const std::string& added,
                        const std::function<void(const std::string&)>& use) {
     const BodyStore& store = writer_.body.stores[0];
@@ -148,8 +150,8 @@ class ScatterWriter {
     writer_.write_in_scope(store.value, use);
   }
 
-  /// What is made of all rows as they begin, several elements at a time: loads are under way side
-  /// by side, which stores between them would not allow.
+  /// Stores the results of all rows before any index is processed. Several elements are processed
+  /// at once, so that their loads are in flight together. Stores between them would prevent that.
   void write_first_results() {
     constexpr int kAtOnce = 8;
     const BodyStore& store = writer_.body.stores[0];
@@ -185,10 +187,10 @@ class ScatterWriter {
                 });
   }
 
-  /// What is made of the rows that indices have named, when all indices are done.
+  /// Stores the results of the rows that indices have named, after all indices.
   void write_named_results() {
     const Traffic all = writer_.source.traffic;
-    const std::string words = std::to_string((writer_.schedule.rows_per_block + 31) / 32);
+    const std::string words = std::to_string(divide_up(writer_.schedule.rows_per_block, 32));
     out().block(fmt::format("for (int word = 0; word < {}; ++word)", words), [&] {
       out().block(
           "for (unsigned left = named[word * threads + thread]; left != 0; left &= left - 1)", [&] {
@@ -205,7 +207,7 @@ class ScatterWriter {
             });
           });
     });
-    // Of everything that was loaded for all rows, no more than for the rows that are named.
+    // Each load is repeated at most for the rows that are named.
     writer_.source.traffic = all;
     for (const Value& value : writer_.body.values)
       if (value.kind == Value::Kind::load && depends_on(value.at, 0) && !depends_on(value.at, 2))
@@ -214,7 +216,7 @@ class ScatterWriter {
   }
 
   void write_base() {
-    if (!is_kept_ && writer_.is_in_place(scatter_->base)) return;  // it is there already
+    if (!is_kept_ && writer_.is_in_place(scatter_->base)) return;  // memory holds it already
     write_owned([&] {
       writer_.write_in_scope(scatter_->base, [&](const std::string& value) {
         out().line(is_kept_ ? fmt::format("owned[element] = {};", stored(value))
@@ -224,7 +226,7 @@ class ScatterWriter {
     });
   }
 
-  /// What is made of the rows, when all indices are done.
+  /// Stores the results of all rows, after all indices.
   void write_results() {
     std::vector<int> roots;
     for (const BodyStore& store : writer_.body.stores) roots.push_back(store.value);
@@ -247,7 +249,8 @@ class ScatterWriter {
                      is_narrow(scatter.node->dtype) ? fmt::format("to_float({})", kept) : kept);
   }
 
-  /// Threads mark the indices that name rows of this block, 32 each; then all go through the marks.
+  /// Each thread marks those of 32 indices that name rows of this block. Then all threads iterate
+  /// over the marks.
   void write_scan() {
     out().line("unsigned* marks = reinterpret_cast<unsigned*>(shared_memory());");
     out().block(
@@ -291,7 +294,7 @@ class ScatterWriter {
     });
   }
 
-  /// Calls `body` for each `column` of `row` whose element this thread owns.
+  /// Writes a loop over each `column` of `row` whose element this thread owns.
   void write_owned_columns(const std::string& row, const std::function<void()>& body) {
     const std::string begin = writer_.declare_index(
         "begin", fmt::format("({} - first_row) * {} % threads", row, columns_));
@@ -321,7 +324,8 @@ class ScatterWriter {
     });
   }
 
-  /// `added`, the sum so far: what the row begins as, where its result is there instead.
+  /// Declares `added`, the sum so far. Until the thread has changed the row, memory holds a result
+  /// instead, so the sum is the base value.
   void write_old(const std::string& in_memory) {
     const Traffic all = writer_.source.traffic;
     out().line(fmt::format("{} added;", compute_c_type(scatter_->node->dtype)));
@@ -331,7 +335,7 @@ class ScatterWriter {
         out().line(fmt::format("added = {};", value));
       });
     });
-    writer_.source.traffic = all;  // what is made of the rows in the end counts what they are
+    writer_.source.traffic = all;  // write_named_results counts these loads
   }
 
   void name_axes(const std::string& row, const std::string& column, const std::string& along) {
@@ -339,10 +343,10 @@ class ScatterWriter {
   }
 
   KernelWriter& writer_;
-  const BodyScatter* scatter_;          ///< the one that is written at the moment
-  std::vector<std::int64_t> owned_at_;  ///< where in shared memory the rows of each begin
+  const BodyScatter* scatter_;          ///< the scatter that is being written
+  std::vector<std::int64_t> owned_at_;  ///< the offset of each scatter's rows in shared memory
   bool is_kept_ = false;                ///< rows stay in shared memory
-  bool is_finished_ = false;            ///< rows are results in memory, sums only for a while
+  bool is_finished_ = false;            ///< rows in memory are results, and sums temporarily
   std::string_view type_;
   std::string rows_;
   std::string columns_;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/support/round_up.h"
+
 namespace sinter {
 
 void SharedStaging::declare(const PassPlan& passes, std::int64_t elements, std::string_view own) {
@@ -9,7 +11,7 @@ void SharedStaging::declare(const PassPlan& passes, std::int64_t elements, std::
   std::vector<std::int64_t> starts;
   for (const int bytes : slots.bytes) {
     starts.push_back(writer_.source.shared_bytes);
-    writer_.source.shared_bytes += (elements * bytes + 15) / 16 * 16;
+    writer_.source.shared_bytes += round_up(elements * bytes, 16);
   }
   for (std::size_t i = 0; i < passes.kept.size(); ++i) {
     const int value = passes.kept[i];

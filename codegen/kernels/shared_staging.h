@@ -1,4 +1,4 @@
-// What passes leave for one another in shared memory, where each thread has vectors of its own.
+// Values that passes keep in shared memory. Each thread has its own vectors there.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@ class SharedStaging {
  public:
   explicit SharedStaging(KernelWriter& writer) : writer_(writer) {}
 
-  /// Declares pointers to what `passes` keep, behind what the kernel has of shared memory:
-  /// `elements` of each value, those of this thread from the vector numbered `own` on.
+  /// Reserves shared memory for `elements` of each kept value of `passes`, and declares pointers to
+  /// it. The thread's first vector has the index `own`.
   void declare(const PassPlan& passes, std::int64_t elements, std::string_view own);
-  /// Before and after what `pass` does with the vector at `place`, counted from the first of this
-  /// thread.
+  /// Write the loads before, and the stores after, the work of `pass` on the vector with index
+  /// `place`, counted from the thread's first one.
   void write_before(const PassPlan& passes, int pass, const std::string& place);
   void write_after(const PassPlan& passes, int pass, const std::string& place);
 
  private:
   KernelWriter& writer_;
-  // Of each kept value:
-  std::vector<std::string> names_;   ///< of the vector that is being worked on
-  std::vector<std::string> memory_;  ///< of the pointer to all of them
+  // Per kept value:
+  std::vector<std::string> names_;   ///< the variable with the current vector
+  std::vector<std::string> memory_;  ///< the pointer to the thread's first vector
 };
 
 }  // namespace sinter

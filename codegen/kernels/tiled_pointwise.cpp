@@ -1,8 +1,6 @@
-// No reduction, and arrays that lie in memory along another axis than the one that is walked: a
-// block moves them from memory to tiles, or from tiles to memory, along their own axis.
+// Pointwise kernels with arrays that are contiguous along another axis than the last. Each block
+// moves such arrays between memory and tiles in shared memory along their own axis.
 #include <fmt/format.h>
-
-#include <numeric>
 
 #include "codegen/kernels/kernel_shapes.h"
 #include "compiler/tiling/transpose_tiles.h"
@@ -35,14 +33,14 @@ class TiledWriter {
  private:
   /// A tile, and how threads move it along its own axis.
   struct TileInMemory {
-    int number = 0;  ///< of the value that is loaded, or of the store
+    int number = 0;  ///< the index of the loaded value or of the store
     DType dtype;
     std::string name;
     int vector = 1;
-    std::string place;  ///< the type that tells where a vector stands
+    std::string position_type;  ///< computes the position of a vector
   };
 
-  // --- where a block stands ---------------------------------------------------------------------
+  // --- position of a block ----------------------------------------------------------------------
 
   Extent tiles_along(int axis) const { return ceil_div(body_.space.extent(axis), schedule_.tile); }
 
@@ -61,8 +59,8 @@ class TiledWriter {
     std::string rest = writer_.block();
     rest = declare_part("left", rest, across, !down.is(1) || !outer_size.is(1));
     if (schedule_.block_limit > 0) {
-      writer_.declare_share(fmt::format("{} % {}", rest, writer_.text(down)),
-                            body_.space.extent(tiled_.axis), schedule_.tile);
+      writer_.declare_block_range(fmt::format("{} % {}", rest, writer_.text(down)),
+                                  body_.space.extent(tiled_.axis), schedule_.tile);
       writer_.declare_index("top", "start");
       rest = fmt::format("{} / {}", rest, writer_.text(down));
     } else {
@@ -71,7 +69,8 @@ class TiledWriter {
     if (!outer.empty()) writer_.declare_axes(rest, outer, "outer");
   }
 
-  /// Declares the start of the tile among `tiles` that number `rest` has; returns what is left.
+  /// Declares `name`, the start of a tile, from the linear index `rest` of the block. Returns the
+  /// quotient of `rest` by `tiles`.
   std::string declare_part(std::string_view name, const std::string& rest, Extent tiles,
                            bool is_shared) {
     if (tiles.is(1)) {
@@ -86,12 +85,12 @@ class TiledWriter {
 
   // --- tiles ------------------------------------------------------------------------------------
 
-  std::string place_type(int vector, int bytes_per_element) const {
+  std::string position_type(int vector, int bytes_per_element) const {
     return fmt::format("TilePlace<{}, {}, {}>", schedule_.tile, vector,
                        lanes_across(schedule_.tile, vector, bytes_per_element));
   }
 
-  /// Vectors of `vector` elements that each thread has of a tile.
+  /// Vectors of `vector` elements per thread and tile.
   int vectors_per_thread(int vector) const {
     return schedule_.tile * schedule_.tile / (vector * schedule_.threads);
   }
@@ -118,11 +117,11 @@ class TiledWriter {
             .dtype = access.dtype,
             .name = std::move(name),
             .vector = vector,
-            .place = place_type(vector, size_of(access.dtype))};
+            .position_type = position_type(vector, size_of(access.dtype))};
   }
 
-  /// Calls `body` for each vector that a thread has, with its `place` declared.
-  void write_places(const std::string& type, int vector, const std::function<void()>& body) {
+  /// Writes a loop over a thread's vectors. `body` may use `place`, the position of the vector.
+  void for_each_position(const std::string& type, int vector, const std::function<void()>& body) {
     writer_.out.unrolled("u", std::to_string(vectors_per_thread(vector)), [&] {
       writer_.out.line(
           fmt::format("const {} place(threadIdx.x + u * {});", type, schedule_.threads));
@@ -130,8 +129,8 @@ class TiledWriter {
     });
   }
 
-  /// Names the axes at `place`, whose vectors run along `axis`; returns whether that is within the
-  /// space, or "" where it always is.
+  /// Declares the position at `place`, whose vectors extend along `axis`. Returns the condition
+  /// that it is within the iteration space, or "" if it always is.
   std::string declare_position(int axis) {
     const bool is_along_rows = axis == last_;
     writer_.axis_names[tiled_.axis] =
@@ -149,17 +148,17 @@ class TiledWriter {
     return fmt::format("{}", fmt::join(guards, " && "));
   }
 
-  /// `if (…) `, or "" where `inside` and `condition` always hold.
+  /// `if (…) `, or "" if `inside` and `condition` are both empty.
   static std::string if_text(std::string inside, const std::string& condition) {
     if (!condition.empty()) inside += (inside.empty() ? "" : " && ") + condition;
     return inside.empty() ? "" : fmt::format("if ({}) ", inside);
   }
 
-  /// All loads before all puts: they are on their way at once.
+  /// All loads come before all puts, so that they are in flight at once.
   void write_loads(const TileInMemory& tile) {
     writer_.out.line(fmt::format("Vector<{}, {}> {}_ahead[{}] = {{}};", info(tile.dtype).c_name,
                                  tile.vector, tile.name, vectors_per_thread(tile.vector)));
-    write_places(tile.place, tile.vector, [&] {
+    for_each_position(tile.position_type, tile.vector, [&] {
       const std::string inside = declare_position(tiled_.axis);
       const std::string condition = writer_.condition_of(load_of(body_, tile.number).conditions);
       writer_.out.line(fmt::format("{}{}_ahead[u] = {};", if_text(inside, condition), tile.name,
@@ -168,13 +167,13 @@ class TiledWriter {
   }
 
   void write_puts(const TileInMemory& tile) {
-    write_places(tile.place, tile.vector, [&] {
+    for_each_position(tile.position_type, tile.vector, [&] {
       writer_.out.line(fmt::format("{0}.put(place.line, place.start, {0}_ahead[u]);", tile.name));
     });
   }
 
   void write_takes(const TileInMemory& tile) {
-    write_places(tile.place, tile.vector, [&] {
+    for_each_position(tile.position_type, tile.vector, [&] {
       const std::string inside = declare_position(tiled_.axis);
       const std::string condition = writer_.condition_of(store_of(body_, tile.number).conditions);
       const std::string vector =
@@ -193,13 +192,12 @@ class TiledWriter {
     for (const TileInMemory& tile : stores_)
       writer_.write_to_tile(tile.number, tile.name + ".spread(place.start, place.line, {});");
     Sinks sinks;
-    sinks.stores.resize(body_.stores.size());
-    std::iota(sinks.stores.begin(), sinks.stores.end(), 0);
+    sinks.stores = indices_below(static_cast<int>(body_.stores.size()));
     int largest = 1;
     for (const BodyStore& store : body_.stores)
       largest = std::max(largest, size_of(store.node->dtype));
     const std::vector<bool> all(body_.values.size(), true);
-    write_places(place_type(schedule_.vector, largest), schedule_.vector, [&] {
+    for_each_position(position_type(schedule_.vector, largest), schedule_.vector, [&] {
       const std::string guard = declare_position(last_);
       const auto vector = [&] {
         writer_.write_tile(all, sinks, {.count = {}, .accumulator = {}, .index = {}});

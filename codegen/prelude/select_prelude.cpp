@@ -12,7 +12,7 @@ namespace {
 
 bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// Takes C++ text apart into words, numbers and single characters; without comments and literals.
+/// Splits C++ text into words, numbers and single characters. Skips comments and literals.
 class PreludeLexer {
  public:
   explicit PreludeLexer(std::string_view text) : text_(text) {}
@@ -39,7 +39,7 @@ class PreludeLexer {
     return {};
   }
   std::size_t at() const { return at_; }
-  /// The rest of the line, which lines that end with a backslash go on from.
+  /// The rest of the line, including lines that a trailing backslash continues.
   std::string_view rest_of_line() {
     const std::size_t begin = at_;
     do at_ = std::min(text_.find('\n', at_ + 1), text_.size());
@@ -62,7 +62,7 @@ bool is_name(std::string_view word) {
          std::isdigit(static_cast<unsigned char>(word[0])) == 0;
 }
 
-/// Words that stand in front of parentheses without being declared there.
+/// True for words that precede parentheses without being declared by them.
 bool takes_parentheses(std::string_view word) {
   constexpr std::array<std::string_view, 3> kWords = {"alignas", "sizeof", "__attribute__"};
   return std::ranges::find(kWords, word) != kWords.end();
@@ -113,7 +113,7 @@ class Splitter {
     if (conditions_ == 0) end_part(lexer_.at());
   }
 
-  /// Parameters of templates may have defaults, which declare nothing.
+  /// Tracks template parameter lists. Their default arguments contain `=` but declare nothing.
   bool is_in_template_list(std::string_view word) {
     if (before_ == "template") is_template_list_ = true;
     if (!is_template_list_) return false;
@@ -122,8 +122,8 @@ class Splitter {
     return true;
   }
 
-  /// Functions are named in front of their parentheses, types behind what they are, and values in
-  /// front of `=`.
+  /// Finds declared names: a function before `(`, a type after `struct` or `union`, a value or an
+  /// alias before `=`.
   void take_at_top(std::string_view word) {
     const bool has_name = is_name(before_) && !takes_parentheses(before_);
     if (word == "(") {
@@ -161,15 +161,15 @@ class Splitter {
   std::string_view before_;
   int braces_ = 0;
   int parentheses_ = 0;
-  int angles_ = 0;      ///< of the list of a template's parameters
-  int conditions_ = 0;  ///< of the preprocessor
+  int angles_ = 0;      ///< open `<` of a template parameter list
+  int conditions_ = 0;  ///< open `#if` directives
   bool is_template_list_ = false;
   bool is_type_ = false;
   bool awaits_type_ = false;
   bool was_defined_ = false;
 };
 
-/// The parts of one prelude, by what they declare.
+/// The parts of one prelude, indexed by the names that they declare.
 class PreludeParts {
  public:
   explicit PreludeParts(std::string_view prelude) : parts_(prelude_parts(prelude)) {
@@ -209,15 +209,15 @@ class PreludeParts {
   std::unordered_map<std::string_view, std::vector<std::size_t>> declared_by_;
 };
 
-// Never destroyed: a thread may still emit while the process ends.
+// Never destroyed, because a thread may still emit while the process exits.
 const PreludeParts& cuda_parts() {
   static const auto& parts = *new PreludeParts(prelude_text(Prelude::cuda));
   return parts;
 }
-/// Of what both preludes have.
+/// The parts that both preludes have.
 const PreludeParts& shared_parts() {
-  static const auto& parts =
-      *new PreludeParts(prelude_text(Prelude::host).substr(prelude_alone(Prelude::host).size()));
+  static const auto& parts = *new PreludeParts(
+      prelude_text(Prelude::host).substr(prelude_of_one_device(Prelude::host).size()));
   return parts;
 }
 
@@ -229,7 +229,7 @@ std::vector<PreludePart> prelude_parts(std::string_view prelude) {
 
 std::string prelude_for(std::span<const std::string_view> kernels, Prelude which) {
   if (which == Prelude::cuda) return cuda_parts().needed_by(kernels);
-  return std::string(prelude_alone(which)) + shared_parts().needed_by(kernels);
+  return std::string(prelude_of_one_device(which)) + shared_parts().needed_by(kernels);
 }
 
 }  // namespace sinter

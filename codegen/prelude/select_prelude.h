@@ -1,5 +1,5 @@
-// The prelude is read by the compiler in front of every kernel, most of it in vain: of its
-// declarations only those that a kernel names are written, and what these name in their turn.
+// Selects the prelude declarations that a kernel names, directly or through other declarations. The
+// compiler would otherwise parse the whole prelude for every kernel.
 #pragma once
 
 #include <span>
@@ -11,18 +11,18 @@
 
 namespace sinter {
 
-/// A top-level declaration, or a preprocessor directive with what stands under it.
+/// One top-level declaration, one macro, or one outermost `#if` … `#endif` block.
 struct PreludePart {
   std::string_view text;                        ///< with the comment in front of it
-  std::vector<std::string_view> declares = {};  ///< overloads and specializations likewise
-  std::vector<std::string_view> names = {};     ///< each once, its own among them
+  std::vector<std::string_view> declares = {};  ///< names, also of overloads and specializations
+  std::vector<std::string_view> names = {};     ///< all names in it, each once, its own included
 };
 
-/// All parts of a prelude, in order; together they are the whole of it.
+/// All parts of a prelude, in order. Their concatenated texts are the whole prelude.
 std::vector<PreludePart> prelude_parts(std::string_view prelude);
 
-/// The prelude without the declarations that none of `kernels` needs; what is for the host device
-/// alone stays whole.
+/// The prelude without the declarations that none of `kernels` needs. The part that only the host
+/// device has is kept whole.
 std::string prelude_for(std::span<const std::string_view> kernels, Prelude which = Prelude::cuda);
 
 }  // namespace sinter

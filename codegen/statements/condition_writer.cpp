@@ -1,5 +1,5 @@
-// Conditions: which segment of a concat an element or a whole vector lies in, and what happens
-// there alone.
+// Writes conditions: tests of the concat segment that holds an element or a whole vector, and the
+// loads and stores that they guard.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,33 +22,33 @@ bool KernelWriter::is_at_first(const Condition& condition) const {
 
 namespace {
 
-/// How much further up a bound of `condition` stands than one of `other`, which is over the same
-/// axes; nullopt where it is not.
-std::optional<Extent> distance(const Condition& condition, Extent bound, const Condition& other,
-                               Extent other_bound) {
+/// `bound` minus `other_bound`, both relative to the axis terms of their conditions; nullopt if the
+/// conditions have different axis terms.
+std::optional<Extent> bound_difference(const Condition& condition, Extent bound,
+                                       const Condition& other, Extent other_bound) {
   if (condition.at.terms != other.at.terms) return std::nullopt;
   return (bound - condition.at.constant) - (other_bound - other.at.constant);
 }
 
-/// True if `condition` has to be asked for its begin. What is nested in a segment never lies before
-/// 0.
-bool asks_begin(const Condition& condition) {
+/// True if the begin of `condition` must be checked. It need not be if it is 0, because an index
+/// nested in a segment is never negative.
+bool needs_begin_check(const Condition& condition) {
   const std::optional<Extent> smallest = lower_bound(condition.at);
   return !condition.begin.is(0) &&
          (!smallest || !provably_nonnegative(*smallest - condition.begin));
 }
 
-bool asks_end(const Condition& condition) {
+bool needs_end_check(const Condition& condition) {
   const std::optional<Extent> largest = upper_bound(condition.at);
   return !largest || !provably_less(*largest, condition.end);
 }
 
-/// True if another one of `all` says as much and more; of two equal ones, the first is to be said.
+/// True if another one of `all` implies this bound. Of two equal bounds, the first is written.
 bool is_begin_implied(const std::vector<Condition>& all, std::size_t which) {
   for (std::size_t other = 0; other < all.size(); ++other) {
-    if (other == which || !asks_begin(all[other])) continue;
+    if (other == which || !needs_begin_check(all[other])) continue;
     const std::optional<Extent> above =
-        distance(all[other], all[other].begin, all[which], all[which].begin);
+        bound_difference(all[other], all[other].begin, all[which], all[which].begin);
     if (above && provably_nonnegative(*above) && (!above->is(0) || other < which)) return true;
   }
   return false;
@@ -58,14 +58,15 @@ bool is_end_implied(const std::vector<Condition>& all, std::size_t which) {
   for (std::size_t other = 0; other < all.size(); ++other) {
     if (other == which) continue;
     const std::optional<Extent> above =
-        distance(all[which], all[which].end, all[other], all[other].end);
+        bound_difference(all[which], all[which].end, all[other], all[other].end);
     if (above && provably_nonnegative(*above) && (!above->is(0) || other < which)) return true;
   }
   return false;
 }
 
-/// The same with the number beside the axes brought over to the bounds.
-Condition written(const Condition& condition) {
+/// The condition with the constant term of its index moved to the bounds. Unchanged if the constant
+/// is symbolic or a coefficient is negative.
+Condition with_constant_in_bounds(const Condition& condition) {
   const Extent constant = condition.at.constant;
   const auto is_backwards = [](const IndexTerm& term) {
     return provably_negative(term.coefficient);
@@ -79,7 +80,7 @@ Condition written(const Condition& condition) {
 
 }  // namespace
 
-bool KernelWriter::is_chosen_in_memory(const Value& select) const {
+bool KernelWriter::selects_unconverted_loads(const Value& select) const {
   return select.kind == Value::Kind::select && is_narrow(select.dtype) && schedule.vector == 1 &&
          kernel.kind == KernelKind::pointwise &&
          std::ranges::all_of(select.operands, [&](int operand) {
@@ -89,9 +90,9 @@ bool KernelWriter::is_chosen_in_memory(const Value& select) const {
          });
 }
 
-bool KernelWriter::is_segment_in_memory(int value) const {
+bool KernelWriter::is_unconverted_segment(int value) const {
   return std::ranges::any_of(body.values, [&](const Value& user) {
-    return std::ranges::count(user.operands, value) > 0 && is_chosen_in_memory(user);
+    return std::ranges::count(user.operands, value) > 0 && selects_unconverted_loads(user);
   });
 }
 
@@ -99,16 +100,16 @@ std::string KernelWriter::condition_text(const std::vector<Condition>& condition
                                          bool at_element) {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < conditions.size(); ++i) {
-    const Condition condition = written(conditions[i]);
+    const Condition condition = with_constant_in_bounds(conditions[i]);
     const std::string place =
         atomic(text(condition.at, at_element && !is_same_along_vector(condition)));
     if (condition.end == condition.begin + Extent(1)) {
       parts.push_back(fmt::format("{} == {}", place, text(condition.begin)));
       continue;
     }
-    if (asks_begin(conditions[i]) && !is_begin_implied(conditions, i))
+    if (needs_begin_check(conditions[i]) && !is_begin_implied(conditions, i))
       parts.push_back(fmt::format("{} >= {}", place, text(condition.begin)));
-    if (asks_end(conditions[i]) && !is_end_implied(conditions, i))
+    if (needs_end_check(conditions[i]) && !is_end_implied(conditions, i))
       parts.push_back(fmt::format("{} < {}", place, text(condition.end)));
   }
   if (parts.empty()) return conditions.empty() ? "" : "true";
@@ -118,11 +119,11 @@ std::string KernelWriter::condition_text(const std::vector<Condition>& condition
 std::string KernelWriter::condition_of_vectors(const std::vector<Condition>& conditions) {
   std::vector<std::string> parts;
   for (const Condition& condition : conditions) {
-    const std::optional<Extent> step =
-        vector_axis < 0 ? std::nullopt : coefficient_of(condition.at, vector_axis);
-    if (!step || !step->is(1) || !asks_end(condition)) continue;
-    const Condition plain = written(condition);
-    // The compiler then knows which tiles have none.
+    if (vector_axis < 0 || !has_unit_stride(condition.at, vector_axis) ||
+        !needs_end_check(condition))
+      continue;
+    const Condition plain = with_constant_in_bounds(condition);
+    // In an unrolled loop, the compiler then drops the tiles beyond the condition.
     if (before_tile > 0 && plain.at == body.space.axis(vector_axis) && plain.end.is_number())
       parts.push_back(fmt::format("tile < {}", ceil_div(plain.end, before_tile).number()));
     parts.push_back(fmt::format("{} < {}", atomic(text(plain.at, false)), text(plain.end)));

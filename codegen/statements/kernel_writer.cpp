@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "compiler/body/collapse_axes.h"
 #include "compiler/body_building/kernel_body.h"
@@ -10,6 +11,7 @@
 #include "compiler/program/reduction_tree.h"
 #include "ir/graph/operand_index.h"
 #include "ir/record/custom.h"
+#include "ir/support/round_up.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -25,12 +27,12 @@ KernelWriter::KernelWriter(const Program& program, const Kernel& kernel, const S
     body = in_strips(std::move(body), schedule.strips.outer, schedule.strips.channels);
   index_type_ = fits_32_bits(program, kernel) ? "int" : "long long";
   texts_.resize(body.values.size());
-  places_.resize(body.values.size());
+  kept_vectors_.resize(body.values.size());
   tiled_.resize(body.values.size());
   ahead_.resize(body.values.size());
   rows_.resize(body.values.size());
   tile_calls_.resize(body.stores.size());
-  moves_.resize(body.values.size());
+  varies_along_vector_.resize(body.values.size());
   if (schedule.has_hints) last_reads_ = last_reads(body, schedule);
   if (schedule.is_flat) body = in_one_axis(std::move(body));
   source.entry = entry;
@@ -86,9 +88,10 @@ std::string KernelWriter::declare_index(std::string_view name, const std::string
   return std::string(name);
 }
 
-void KernelWriter::declare_share(const std::string& block, Extent size, std::int64_t per_block) {
+void KernelWriter::declare_block_range(const std::string& block, Extent size,
+                                       std::int64_t per_block) {
   const std::int64_t stop = schedule.block_limit;
-  const std::int64_t blocks = (stop + per_block - 1) / per_block;
+  const std::int64_t blocks = divide_up(stop, per_block);
   const std::string number = atomic(block);
   const std::string piece = blocks == 1 ? number : fmt::format("{} / {}", number, blocks);
   const std::string within =
@@ -102,7 +105,8 @@ void KernelWriter::declare_share(const std::string& block, Extent size, std::int
 
 Extent KernelWriter::blocks_over(Extent size, std::int64_t per_block) const {
   if (schedule.block_limit == 0) return ceil_div(size, per_block);
-  return ceil_div(size, schedule.block_limit) * Extent((schedule.block_limit + per_block - 1) / per_block);
+  return ceil_div(size, schedule.block_limit) *
+         Extent(divide_up(std::int64_t{schedule.block_limit}, per_block));
 }
 
 void KernelWriter::declare_axes(const std::string& linear, std::span<const int> axes,
@@ -129,10 +133,13 @@ std::string KernelWriter::name_for(const Node* node, std::string_view suffix) {
 }
 
 std::string KernelWriter::buffer_name(int buffer, bool is_store) {
-  if (const auto kept = kept_.find(buffer); !is_store && kept != kept_.end()) return kept->second;
+  if (const auto shared = shared_buffers_.find(buffer);
+      !is_store && shared != shared_buffers_.end())
+    return shared->second;
   const Buffer& memory = program.buffers[static_cast<std::size_t>(buffer)];
   std::map<int, std::string>& known = is_store ? outputs_ : inputs_;
-  // A buffer that is both read and written is one parameter: two would claim not to overlap.
+  // A buffer that is both read and written is one parameter: two `__restrict__` pointers would
+  // claim not to overlap.
   const bool is_updated =
       std::ranges::any_of(kernel.stores,
                           [&](const Store& store) { return store.buffer == buffer; }) &&
@@ -172,6 +179,21 @@ void KernelWriter::add_scratch_arguments() {
   add(Argument::Kind::workspace, "unsigned char", "workspace");
 }
 
+std::string KernelWriter::add_workspace_array(std::string_view type, Extent bytes) {
+  const Extent offset = source.workspace_bytes;
+  source.workspace_bytes = offset + ceil_div(bytes, 16) * Extent(16);
+  source.traffic.bytes_read = source.traffic.bytes_read + bytes;
+  source.traffic.bytes_written = source.traffic.bytes_written + bytes;
+  return fmt::format("reinterpret_cast<{}*>(workspace{})", type,
+                     offset.is(0) ? "" : " + " + text(offset));
+}
+
+std::vector<int> indices_below(int count) {
+  std::vector<int> indices(static_cast<std::size_t>(count));
+  std::iota(indices.begin(), indices.end(), 0);
+  return indices;
+}
+
 Extent one_unless_zero(Extent size) {
   constexpr std::int64_t kMoreThanAny = std::int64_t{1} << 40;
   return size.is_number() ? Extent(size.is(0) ? 0 : 1) : ceil_div(size, kMoreThanAny);
@@ -190,7 +212,7 @@ std::string reproduce_comment(const Program& program, const Kernel& kernel) {
     text = fmt::format("// rounding {}, math {}\n",
                        numerics.rounding == Rounding::wide ? "wide" : "as recorded",
                        numerics.math == Math::fast ? "fast" : "accurate");
-  std::string sizes;  // which are not known here
+  std::string sizes;  // of the symbols; their values are not known here
   for (const ExtentAtom* symbol : program.graph->data().extents->symbols())
     sizes += fmt::format("{}{}=N", sizes.empty() ? " --size " : ",", symbol->name);
   return text +
@@ -212,7 +234,7 @@ std::string KernelWriter::head_comment() const {
   return text;
 }
 
-/// `(TYPE NAME, …)`, one below the other under the name in front.
+/// `(TYPE NAME, …)`, one parameter per line, indented by the length of the kernel's name.
 std::string KernelWriter::parameters() {
   std::vector<std::string> parameters;
   const auto add = [&](Argument argument, const std::string& name) {
@@ -220,7 +242,8 @@ std::string KernelWriter::parameters() {
     parameter_names_.push_back(name);
     source.arguments.push_back(std::move(argument));
   };
-  // What a block reads and updates is not `__restrict__`: a load may not sink below a barrier.
+  // Arrays that the launch both reads and writes are not `__restrict__`, because the compiler could
+  // move a load below a barrier.
   const auto is_restrict = [&](int buffer) {
     return !updated_.contains(buffer) && !exchanged_.contains(buffer);
   };
@@ -260,7 +283,7 @@ std::string KernelWriter::parameters() {
          .c_type = fmt::format("const {}", index_type_)},
         name);
   for (auto& [argument, name] : scratch_) add(std::move(argument), name);
-  for (const auto& [buffer, name] : kept_)
+  for (const auto& [buffer, name] : shared_buffers_)
     parameters.push_back(
         fmt::format("{}{}* {}", written_to_shared_.contains(buffer) ? "" : "const ",
                     info(program.buffers[static_cast<std::size_t>(buffer)].dtype).c_name, name));
@@ -277,7 +300,7 @@ std::string KernelWriter::custom_definitions(const std::string& head) const {
     if (!is_anonymous_)
       text += fmt::format("#line 1 \"custom op {}\"\n", attribute(node, "name").text);
     text += fmt::format("__device__ __forceinline__ {}\n}}\n",
-                        plain_function(attribute(node, "source").text));
+                        strip_specifiers(attribute(node, "source").text));
     if (is_anonymous_) continue;
     const auto lines = std::ranges::count(head, '\n') + std::ranges::count(text, '\n');
     text += fmt::format("#line {} \"{}\"\n", lines + 2, source.entry);
@@ -292,22 +315,19 @@ std::string KernelWriter::block() const {
 
 std::string KernelWriter::blocks() { return is_section_ ? text(source.grid) : "gridDim.x"; }
 
-namespace {
-
-std::string launch_bounds(const Schedule& schedule) {
-  if (schedule.blocks_per_sm == 0) return std::to_string(schedule.threads);
-  return fmt::format("{}, {}", schedule.threads, schedule.blocks_per_sm);
+std::string kernel_head(const Schedule& schedule, std::string_view entry,
+                        const std::string& parameters) {
+  return fmt::format("extern \"C\" __global__ void __launch_bounds__({}{})\n{}{} {{\n",
+                     schedule.threads,
+                     schedule.blocks_per_sm == 0 ? "" : fmt::format(", {}", schedule.blocks_per_sm),
+                     entry, parameters);
 }
-
-}  // namespace
 
 Source KernelWriter::finish() {
   const std::string head = is_anonymous_ ? "" : head_comment();
   const std::string list = parameters();
-  source.text = head + custom_definitions(head) +
-                fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n{}{} {{\n",
-                            launch_bounds(schedule), source.entry, list) +
-                write_start(program.arch, source) + out.text() + "}\n";
+  source.text = head + custom_definitions(head) + kernel_head(schedule, source.entry, list) +
+                write_early_start_wait(program.arch, source) + out.text() + "}\n";
   return std::move(source);
 }
 
@@ -318,7 +338,8 @@ void KernelWriter::become_section(std::set<int> exchanged) {
 
 void KernelWriter::read_from_shared(int buffer, const std::optional<Index>& at) {
   const Buffer& memory = program.buffers[static_cast<std::size_t>(buffer)];
-  kept_[buffer] = names_.take((is_anonymous_ ? "array" : program.name_of(memory)) + "_kept");
+  shared_buffers_[buffer] =
+      names_.take((is_anonymous_ ? "array" : program.name_of(memory)) + "_kept");
   for (Value& value : body.values) {
     if (value.kind != Value::Kind::load || program.buffer_of.lookup(value.node) != buffer) continue;
     if (at) value.at = *at;
@@ -328,7 +349,8 @@ void KernelWriter::read_from_shared(int buffer, const std::optional<Index>& at) 
 
 void KernelWriter::write_to_shared(int buffer, const std::optional<Index>& at, bool is_in_memory) {
   const Buffer& memory = program.buffers[static_cast<std::size_t>(buffer)];
-  kept_[buffer] = names_.take((is_anonymous_ ? "array" : program.name_of(memory)) + "_kept");
+  shared_buffers_[buffer] =
+      names_.take((is_anonymous_ ? "array" : program.name_of(memory)) + "_kept");
   written_to_shared_[buffer] = {at, is_in_memory};
 }
 
@@ -343,15 +365,15 @@ SectionFunction KernelWriter::finish_section() {
   const std::string head = is_anonymous_ ? "" : head_comment();
   const std::string list = parameters();
   std::string text = fmt::format("{}{} {{\n", source.entry, list) + out.text() + "}\n";
-  std::vector<int> kept;
-  for (const auto& [buffer, name] : kept_) kept.push_back(buffer);
+  std::vector<int> shared_buffers;
+  for (const auto& [buffer, name] : shared_buffers_) shared_buffers.push_back(buffer);
   return {.name = source.entry,
           .head = head + custom_definitions(head),
           .text = std::move(text),
           .code = custom_definitions({}) + list + out.text(),
           .source = std::move(source),
           .names = std::move(parameter_names_),
-          .kept = std::move(kept),
+          .shared_buffers = std::move(shared_buffers),
           .index_type = index_type_};
 }
 

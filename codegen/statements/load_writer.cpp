@@ -1,4 +1,4 @@
-// Loads: in which form each is written, and what it counts.
+// Writes loads: the form of each access, and the bytes that it adds to the traffic.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,16 +20,16 @@ int KernelWriter::elements_at_once(const Index& at, DType dtype, int buffer, int
                        body.space.extent(vector_axis), vector_axis, schedule.vector, program.facts);
 }
 
-void KernelWriter::note_access(Does what, int buffer, int elements) {
+void KernelWriter::record_access(AccessKind kind, int buffer, int elements) {
   const int size = size_of(program.buffers[static_cast<std::size_t>(buffer)].dtype);
   const int bytes = std::max(std::min(elements * size, 16), size);
-  (what == Does::load ? loads_ : stores_)[buffer].add(bytes);
+  (kind == AccessKind::load ? loads_ : stores_)[buffer].add(bytes);
   source.vector_bytes = std::max(source.vector_bytes, bytes);
 }
 
-void KernelWriter::note_vector(Does what, int buffer, int each, const std::string& count) {
-  note_access(what, buffer, each);
-  if (each == schedule.vector && !count.empty()) note_access(what, buffer, 1);
+void KernelWriter::record_vector(AccessKind kind, int buffer, int each, const std::string& count) {
+  record_access(kind, buffer, each);
+  if (each == schedule.vector && !count.empty()) record_access(kind, buffer, 1);
 }
 
 const std::string& KernelWriter::tiled_element(const Value& load) const {
@@ -56,16 +56,17 @@ KernelWriter::LoadForm KernelWriter::load_form(const Value& value) {
   const int buffer = program.buffer_of.lookup(value.node);
   const int each = step->is(1) ? elements_at_once(value.at, value.dtype, buffer, value.aligned) : 1;
   if (each == schedule.vector) return {.access = Access::vector, .each = each};
-  if (each > 1) return {.access = Access::few, .each = each};
-  return {Access::apart, text(*step)};
+  if (each > 1) return {.access = Access::partial_vectors, .each = each};
+  return {Access::strided, text(*step)};
 }
 
 std::string_view KernelWriter::load_hint(const Value& value) const {
   if (last_reads_.empty()) return "";
   const int last = last_reads_[static_cast<std::size_t>(&value - body.values.data())];
-  // Such loads may take what the launch writes from where it was before.
+  // A hinted load bypasses coherence, so it may return stale data of an array that the launch
+  // writes.
   const int buffer = program.buffer_of.lookup(value.node);
-  if (kept_.contains(buffer) || !row_of(value).empty()) return "";
+  if (shared_buffers_.contains(buffer) || !row_of(value).empty()) return "";
   const bool is_written =
       exchanged_.contains(buffer) || std::ranges::count(kernel.stores, buffer, &Store::buffer) > 0;
   if (last < 0 || is_written) return "";
@@ -81,23 +82,23 @@ std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
   const std::string memory = row.empty() ? buffer_name(buffer, false) : row;
   const std::string at = text(value.at, form.access == Access::element);
   const std::string some = count.empty() ? "" : ", " + count;
-  if (row.empty() && !kept_.contains(buffer))
-    note_vector(Does::load, buffer, form.access == Access::vector ? schedule.vector : form.each,
-                count);
+  if (row.empty() && !shared_buffers_.contains(buffer))
+    record_vector(AccessKind::load, buffer,
+                  form.access == Access::vector ? schedule.vector : form.each, count);
   switch (form.access) {
     case Access::vector:
       return fmt::format("load{}<{}>({}, {}{})", count.empty() ? load_hint(value) : "_some",
                          schedule.vector, memory, at, some);
-    case Access::few:
+    case Access::partial_vectors:
       return fmt::format("load_by<{}, {}>({}, {}, {})", schedule.vector, form.each, memory, at,
                          count.empty() ? std::to_string(schedule.vector) : count);
-    case Access::apart:
+    case Access::strided:
       return fmt::format("load_apart<{}>({}, {}, {}, {})", schedule.vector, memory, at, form.step,
                          count.empty() ? std::to_string(schedule.vector) : count);
     case Access::scalar:
     case Access::element: break;
   }
-  // Neighbouring threads must read neighbours: else a line is asked for again before long.
+  // Only coalesced loads get a hint. Otherwise other loads soon need the rest of the cache line.
   const std::optional<Extent> step =
       vector_axis < 0 || schedule.vector > 1
           ? std::nullopt
@@ -107,16 +108,17 @@ std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
 
 PartialVector KernelWriter::partial_vector_of(const Value& value) {
   if (!schedule.is_flat || load_form(value).access != Access::element) return {};
-  return partial_vector_along(value.at, value.dtype,
-                   alignment_of(program.buffer_of.lookup(value.node), value.dtype, value.aligned),
-                   vector_axis, schedule.vector / 2, program.facts);
+  return partial_vector_along(
+      value.at, value.dtype,
+      alignment_of(program.buffer_of.lookup(value.node), value.dtype, value.aligned), vector_axis,
+      schedule.vector / 2, program.facts);
 }
 
-void KernelWriter::write_few_at_once(int value, const std::string& count) {
+void KernelWriter::write_partial_vectors(int value, const std::string& count) {
   const Value& v = body.values[static_cast<std::size_t>(value)];
-  const PartialVector few = partial_vector_of(v);
+  const PartialVector partial = partial_vector_of(v);
   const int buffer = program.buffer_of.lookup(v.node);
-  note_access(Does::load, buffer, few.is_same ? 1 : few.each);
+  record_access(AccessKind::load, buffer, partial.is_same ? 1 : partial.each);
   count_load(v);
   const std::string name = name_for(v.node);
   const std::string memory = buffer_name(buffer, false);
@@ -125,10 +127,11 @@ void KernelWriter::write_few_at_once(int value, const std::string& count) {
                        count.empty() ? "" : "{}"));
   const std::string guard = count.empty() ? "" : fmt::format("if (k < {}) ", count);
   out.directive("#pragma unroll");
-  out.line(fmt::format("for (int k = 0; k < {}; k += {}) {}", schedule.vector, few.each, guard) +
-           (few.is_same
-                ? fmt::format("put_same<{}>({}, k, load({}, {}));", few.each, name, memory, at)
-                : fmt::format("put({}, k, load<{}>({}, {}));", name, few.each, memory, at)));
+  out.line(
+      fmt::format("for (int k = 0; k < {}; k += {}) {}", schedule.vector, partial.each, guard) +
+      (partial.is_same
+           ? fmt::format("put_same<{}>({}, k, load({}, {}));", partial.each, name, memory, at)
+           : fmt::format("put({}, k, load<{}>({}, {}));", name, partial.each, memory, at)));
   texts_[static_cast<std::size_t>(value)] = computed(v.dtype, name + "[k]");
 }
 
@@ -136,7 +139,7 @@ std::string KernelWriter::counted_load(int value, int vector) {
   const Value& v = body.values[static_cast<std::size_t>(value)];
   count_load(v);
   const int buffer = program.buffer_of.lookup(v.node);
-  note_access(Does::load, buffer, vector);
+  record_access(AccessKind::load, buffer, vector);
   return fmt::format("load{}<{}>({}, {})", load_hint(v), vector, buffer_name(buffer, false),
                      text(v.at, false));
 }
@@ -146,7 +149,7 @@ bool KernelWriter::may_load_ahead(int value) {
   if (v.kind != Value::Kind::load || is_kept(value) || !v.conditions.empty()) return false;
   if (!row_of(v).empty() || has_indirect(v.at) || !depends_on(v.at, vector_axis)) return false;
   const Access access = load_form(v).access;
-  return access == Access::vector || access == Access::few || access == Access::apart;
+  return access == Access::vector || access == Access::partial_vectors || access == Access::strided;
 }
 
 std::string KernelWriter::declare_ahead(int value, int vectors) {
@@ -179,16 +182,17 @@ std::string KernelWriter::condition_of(std::span<const Condition> conditions) {
 }
 
 void KernelWriter::count_load(const Value& value) {
-  if (!tiled_element(value).empty()) return;  // when the tile was filled
-  if (!vector_ahead(value).empty()) return;   // when it was made
-  if (!row_of(value).empty()) return;         // when the row was loaded
-  if (kept_.contains(program.buffer_of.lookup(value.node)))
-    return;  // when shared memory was filled
+  if (!tiled_element(value).empty()) return;  // counted when the tile was filled
+  if (!vector_ahead(value).empty()) return;   // counted when the load was made ahead
+  if (!row_of(value).empty()) return;         // counted when the row was loaded
+  if (shared_buffers_.contains(program.buffer_of.lookup(value.node)))
+    return;  // counted when shared memory was filled
   const Footprint touched = footprint_of(body, value);
   source.traffic.is_bound = source.traffic.is_bound || !touched.is_exact;
   const Extent bytes = touched.elements * Extent(size_of(value.dtype));
   source.traffic.bytes_read = source.traffic.bytes_read + bytes;
-  Extent& read = source.read_of.try_emplace(program.buffer_of.lookup(value.node), 0).first->second;
+  Extent& read =
+      source.bytes_read_of.try_emplace(program.buffer_of.lookup(value.node), 0).first->second;
   read = read + bytes;
 }
 

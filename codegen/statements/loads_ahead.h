@@ -1,5 +1,5 @@
-// Loads of several vectors before anything is done with the first of them, in loops whose text
-// would else have the loads of one vector behind what is done with the one before.
+// Loads several vectors before the first of them is used, so that all loads are in flight at once.
+// Otherwise a rolled loop would start the loads of a vector after the work on the previous one.
 #pragma once
 
 #include <string>
@@ -9,28 +9,27 @@
 
 namespace sinter {
 
-/// What one pass loads of each vector of a row, in arrays that last for as many vectors as a thread
-/// loads at once.
+/// The loads of one pass, in arrays that hold as many vectors as a thread loads at once.
 class LoadsAhead {
  public:
   LoadsAhead() = default;
-  /// Of the values that a pass needs: the loads that nothing has to be known for.
+  /// Takes those loads among the `needed` values that may be made ahead (may_load_ahead).
   LoadsAhead(KernelWriter& writer, const std::vector<bool>& needed);
 
   bool empty() const { return loads_.empty(); }
-  /// Registers of one vector of each.
+  /// 32-bit registers for one vector of each load.
   int words() const;
-  /// Declares the arrays, and writes with them what `inside` does.
+  /// Declares arrays of `vectors` vectors that are in scope while `inside` writes.
   void with_arrays(int vectors, const std::function<void()>& inside);
-  /// Within it: the loads of the vector at `tile`, which is number `place`.
+  /// Inside with_arrays: writes the loads of `tile` into array element `place`.
   void write_loads(const std::string& place, const Tile& tile);
-  /// Within it: what `inside` does takes its loads from there.
+  /// Inside with_arrays: loads that `inside` writes read array element `place` instead of memory.
   void with_loads(const std::string& place, const std::function<void()>& inside);
 
  private:
   KernelWriter* writer_ = nullptr;
   std::vector<int> loads_;
-  std::vector<std::string> names_;  ///< of their arrays
+  std::vector<std::string> names_;  ///< of the arrays, one per load
 };
 
 }  // namespace sinter

@@ -12,7 +12,7 @@ bool reads_once(const Body& body, const std::vector<bool>& values, std::span<con
   for (std::size_t i = 0; i < body.values.size(); ++i) {
     const Value& value = body.values[i];
     if (!values[i] || value.kind != Value::Kind::load) continue;
-    if (body.has_reduced_axis && !value.varies) continue;  // of the row: no tile reads it
+    if (body.has_reduced_axis && !value.varies) continue;  // loaded once per row, outside of tiles
     if (value.may_repeat || has_indirect(value.at)) return false;
     const bool moves = std::ranges::all_of(axes, [&](int axis) {
       const std::optional<Extent> step = coefficient_of(value.at, axis);

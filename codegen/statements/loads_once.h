@@ -1,4 +1,4 @@
-// Whether loads may be written twice: once for some places, once for the others.
+// Checks that a loop over tiles may be split into two texts without reading an element in both.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace sinter {
 
-/// True if none of the loads among `values` reads an element at two places along `axes`: else both
-/// texts might read it, and its bytes would cross memory, and be counted, twice.
+/// True if no load among `values` reads one element at two positions along `axes`. Otherwise both
+/// texts might read the element, and its bytes would be moved and counted twice.
 bool reads_once(const Body& body, const std::vector<bool>& values, std::span<const int> axes);
 
 }  // namespace sinter

@@ -1,5 +1,5 @@
-// Random words of a vector's elements: four that follow one another come from one block of Philox,
-// which is computed once.
+// Random words of a vector's elements. Four consecutive words come from one Philox block, which is
+// computed once.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,8 +17,9 @@ bool is_random(const Value& value) {
 
 }  // namespace
 
-/// The number of the element that philox `value` is asked about, where casts leave its bits alone.
-int KernelWriter::number_of_word(const Value& value) const {
+/// The value that numbers the elements for philox `value`, below 64-bit integer casts that keep its
+/// bits; -1 if it is not of Kind::number.
+int KernelWriter::philox_index_of(const Value& value) const {
   int number = value.operands[2];
   const auto at = [&](int i) -> const Value& { return body.values[static_cast<std::size_t>(i)]; };
   const auto is_wide = [&](int i) { return is_integer(at(i).dtype) && size_of(at(i).dtype) == 8; };
@@ -27,13 +28,15 @@ int KernelWriter::number_of_word(const Value& value) const {
   return at(number).kind == Value::Kind::number && is_wide(number) ? number : -1;
 }
 
-bool KernelWriter::has_neighbouring_words(int value) const {
-  constexpr int kWords = 4;  // of a block
+bool KernelWriter::has_consecutive_words(int value) const {
+  constexpr int kWords = 4;  // per Philox block
   const Value& v = body.values[static_cast<std::size_t>(value)];
   if (!is_random(v) || is_kept(value) || vector_axis < 0 || schedule.vector % kWords != 0)
     return false;
-  const int number = number_of_word(v);
-  if (number < 0 || is_kept(number) || moves(v.operands[0]) || moves(v.operands[1])) return false;
+  const int number = philox_index_of(v);
+  if (number < 0 || is_kept(number) || varies_along_vector(v.operands[0]) ||
+      varies_along_vector(v.operands[1]))
+    return false;
   const Index& at = body.values[static_cast<std::size_t>(number)].at;
   const std::optional<Extent> step = step_along(at, vector_axis, schedule.vector, program.facts);
   return step && step->is(1) && aligned_vector(at, vector_axis, kWords, program.facts) == kWords;
@@ -41,7 +44,7 @@ bool KernelWriter::has_neighbouring_words(int value) const {
 
 void KernelWriter::write_random_words(int value) {
   const Value& v = body.values[static_cast<std::size_t>(value)];
-  const Value& number = body.values[static_cast<std::size_t>(number_of_word(v))];
+  const Value& number = body.values[static_cast<std::size_t>(philox_index_of(v))];
   const std::string name = name_for(v.node);
   out.line(fmt::format("const Vector<unsigned, {0}> {1} = philox_words<{0}>({2}, {3}, {4});",
                        schedule.vector, name, operand_text(v.operands[0]),
@@ -49,8 +52,9 @@ void KernelWriter::write_random_words(int value) {
   texts_[static_cast<std::size_t>(value)] = name + "[k]";
 }
 
-void KernelWriter::drop_numbers_of_words(std::vector<int>& in_loop, const std::vector<bool>& values,
-                                         const Sinks& sinks) const {
+void KernelWriter::drop_unused_philox_indices(std::vector<int>& in_loop,
+                                              const std::vector<bool>& values,
+                                              const Sinks& sinks) const {
   std::vector<bool> written(body.values.size(), false);
   for (const int value : in_loop) written[static_cast<std::size_t>(value)] = true;
   std::vector<bool> is_number(body.values.size(), false);
@@ -66,7 +70,7 @@ void KernelWriter::drop_numbers_of_words(std::vector<int>& in_loop, const std::v
   std::erase_if(in_loop, [&](int value) { return !written[static_cast<std::size_t>(value)]; });
 }
 
-/// True if a sink, or one of the values that are `written` in the loop, uses `value`.
+/// True if a sink, an index, or a value that is `written` in the loop uses `value`.
 bool KernelWriter::has_use(int value, const std::vector<bool>& written, const Sinks& sinks) const {
   for (std::size_t user = 0; user < body.values.size(); ++user)
     if (written[user] && std::ranges::count(body.values[user].operands, value) > 0) return true;

@@ -1,6 +1,6 @@
-// Divisions of a row that a thread keeps. Each one branches to what numbers out of range need, and
-// with dozens of these branches in one function the assembler takes longer for them than for all
-// the rest: the vectors of a row are divided by one function, which is called.
+// Divisions of a row that stays in a thread's registers. Each division branches to a slow path for
+// operands out of range. With dozens of these branches in one function, they dominate the
+// assembler's time. One function that is not inlined therefore divides each vector of the row.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,13 +11,13 @@ namespace sinter {
 
 namespace {
 
-/// Bytes of quotients of a thread that are written out, at most: so few compile fast. Those of f64
-/// have fewer elements, each of which is more work.
+/// The most bytes of quotients per thread that are computed inline, because so few compile fast.
+/// For f64 these are fewer elements, and each one takes more code.
 constexpr std::int64_t kMostWrittenOut = 128;
 
 }  // namespace
 
-bool KernelWriter::is_called_division(int value, const Sinks& sinks) const {
+bool KernelWriter::uses_division_call(int value, const Sinks& sinks) const {
   const Value& v = body.values[static_cast<std::size_t>(value)];
   if (v.kind != Value::Kind::op || v.node->op != Op::div || is_kept(value)) return false;
   if (tile_copies * schedule.vector * size_of(v.dtype) <= kMostWrittenOut) return false;
@@ -25,9 +25,10 @@ bool KernelWriter::is_called_division(int value, const Sinks& sinks) const {
   if (is_fast || (v.dtype != DType::f32 && v.dtype != DType::f64)) return false;
   const int dividend = v.operands[0];
   const int divisor = v.operands[1];
-  if (moves(divisor) || body.values[static_cast<std::size_t>(divisor)].kind == Value::Kind::literal)
+  if (varies_along_vector(divisor) ||
+      body.values[static_cast<std::size_t>(divisor)].kind == Value::Kind::literal)
     return false;
-  // An earlier pass has left the whole vector, in the type that is computed with.
+  // An earlier pass has kept the whole vector, in its compute type.
   return is_kept(dividend) && body.values[static_cast<std::size_t>(dividend)].dtype == v.dtype &&
          std::ranges::find(sinks.kept, dividend) == sinks.kept.end();
 }
@@ -36,7 +37,7 @@ void KernelWriter::write_quotients(int value) {
   const Value& v = body.values[static_cast<std::size_t>(value)];
   const std::string name = name_for(v.node);
   out.line(fmt::format("const Vector<{}, {}> {} = quotients({}, {});", compute_c_type(v.dtype),
-                       schedule.vector, name, kept_place(v.operands[0]),
+                       schedule.vector, name, kept_vector(v.operands[0]),
                        operand_text(v.operands[1])));
   texts_[static_cast<std::size_t>(value)] = name + "[k]";
 }
@@ -47,7 +48,7 @@ std::string KernelWriter::quotients_name(int value) const {
 }
 
 bool KernelWriter::is_stored_whole(const BodyStore& store, const Sinks& sinks) const {
-  return is_called_division(store.value, sinks) &&
+  return uses_division_call(store.value, sinks) &&
          store.node->dtype == body.values[static_cast<std::size_t>(store.value)].dtype;
 }
 

@@ -1,4 +1,4 @@
-// Stores: vectors of a tile, and what is kept of a row.
+// Writes stores: vectors of a tile, and results of rows and columns.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,8 +22,9 @@ std::vector<KernelWriter::Destination> KernelWriter::destinations_of(const BodyS
   if (shared == written_to_shared_.end() || shared->second.is_in_memory)
     result.push_back({.name = buffer_name(buffer, true), .at = store.at});
   if (shared != written_to_shared_.end())
-    result.push_back(
-        {.name = kept_.at(buffer), .at = shared->second.at.value_or(store.at), .is_shared = true});
+    result.push_back({.name = shared_buffers_.at(buffer),
+                      .at = shared->second.at.value_or(store.at),
+                      .is_shared = true});
   return result;
 }
 
@@ -35,7 +36,7 @@ void KernelWriter::write_store(const BodyStore& store, const std::string& vector
   for (const Destination& to : destinations_of(store)) {
     if (std::ranges::any_of(store.conditions,
                             [&](const Condition& condition) { return is_at_first(condition); })) {
-      note_access(Does::store, buffer_of(store), 1);
+      record_access(AccessKind::store, buffer_of(store), 1);
       write_if(store, false, [&] {
         out.line(fmt::format("store({}, {}, {}[0]);", to.name, text(to.at, false), vector));
       });
@@ -53,7 +54,7 @@ std::string KernelWriter::counted_store(int store, int vector, const std::string
   const BodyStore& to = body.stores[static_cast<std::size_t>(store)];
   count_store(to);
   const int buffer = buffer_of(to);
-  note_access(Does::store, buffer, vector);
+  record_access(AccessKind::store, buffer, vector);
   return fmt::format("store<{}>({}, {}, {});", vector, buffer_name(buffer, true),
                      text(to.at, false), values);
 }
@@ -75,7 +76,7 @@ void KernelWriter::write_vector_store(const BodyStore& store, const Destination&
   const int each = has_neighbours ? elements_at_once(at, store.node->dtype, buffer,
                                                      is_shared ? kWellAligned : store.aligned)
                                   : 1;
-  note_vector(Does::store, buffer, each, count);
+  record_vector(AccessKind::store, buffer, each, count);
   if (schedule.vector == 1) {
     out.line(fmt::format("store({}, {}, {}[0]);", to, where, vector));
   } else if (each == schedule.vector) {
@@ -96,7 +97,7 @@ void KernelWriter::write_vector_store(const BodyStore& store, const Destination&
 
 void KernelWriter::write_elements_of(const BodyStore& store, const Destination& to,
                                      const std::string& vector, const std::string& count) {
-  note_access(Does::store, buffer_of(store), 1);
+  record_access(AccessKind::store, buffer_of(store), 1);
   std::vector<std::string> guards;
   if (!count.empty()) guards.push_back(fmt::format("k < {}", count));
   if (!store.conditions.empty()) guards.push_back(condition_text(store.conditions, true));
@@ -117,7 +118,7 @@ void KernelWriter::write_elements_of(const BodyStore& store, const Destination& 
 
 void KernelWriter::write_element_store(const BodyStore& store, const std::string& value) {
   count_store(store);
-  note_access(Does::store, buffer_of(store), 1);
+  record_access(AccessKind::store, buffer_of(store), 1);
   write_if(store, false, [&] {
     for (const Destination& to : destinations_of(store))
       out.line(fmt::format("store({}, {}, {});", to.name, text(to.at, false),
@@ -131,7 +132,7 @@ void KernelWriter::write_row_store(const BodyStore& store) {
   const bool is_vector = vector_axis != body.reduced_axis() && schedule.vector > 1;
   if (!is_vector) {
     count_store(store);
-    note_access(Does::store, buffer, 1);
+    record_access(AccessKind::store, buffer, 1);
     write_if(store, false, [&] {
       for (const Destination& to : destinations_of(store))
         out.line(fmt::format("store({}, {}, {});", to.name, text(to.at, false), value));

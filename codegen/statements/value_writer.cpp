@@ -1,4 +1,4 @@
-// Statements for the values of a body: loads, ops, and what a tile or a row does with them.
+// Writes the values of a body: single elements, the vectors of a tile, and the values of a row.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,26 +12,26 @@
 
 namespace sinter {
 
-void KernelWriter::find_moving_values() {
+void KernelWriter::find_varying_values() {
   if (vector_axis < 0) return;
   for (std::size_t i = 0; i < body.values.size(); ++i) {
     const Value& value = body.values[i];
     const std::optional<Extent> step =
         step_along(value.at, vector_axis, schedule.vector, program.facts);
-    bool moves = !step || !step->is(0);
+    bool varies = !step || !step->is(0);
     for (const Condition& condition : value.conditions)
-      moves = moves || !is_same_along_vector(condition);
-    // What is kept of a row is a vector, even of a value that stands still.
+      varies = varies || !is_same_along_vector(condition);
+    // A kept value is a vector, even if its elements are equal.
     for (const int operand : value.operands)
-      moves = moves || this->moves(operand) || is_kept(operand);
-    // What has been reduced over the vector axis is the same along it.
-    if (value.kind == Value::Kind::reduced) moves = vector_axis != body.reduced_axis();
-    if (value.kind == Value::Kind::scanned) moves = vector_axis == body.reduced_axis();
-    moves_[i] = moves;
+      varies = varies || varies_along_vector(operand) || is_kept(operand);
+    // A reduction over the vector axis gives one value for the whole vector.
+    if (value.kind == Value::Kind::reduced) varies = vector_axis != body.reduced_axis();
+    if (value.kind == Value::Kind::scanned) varies = vector_axis == body.reduced_axis();
+    varies_along_vector_[i] = varies;
   }
 }
 
-// --- how a value is written ---------------------------------------------------------------------
+// --- expressions --------------------------------------------------------------------------------
 
 std::string KernelWriter::operand_text(int value) {
   const auto at = static_cast<std::size_t>(value);
@@ -58,7 +58,7 @@ std::string KernelWriter::operand_text(int value) {
 
 /// A Value::Kind::number, at element `k` of a vector or at its first.
 std::string KernelWriter::number_text(const Value& value, bool at_element) {
-  // A position fits the type of indices; what is computed from it may not.
+  // A position fits the index type. A value computed from it may not.
   const bool is_position = value.node->op == Op::iota &&
                            attribute(*value.node, "step").integer == 1 &&
                            attribute(*value.node, "start").integer == 0;
@@ -71,9 +71,9 @@ std::string KernelWriter::number_text(const Value& value, bool at_element) {
 
 std::string KernelWriter::value_expression(int value) {
   const Value& v = body.values[static_cast<std::size_t>(value)];
-  if (v.kind == Value::Kind::number) return number_text(v, moves(value));
+  if (v.kind == Value::Kind::number) return number_text(v, varies_along_vector(value));
   if (v.kind == Value::Kind::select) {
-    const bool is_in_memory = is_chosen_in_memory(v);
+    const bool is_in_memory = selects_unconverted_loads(v);
     std::vector<std::string> segments;
     for (const int operand : v.operands)
       segments.push_back(is_in_memory ? in_memory_of(v.dtype, operand_text(operand))
@@ -81,7 +81,7 @@ std::string KernelWriter::value_expression(int value) {
     std::string result = segments.back();
     for (std::size_t i = v.conditions.size(); i-- > 0;) {
       Condition segment = v.conditions[i];
-      segment.begin = 0;  // it does not lie in the segments before
+      segment.begin = 0;  // earlier segments are excluded by then
       const std::string text = condition_text({segment}, !is_same_along_vector(v.conditions[i]));
       result = fmt::format("({}) ? {} : {}", text, segments[i], result);
     }
@@ -99,10 +99,11 @@ std::string KernelWriter::custom_call(const Node& node, std::span<const std::str
       customs_, text, [](const Node* custom) { return attribute(*custom, "source").text; });
   if (known == customs_.end()) known = customs_.insert(customs_.end(), &node);
   return fmt::format("{}_{}::{}({})", custom_namespace(), known - customs_.begin(),
-                     signature_of(text).function, fmt::join(operands, ", "));
+                     parse_signature(text).function, fmt::join(operands, ", "));
 }
 
-/// One element, for a value that stands still along the vector axis, or at element k of it.
+/// Writes one element: the only one of a value that is constant along the vector axis, else element
+/// k.
 void KernelWriter::write_scalar(int value) {
   const Value& v = body.values[static_cast<std::size_t>(value)];
   const std::string name = name_for(v.node);
@@ -110,14 +111,14 @@ void KernelWriter::write_scalar(int value) {
   if (v.kind != Value::Kind::load) {
     out.line(fmt::format("const {} {} = {};", type, name, value_expression(value)));
   } else {
-    const Access access = moves(value) ? Access::element : Access::scalar;
+    const Access access = varies_along_vector(value) ? Access::element : Access::scalar;
     const std::string call = load_call(v, {access, {}}, {});
-    // Past the end of a vector that ends early there is nothing to load.
-    const bool may_end = !count_.empty() && moves(value);
+    // The elements of a masked tail that do not exist may not be loaded.
+    const bool may_end = !count_.empty() && varies_along_vector(value);
     std::string guard = tiled_element(v).empty() ? condition_text(v.conditions, true) : "";
     if (may_end) guard = fmt::format("k < {}{}{}", count_, guard.empty() ? "" : " && ", guard);
     count_load(v);
-    if (!guard.empty() && is_segment_in_memory(value)) {
+    if (!guard.empty() && is_unconverted_segment(value)) {
       out.line(fmt::format("const {0} {1} = ({2}) ? {3} : {0}{{}};", info(v.dtype).c_name, name,
                            guard, call));
       texts_[static_cast<std::size_t>(value)] = computed(v.dtype, name);
@@ -158,7 +159,7 @@ bool reads_through(const Index& index, const IndexAtom& atom) {
   });
 }
 
-/// True if the address of `value`, or whether it is read, depends on what `atom` reads.
+/// True if the address or a condition of `value` depends on the value that `atom` reads.
 bool reads_through(const Value& value, const IndexAtom& atom) {
   return reads_through(value.at, atom) ||
          std::ranges::any_of(value.conditions, [&](const Condition& condition) {
@@ -215,7 +216,7 @@ std::string KernelWriter::kept_type(int value) const {
 void KernelWriter::set_kept(int value, const std::string& name) {
   const auto at = static_cast<std::size_t>(value);
   const Value& v = body.values[at];
-  places_[at] = name;
+  kept_vectors_[at] = name;
   texts_[at] = v.kind == Value::Kind::load ? computed(v.dtype, name + "[k]") : name + "[k]";
 }
 
@@ -232,14 +233,14 @@ void KernelWriter::write_kept_loads(std::span<const int> kept, const Tile& tile)
   for (const int value : kept) {
     const Value& v = body.values[static_cast<std::size_t>(value)];
     if (v.kind == Value::Kind::load && load_form(v).access != Access::element)
-      write_vector_load(value, tile.count, places_[static_cast<std::size_t>(value)]);
+      write_vector_load(value, tile.count, kept_vectors_[static_cast<std::size_t>(value)]);
   }
 }
 
-void KernelWriter::write_conversions_again(std::span<const int> kept) {
+void KernelWriter::write_reconversions(std::span<const int> kept) {
   for (const int value : kept) {
     const Value& v = body.values[static_cast<std::size_t>(value)];
-    const std::string& place = places_[static_cast<std::size_t>(value)];
+    const std::string& place = kept_vectors_[static_cast<std::size_t>(value)];
     if (v.kind == Value::Kind::load && size_of(v.dtype) < 4 && !place.empty())
       out.line(fmt::format("convert_again({});", place));
   }
@@ -247,7 +248,7 @@ void KernelWriter::write_conversions_again(std::span<const int> kept) {
 
 void KernelWriter::write_kept_element(int value) {
   const Value& v = body.values[static_cast<std::size_t>(value)];
-  const std::string place = places_[static_cast<std::size_t>(value)] + "[k]";
+  const std::string place = kept_vectors_[static_cast<std::size_t>(value)] + "[k]";
   if (v.kind != Value::Kind::load) {
     out.line(fmt::format("{} = {};", place, value_expression(value)));
     return;
@@ -260,9 +261,9 @@ void KernelWriter::write_kept_element(int value) {
   count_load(v);
 }
 
-/// Vectors that may end early: where they do not, which is asked once for all of them, nothing
-/// stands between their loads.
-void KernelWriter::write_ending_loads(std::span<const int> loads, const std::string& count) {
+/// Loads of vectors with a masked tail. One test covers all of them, so that no branch separates
+/// the loads of whole vectors.
+void KernelWriter::write_masked_loads(std::span<const int> loads, const std::string& count) {
   std::vector<bool> values(body.values.size());
   for (const int load : loads) values[static_cast<std::size_t>(load)] = true;
   if (loads.size() < 2 || !reads_once(body, values, {&vector_axis, 1})) {
@@ -288,13 +289,14 @@ void KernelWriter::write_ending_loads(std::span<const int> loads, const std::str
   out.block("else", [&] { write(count); });
 }
 
-/// Writes what comes before the loop over a vector's elements; returns the values that stand in it.
+/// Writes the statements before the loop over a vector's elements. Returns the values that the loop
+/// must compute.
 std::vector<int> KernelWriter::write_tile_loads(const std::vector<bool>& values, const Sinks& sinks,
                                                 const Tile& tile) {
   std::vector<int> in_loop;
   std::vector<int> conditional;
   std::vector<int> random;
-  std::vector<int> ending;
+  std::vector<int> masked;
   for (std::size_t i = 0; i < body.values.size(); ++i) {
     const Value& value = body.values[i];
     const int id = static_cast<int>(i);
@@ -303,15 +305,15 @@ std::vector<int> KernelWriter::write_tile_loads(const std::vector<bool>& values,
         value.kind == Value::Kind::scalar)
       continue;
     const bool keep = std::ranges::find(sinks.kept, id) != sinks.kept.end();
-    if (is_kept(id) && !keep) continue;  // an earlier pass left it there
-    if (!moves(id) && !keep)
+    if (is_kept(id) && !keep) continue;  // an earlier pass has computed it
+    if (!varies_along_vector(id) && !keep)
       write_scalar(id);
-    else if (has_neighbouring_words(id))
+    else if (has_consecutive_words(id))
       random.push_back(id);
-    else if (is_called_division(id, sinks))
+    else if (uses_division_call(id, sinks))
       write_quotients(id);
     else if (value.kind == Value::Kind::load && partial_vector_of(value).each > 1)
-      write_few_at_once(id, tile.count);
+      write_partial_vectors(id, tile.count);
     else if (value.kind != Value::Kind::load || schedule.vector == 1 ||
              load_form(value).access == Access::element)
       in_loop.push_back(id);
@@ -319,17 +321,17 @@ std::vector<int> KernelWriter::write_tile_loads(const std::vector<bool>& values,
       conditional.push_back(id);
     else if (!keep && !tile.count.empty() && load_form(value).access == Access::vector &&
              vector_ahead(value).empty())
-      ending.push_back(id);
+      masked.push_back(id);
     else if (!keep || !tile.loads_done)
-      write_vector_load(id, tile.count, places_[i]);
+      write_vector_load(id, tile.count, kept_vectors_[i]);
   }
-  write_ending_loads(ending, tile.count);
+  write_masked_loads(masked, tile.count);
   write_conditional_loads(conditional, tile.count);
-  for (const int value : random) write_random_words(value);  // while loads are under way
+  for (const int value : random) write_random_words(value);  // while the loads are in flight
   return in_loop;
 }
 
-/// True if nothing but one store uses `value`: then it needs no name of its own.
+/// True if exactly one store and nothing else uses `value`. It then needs no variable.
 bool KernelWriter::is_only_stored(int value, const std::vector<bool>& values,
                                   const Sinks& sinks) const {
   if (body.values[static_cast<std::size_t>(value)].kind == Value::Kind::load || is_kept(value))
@@ -349,7 +351,7 @@ bool KernelWriter::is_only_stored(int value, const std::vector<bool>& values,
   return uses == 0 && stores == 1;
 }
 
-/// What stands in the loop over a vector's elements.
+/// Writes the body of the loop over a vector's elements.
 void KernelWriter::write_elements(std::span<const int> values, const Sinks& sinks, const Tile& tile,
                                   std::span<const std::string> results) {
   if (sinks.before_each) sinks.before_each();
@@ -374,7 +376,7 @@ void KernelWriter::write_elements(std::span<const int> values, const Sinks& sink
     std::string guard = tile.count.empty() ? "" : fmt::format("k < {}", tile.count);
     if (!store_condition.empty()) guard = store_condition + (guard.empty() ? "" : " && ") + guard;
     out.line(fmt::format("{}{}.add({}, {}, {});", guard.empty() ? "" : "if (" + guard + ") ",
-                         texts_[static_cast<std::size_t>(column.result)], tile.held,
+                         texts_[static_cast<std::size_t>(column.result)], tile.held_index,
                          operand_text(column.operand), gives_index(column.node->op) ? "row" : "0"));
   }
   for (std::size_t i = 0; i < sinks.stores.size(); ++i) {
@@ -392,12 +394,12 @@ void KernelWriter::write_elements(std::span<const int> values, const Sinks& sink
 
 void KernelWriter::write_tile(const std::vector<bool>& values, const Sinks& sinks,
                               const Tile& tile) {
-  find_moving_values();
+  find_varying_values();
   count_ = tile.count;
   in_tile_ = true;
   const std::vector<std::string> before = texts_;
   std::vector<int> in_loop = write_tile_loads(values, sinks, tile);
-  drop_numbers_of_words(in_loop, values, sinks);
+  drop_unused_philox_indices(in_loop, values, sinks);
   std::erase_if(in_loop, [&](int value) { return is_only_stored(value, values, sinks); });
 
   std::vector<std::string> results;
@@ -431,7 +433,7 @@ void KernelWriter::write_tile(const std::vector<bool>& values, const Sinks& sink
   else
     out.block(fmt::format("if ({})", store_condition), write_stores);
 
-  // Variables of this tile are out of scope after it; what is kept stays.
+  // Variables of this tile go out of scope here; kept values stay.
   for (std::size_t i = 0; i < texts_.size(); ++i)
     if (!is_kept(static_cast<int>(i))) texts_[i] = before[i];
   for (const std::string& name : tile_names_) names_.release(name);
@@ -443,7 +445,7 @@ void KernelWriter::write_tile(const std::vector<bool>& values, const Sinks& sink
 // --- rows ---------------------------------------------------------------------------------------
 
 void KernelWriter::write_row_values(int stage, bool is_final) {
-  find_moving_values();
+  find_varying_values();
   for (std::size_t i = 0; i < body.values.size(); ++i) {
     const Value& value = body.values[i];
     const bool is_plain = value.kind == Value::Kind::literal || value.kind == Value::Kind::scalar ||
@@ -452,7 +454,7 @@ void KernelWriter::write_row_values(int stage, bool is_final) {
         !texts_[i].empty())
       continue;
     const int id = static_cast<int>(i);
-    if (!moves(id) || schedule.vector == 1) {
+    if (!varies_along_vector(id) || schedule.vector == 1) {
       write_scalar(id);
       continue;
     }
@@ -471,10 +473,16 @@ void KernelWriter::write_row_values(int stage, bool is_final) {
   }
 }
 
-void KernelWriter::leave_rows() {
+void KernelWriter::write_row_values_from(int stage, bool is_final) {
+  int last = stage;
+  for (const Value& value : body.values) last = std::max(last, value.stage);
+  for (; stage <= last; ++stage) write_row_values(stage, is_final);
+}
+
+void KernelWriter::forget_values() {
   vector_axis = -1;
   for (std::string& text : texts_) text.clear();
-  for (std::string& place : places_) place.clear();
+  for (std::string& place : kept_vectors_) place.clear();
 }
 
 }  // namespace sinter

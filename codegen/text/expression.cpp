@@ -34,7 +34,7 @@ std::string cast_text(DType from, DType to, const std::string& value) {
                              : fmt::format("static_cast<{}>({})", type, value);
   if (is_narrow(to)) {
     if (from == DType::boolean) return fmt::format("static_cast<float>({})", value);
-    // Through a type that holds every number of `from` exactly: rounded once.
+    // Convert through a type that holds every value of `from` exactly, so that one step rounds.
     std::string exact = value;
     if (is_integer(from) && size_of(from) == 8)
       exact = fmt::format("to_odd({})", value);
@@ -46,7 +46,7 @@ std::string cast_text(DType from, DType to, const std::string& value) {
   return fmt::format("static_cast<{}>({})", type, value);
 }
 
-/// The bits as they are in memory, read as another dtype.
+/// Reinterprets the bits that memory holds as another dtype.
 std::string bitcast_text(DType from, DType to, const std::string& value) {
   const std::string bits =
       is_narrow(from) ? fmt::format("to_memory<{}>({})", name(from), value) : value;
@@ -56,12 +56,12 @@ std::string bitcast_text(DType from, DType to, const std::string& value) {
 
 bool is_literal_text(const Node& node) { return node.op == Op::constant || node.op == Op::full; }
 
-/// `base` to the power 1, 2 or 3 as a product: nearer than what the library gives, without its
-/// hundred instructions. Empty for other exponents.
+/// `base` to the power 1, 2 or 3 as a product. It is more accurate than the library's pow and saves
+/// its hundred instructions. Empty for other exponents.
 std::string power_text(const Node& exponent, const std::string& base) {
   if (!is_literal_text(exponent)) return {};
   const Literal literal = attribute(exponent, "value").literal;
-  if (literal.kind == Literal::Kind::natural) return {};
+  if (literal.kind == Literal::Kind::large_integer) return {};
   const double value =
       literal.kind == Literal::Kind::real ? literal.real : static_cast<double>(literal.integer);
   if (value == 1) return base;
@@ -77,7 +77,7 @@ std::string op_text(const Node& node, std::span<const std::string> operands,
   if (node.op == Op::cast) return cast_text(node.operand(0)->dtype, node.dtype, operands[0]);
   if (node.op == Op::bitcast) return bitcast_text(node.operand(0)->dtype, node.dtype, operands[0]);
   const OpInfo& row = info(node.op);
-  // The last operand has the type that the op works on: of `where` the first is the condition.
+  // The last operand has the type that the op works on; the first operand of `where` is a boolean.
   const DType dtype = node.operands.back()->dtype;
   std::string_view pattern = is_floating(dtype) ? row.cuda : row.cuda_integer;
   const bool is_single = info(dtype).compute == DType::f32;
@@ -85,8 +85,8 @@ std::string op_text(const Node& node, std::span<const std::string> operands,
   ensure(!pattern.empty(), fmt::format("{} has no text for {}", row.name, name(dtype)));
   std::string texts[3];
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    // Compilers fold a function of a literal to other bits than the library computes. Integers have
-    // one result each.
+    // Compilers fold a function of a literal to other bits than the library computes at run time.
+    // Integer functions have only one correct result.
     const bool may_fold = row.ulp > 0 && is_floating(dtype) && is_literal_text(*node.operand(i));
     texts[i] = may_fold ? fmt::format("opaque_value({})", operands[i]) : operands[i];
   }

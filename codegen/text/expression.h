@@ -13,26 +13,26 @@ namespace sinter {
 /// The type that values of `dtype` are computed in: `float` for f32 and the half types.
 std::string_view compute_c_type(DType dtype);
 
-/// A loaded element of `dtype` as what is computed with.
+/// Converts a loaded `element` of `dtype` to the type that values are computed in.
 std::string computed(DType dtype, const std::string& element);
-/// The `element` of a text that `computed` gave.
+/// The inverse of `computed`: the `element` of the text that it returned.
 std::string in_memory_of(DType dtype, const std::string& computed);
 
-/// The text of one application of `node`'s op to operand texts that need no parentheses; it is
-/// rounded to the node's dtype.
+/// The text of `node`'s op applied to `operands`, texts that need no parentheses. The result is
+/// rounded to the node's dtype as `numerics` says.
 std::string op_text(const Node& node, std::span<const std::string> operands,
                     const Numerics& numerics);
 
-/// A value of narrow `dtype` as memory holds it. The rounding that `value` ends with is left out:
-/// memory has the same.
+/// Converts a computed value to the form in memory, if `dtype` is narrow. Drops the outermost
+/// `rounded<…>` of `value`, because the conversion rounds to the same dtype.
 std::string in_memory(DType dtype, const std::string& value);
 
-/// How index expressions are written.
+/// Writes index expressions with the caller's names for axes, symbols and indirect values.
 struct IndexWriter {
   std::string_view c_type = "int";                        ///< `int` or `long long`
   std::function<std::string(int axis)> axis;              ///< the variable of an axis
   std::function<std::string(const ExtentAtom&)> symbol;   ///< the parameter of a symbol
-  std::function<std::string(const IndexAtom&)> indirect;  ///< the value that was read
+  std::function<std::string(const IndexAtom&)> indirect;  ///< the value that the atom loads
 
   std::string text(Extent extent) const;
   std::string text(const Index& index) const;

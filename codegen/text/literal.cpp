@@ -37,7 +37,7 @@ std::string integer_text(std::int64_t value, bool is_long) {
   const std::int64_t lowest =
       is_long ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int32_t>::min();
   const std::string suffix = is_long ? "ll" : "";
-  // The lowest number has no literal: its digits alone are out of range.
+  // The lowest number has no literal, because its digits without the sign are out of range.
   if (value == lowest) return fmt::format("({}{} - 1{})", value + 1, suffix, suffix);
   return parenthesised(fmt::format("{}{}", value, suffix));
 }
@@ -50,7 +50,7 @@ std::string c_literal(const Literal& literal, DType dtype) {
     case DType::i32: return integer_text(literal.integer, false);
     case DType::i64: return integer_text(literal.integer, true);
     case DType::u32: return fmt::format("{}u", literal.integer);
-    case DType::u64: return fmt::format("{}ull", whole_text(literal));
+    case DType::u64: return fmt::format("{}ull", decimal_text(literal));
     case DType::i8:
     case DType::i16:
     case DType::u8:

@@ -7,8 +7,8 @@
 
 namespace sinter {
 
-/// `literal` in the type that `dtype` is computed in: `1.5f`, `7ll`, `as_float(0x7f800000u)`.
-/// Negative ones stand in parentheses, so that they may follow any operator.
+/// `literal` in the compute type of `dtype`: `1.5f`, `7ll`, `as_float(0x7f800000u)`. Negative
+/// literals are parenthesised, so that they may follow any operator.
 std::string c_literal(const Literal& literal, DType dtype);
 
 }  // namespace sinter

@@ -11,7 +11,7 @@ namespace sinter {
 
 namespace {
 
-/// `row_0` for `row`.
+/// True for `row_0` if `word` is `row`.
 bool is_numbered(std::string_view name, std::string_view word) {
   return name.starts_with(word) && name.substr(word.size()).starts_with('_') &&
          name.find_first_not_of("0123456789", word.size() + 1) == name.npos;
@@ -20,7 +20,7 @@ bool is_numbered(std::string_view name, std::string_view word) {
 }  // namespace
 
 bool is_reserved_word(std::string_view name) {
-  // These are never destroyed: a thread may still emit while the process ends.
+  // The sets are never destroyed, because a thread may still emit while the process exits.
   static const auto& words = *new std::unordered_set<std::string_view>{
       // C++
       "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break",
@@ -36,7 +36,7 @@ bool is_reserved_word(std::string_view name) {
       // CUDA and the C library's macros
       "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "NULL", "INFINITY", "NAN", "EOF",
       "linux", "unix", "i386",
-      // The prelude and what emitted kernels declare themselves
+      // Names of the prelude and names that emitted kernels declare themselves
       "f16", "bf16", "f8e4m3", "f8e5m2", "c64", "Vector", "Word", "Words", "Exchange", "RowShape",
       "RowReduction", "ColumnShape", "ColumnReduction", "Shape", "Sum", "Prod", "Max", "Min",
       "ArgMax", "ArgMin", "Welford", "LogSumExp", "Ends", "Unsigned", "Convert", "load",
@@ -67,7 +67,7 @@ bool is_reserved_word(std::string_view name) {
       "keep_rest", "resident_tiles", "resident_tile", "has_place", "item", "round", "end", "down",
       "slot", "team", "join_slots", "join_ranks", "named", "word", "own_bit", "is_begun", "results",
       "added", "first_column", "quotients", "wave", "in_wave"};
-  // `row_0` names an axis, `s_tree_part` a split of a reduction.
+  // `row_0` names an axis; `s_tree_part` names one part of a reduction's tree.
   const bool is_axis = is_numbered(name, "row") || is_numbered(name, "column") ||
                        is_numbered(name, "outer") || is_numbered(name, "along") ||
                        is_numbered(name, "from") || is_numbered(name, "copy");

@@ -1,4 +1,4 @@
-// Names of values, parameters and axes in emitted source: the user's own where they are legal.
+// Names of values, parameters and axes in emitted source: the user's own if they are legal.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,17 @@
 
 namespace sinter {
 
-/// What emitted values and parameters are called.
+/// The source of the names of emitted values and parameters.
 enum class Naming : std::uint8_t {
-  by_graph,   ///< what the user calls them
-  anonymous,  ///< what they are; nothing is said in comments
+  by_graph,   ///< the user's names
+  anonymous,  ///< generic names (`array`, `extent`) and no comments
 };
 
 /// Hands out names that are legal, not reserved, and different from one another.
 class NameSet {
  public:
-  /// `wanted` if it is free, else with the smallest number that makes it so.
+  /// `wanted` made legal, with a trailing `_` if it is reserved. If that name is taken, its first
+  /// free numbered form, from `name_2` on.
   std::string take(std::string_view wanted);
   /// `name` may be taken again: its scope has ended.
   void release(const std::string& name) { taken_.erase(name); }

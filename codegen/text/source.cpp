@@ -13,7 +13,7 @@ void Widths::add(const Widths& other) {
   widest = std::max(widest, other.widest);
 }
 
-std::string write_start(std::string_view arch, Source& source) {
+std::string write_early_start_wait(std::string_view arch, Source& source) {
   const Target* target = find_target(arch);
   if (!target || target->compute_capability < 90 || source.is_cooperative) return {};
   source.may_start_early = true;

@@ -1,4 +1,4 @@
-// An emitted kernel as the runtime sees it: text, and how to launch it.
+// An emitted kernel as the runtime sees it: its text, its arguments and how to launch it.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,11 @@
 
 namespace sinter {
 
-/// Bytes that single loads, or stores, of an array move as the text of a kernel has them; 0: none.
+/// The widest and narrowest single access, in bytes, that a kernel's text makes to an array. Both
+/// are 0 if there is none.
 struct Widths {
   int widest = 0;
-  int narrowest = 0;  ///< tails included, which go element by element
+  int narrowest = 0;  ///< includes masked tails, which are accessed element by element
 
   static Widths of(int bytes) { return {.widest = bytes, .narrowest = bytes}; }
   void add(int bytes) { add(of(bytes)); }
@@ -25,32 +26,33 @@ struct Widths {
 /// One parameter of an emitted kernel, in order.
 struct Argument {
   enum class Kind : std::uint8_t {
-    buffer,  ///< pointer to Program::buffers[index]
-    scalar,  ///< the value of the run-time scalar whose place among the graph's inputs is `index`
-    extent,  ///< the value of `extent`, as int or long long
-    workspace,  ///< pointer to `Source::workspace_bytes` of scratch memory of this launch alone
-    tickets,    ///< pointer to `Source::tickets` unsigned counters that are 0 before and after
+    buffer,     ///< pointer to Program::buffers[index]
+    scalar,     ///< the value of the run-time scalar; `index` is its index among the graph's inputs
+    extent,     ///< the value of `extent`, as int or long long
+    workspace,  ///< pointer to `Source::workspace_bytes` of scratch memory, private to a launch
+    tickets,    ///< pointer to `Source::tickets` unsigned counters, 0 before and after a launch
     table,      ///< pointer to the values of `Source::table`, 8 bytes each
   };
   Kind kind = Kind::buffer;
   int index = 0;
-  Extent extent = 0;   ///< of scratch memory: where in it to point to, in bytes or counters
+  Extent extent = 0;   ///< of workspace and tickets: the offset, in bytes or counters
   std::string c_type;  ///< `const float*`, `int`, …
-  Widths loads = {};   ///< of a buffer
+  Widths loads = {};   ///< of a buffer, as `stores`
   Widths stores = {};
 };
 
-/// Rows of `Source::table` for sections that run the same code, as many columns each.
+/// A list of sections that run the same code: `rows` × `columns` values of `Source::table`, one row
+/// per section.
 struct TableList {
-  std::size_t begin = 0;  ///< of the first row, in values
+  std::size_t begin = 0;  ///< index of the first value
   std::size_t rows = 0;
   std::size_t columns = 0;
 };
 
-/// What the launch is predicted to move, for concrete sizes: evaluate the extents.
+/// The predicted bytes that a launch moves. The caller evaluates the extents for concrete sizes.
 struct Traffic {
-  bool is_bound = false;  ///< no more than this, maybe less: addresses or conditions depend on data
-  bool writes_are_bound = false;  ///< of the written bytes too
+  bool is_bound = false;  ///< `bytes_read` is an upper bound: addresses or conditions need data
+  bool writes_are_bound = false;  ///< `bytes_written` is an upper bound too
   Extent bytes_read = 0;
   Extent bytes_written = 0;
 };
@@ -58,37 +60,38 @@ struct Traffic {
 /// CUDA C++ text of one kernel and its launch rule.
 struct Source {
   std::string entry;
-  std::string text;  ///< one `extern "C" __global__` function; the prelude goes in front
-  /// The same of all kernels that run the same code on their arguments, whatever the user calls
-  /// these; empty: only the text tells.
-  std::string code = {};
+  std::string text;  ///< one `extern "C" __global__` function, without the prelude.
+  /// Equal for all kernels that run the same code on their arguments, independent of the user's
+  /// names. If empty, only equal `text` means equal code.
+  std::string code_key = {};
   std::vector<Argument> arguments;
-  /// What the kernel reads from device memory instead of from its parameters: the arrays and sizes
-  /// of lists of sections that run the same code.
+  /// Values that the kernel reads from a table in device memory instead of from its parameters.
+  /// They are the arrays and sizes of lists of sections that run the same code.
   std::vector<Argument> table = {};
-  std::vector<TableList> lists = {};  ///< what `table` consists of
+  std::vector<TableList> lists = {};  ///< the parts of `table`
   Extent grid = 1;                    ///< blocks (x); 0 blocks: do not launch
   int threads = 0;
   std::int64_t shared_bytes = 0;
   Extent workspace_bytes = 0;
   Extent tickets = 0;
-  bool has_barrier = false;  ///< block barriers or shuffles
-  /// Blocks wait for one another, so that all of a launch must be on the device at once: it has no
-  /// more than fit, whatever `grid` says, and they stride over the rest.
+  bool has_barrier = false;  ///< block barriers or shuffles.
+  /// Blocks wait for one another, so all blocks of a launch must be resident at once. The launch
+  /// has at most as many blocks as fit, even if `grid` is larger; they stride over the rest.
   bool is_cooperative = false;
-  int cluster = 1;  ///< neighbouring blocks that must run at once and divide the grid
-  /// The kernel itself waits for what was launched before: a launch may begin while that ends.
+  int cluster = 1;  ///< blocks per cluster; divides the grid.
+  /// The kernel waits for earlier launches itself, so it may start before they have ended.
   bool may_start_early = false;
   int vector_bytes = 0;  ///< of the widest load or store of a buffer
   Traffic traffic;
-  std::map<int, Extent> read_of;  ///< what `traffic` reads of each buffer, scratch memory apart
+  std::map<int, Extent>
+      bytes_read_of;  ///< buffer → bytes of it in `traffic.bytes_read`; no workspace
 };
 
-/// The first statement of a kernel for `arch` and whether it lets a launch start early: from sm_90
-/// on. Not of cooperative ones, which wait until all of their blocks fit.
-std::string write_start(std::string_view arch, Source& source);
+/// Returns the first statement of a kernel that may start early, and sets `may_start_early`. Empty
+/// before sm_90, and for cooperative kernels, which cannot start before all their blocks fit.
+std::string write_early_start_wait(std::string_view arch, Source& source);
 
-/// The buffers that a kernel takes, each once, in the order of its arguments and its table.
+/// The buffers among a kernel's arguments, then its table, in order and without repetition.
 std::vector<int> buffers_of(const Source& source);
 
 }  // namespace sinter

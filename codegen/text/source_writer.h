@@ -1,4 +1,4 @@
-// Text of a source file: lines, indented by the blocks they stand in.
+// Builds the text of a source file line by line, indented by block depth.
 #pragma once
 
 #include <concepts>
@@ -7,16 +7,16 @@
 
 namespace sinter {
 
-/// Collects lines. Blocks nest by calls, so braces always match.
+/// Collects lines. Each block is one call, so braces always match.
 class SourceWriter {
  public:
   explicit SourceWriter(int depth = 0) : depth_(depth) {}
 
-  /// One line at the current indentation. An empty one stays empty.
+  /// One line at the current indentation. An empty line gets no indentation.
   void line(std::string_view text);
   /// A line without indentation: `#pragma unroll`.
   void directive(std::string_view text);
-  /// `head {`, what `body` writes, `}`.
+  /// `head {`, the lines that `body` writes, `}`.
   void block(std::string_view head, std::invocable auto body) {
     open(head);
     body();

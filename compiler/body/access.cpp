@@ -86,17 +86,12 @@ std::vector<bool> used_later(const Body& body, const PassPlan& plan) {
   return result;
 }
 
-}  // namespace
-
-PassPlan plan_passes(const Body& body) { return PassPlanner(body).plan({}); }
-
-namespace {
-
 /// The values to keep so that a later pass has `value`: the value itself, or the inputs of the few
 /// cheap ops that compute it.
 class ResidentValueChooser {
  public:
-  explicit ResidentValueChooser(const Body& body) : body_(body), seen_for_(body.values.size(), -1) {}
+  explicit ResidentValueChooser(const Body& body)
+      : body_(body), seen_for_(body.values.size(), -1) {}
 
   std::span<const int> of(int value, std::span<const int> kept) {
     leaves_.clear();
@@ -133,10 +128,6 @@ class ResidentValueChooser {
   std::vector<int> seen_for_;  ///< by value: the last requested value that reached it
 };
 
-}  // namespace
-
-namespace {
-
 bool is_same_in_columns(const Body& body, const Value& value) {
   if (has_indirect(value.at)) return false;
   for (int axis = 0; axis < body.parallel_axes; ++axis) {
@@ -148,6 +139,8 @@ bool is_same_in_columns(const Body& body, const Value& value) {
 }
 
 }  // namespace
+
+PassPlan plan_passes(const Body& body) { return PassPlanner(body).plan({}); }
 
 PassPlan plan_resident_passes(const Body& body) {
   PassPlan plan = plan_passes(body);
@@ -190,15 +183,16 @@ KeptSlots kept_slots(const Body& body, const PassPlan& plan) {
   std::vector<int> free_from;  // per slot: the last pass that needs its content
   std::vector<std::size_t> order(plan.kept.size());
   std::iota(order.begin(), order.end(), 0);
-  const auto born = [&](std::size_t i) {
+  const auto first_pass_of = [&](std::size_t i) {
     return plan.first_pass[static_cast<std::size_t>(plan.kept[i])];
   };
-  std::ranges::stable_sort(order, {}, born);
+  std::ranges::stable_sort(order, {}, first_pass_of);
   for (const std::size_t i : order) {
     const int value = plan.kept[i];
     const int bytes = kept_bytes(body.values[static_cast<std::size_t>(value)]);
     std::size_t slot = 0;
-    while (slot < slots.bytes.size() && (slots.bytes[slot] != bytes || free_from[slot] > born(i)))
+    while (slot < slots.bytes.size() &&
+           (slots.bytes[slot] != bytes || free_from[slot] > first_pass_of(i)))
       ++slot;
     if (slot == slots.bytes.size()) {
       slots.bytes.push_back(bytes);
@@ -251,11 +245,11 @@ bool is_affine(const Index& at) {
 }
 
 std::int64_t divisor_of(Extent extent, const Facts& facts) {
-  constexpr std::int64_t kMost = 16;
-  if (extent.is_number()) return std::gcd(extent.number(), kMost);
-  std::int64_t divisor = kMost;
+  constexpr std::int64_t kMaxDivisor = 16;
+  if (extent.is_number()) return std::gcd(extent.number(), kMaxDivisor);
+  std::int64_t divisor = kMaxDivisor;
   for (const ExtentTerm& term : terms_of(extent)) {
-    std::int64_t known = std::gcd(term.coefficient, kMost);
+    std::int64_t known = std::gcd(term.coefficient, kMaxDivisor);
     for (const ExtentAtom* atom : term.atoms) {
       const auto id = static_cast<std::size_t>(atom->id);
       if (!atom->name.empty() && id < facts.divisors.size()) known *= facts.divisors[id];
@@ -324,8 +318,8 @@ int widest_access(const Index& at, DType dtype, std::int64_t alignment, Extent e
                                                  divisor_of(extent, facts)));
 }
 
-PartialVector partial_vector_along(const Index& at, DType dtype, std::int64_t alignment, int axis, int most,
-                      const Facts& facts) {
+PartialVector partial_vector_along(const Index& at, DType dtype, std::int64_t alignment, int axis,
+                                   int most, const Facts& facts) {
   for (int each = most; each > 1; each /= 2) {
     const std::optional<Extent> step = step_along(at, axis, each, facts);
     if (!step) continue;

@@ -62,8 +62,8 @@ struct PartialVector {
   bool is_same = false;  ///< all are the same element
 };
 /// At most `most` elements along `axis`; element 0 is aligned to `alignment` bytes.
-PartialVector partial_vector_along(const Index& at, DType dtype, std::int64_t alignment, int axis, int most,
-                      const Facts& facts);
+PartialVector partial_vector_along(const Index& at, DType dtype, std::int64_t alignment, int axis,
+                                   int most, const Facts& facts);
 /// True if `condition` holds at all elements of a vector of `width` along `axis`, or at none.
 bool is_same_along(const Condition& condition, int axis, int width, const Facts& facts);
 

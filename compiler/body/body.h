@@ -90,7 +90,7 @@ struct BodyScatter {
 };
 
 /// Maximum bytes of a row that a block of a scatter keeps while it reads the indices.
-inline constexpr std::int64_t kMostScatteredBytes = 48 * 1024;
+inline constexpr std::int64_t kMaxScatteredBytes = 48 * 1024;
 
 /// A scan along the reduced axis.
 struct BodyScan {

@@ -24,8 +24,8 @@ void for_each_index(const Body& body, const std::function<void(const Index&)>& v
     for (const Index& at : atom->at) visit(at);
 }
 
-/// True if one step of `axis` moves `index` as far as the whole next axis.
-bool moves_on(const Body& body, const Index& index, int axis) {
+/// True if one step of `axis` moves `index` by as much as the whole next axis.
+bool is_contiguous_with_next(const Body& body, const Index& index, int axis) {
   // An axis inside a quotient or remainder prevents merging, which would only move the division
   // there.
   const std::optional<Extent> outer = coefficient_of(index, axis);
@@ -35,16 +35,18 @@ bool moves_on(const Body& body, const Index& index, int axis) {
 
 /// True for a condition `begin <= axis + … < end` that does not depend on the next axis.
 bool can_widen(const Index& index, int axis) {
-  const std::optional<Extent> step = coefficient_of(index, axis);
-  return step && step->is(1) && !depends_on(index, axis + 1);
+  return has_unit_stride(index, axis) && !depends_on(index, axis + 1);
 }
 
 bool can_merge(const Body& body, int axis) {
   bool result = true;
-  for_each_index(body, [&](const Index& index) { result = result && moves_on(body, index, axis); });
+  for_each_index(body, [&](const Index& index) {
+    result = result && is_contiguous_with_next(body, index, axis);
+  });
   for (const BodyStore& store : body.stores)
     for (const Condition& condition : store.conditions)
-      result = result && (moves_on(body, condition.at, axis) || can_widen(condition.at, axis));
+      result = result &&
+               (is_contiguous_with_next(body, condition.at, axis) || can_widen(condition.at, axis));
   return result;
 }
 
@@ -69,12 +71,12 @@ class AxisRewriter {
 
   void run() {
     for (Value& value : body_.values) {
-      if (!value.at.is_constant()) value.at = moved(value.at);
+      if (!value.at.is_constant()) value.at = rewritten(value.at);
       for (Condition& condition : value.conditions)
         condition.at = space_.substitute(condition.at, axes_);
     }
     for (BodyStore& store : body_.stores) {
-      store.at = moved(store.at);
+      store.at = rewritten(store.at);
       for (Condition& condition : store.conditions)
         condition.at = space_.substitute(condition.at, axes_);
       store.position.clear();
@@ -91,14 +93,14 @@ class AxisRewriter {
 
  private:
   /// `index` over the new axes. Most arrays of a body are read at one of a few positions.
-  Index moved(const Index& index) {
+  Index rewritten(const Index& index) {
     if (index.is_constant()) return index;
     for (const auto& [from, to] : latest_)
       if (from == index) return to;
     Index result = space_.substitute(index, axes_);
-    constexpr std::size_t kMost = 4;
-    if (latest_.size() < kMost) latest_.emplace_back();
-    latest_[next_++ % kMost] = {index, result};
+    constexpr std::size_t kMaxCached = 4;
+    if (latest_.size() < kMaxCached) latest_.emplace_back();
+    latest_[next_++ % kMaxCached] = {index, result};
     return result;
   }
 
@@ -204,12 +206,12 @@ Body in_one_axis(Body body) {
   return body;
 }
 
-bool is_place(const Body& body, const Index& at, std::int64_t width) {
-  const auto last = coefficient_of(at, body.parallel_axes - 1);
-  if (!last || !last->is(1) || !at.constant.is_number() || at.constant.number() % width != 0)
+bool is_linear_position(const Body& body, const Index& at, std::int64_t width) {
+  if (!has_unit_stride(at, body.parallel_axes - 1) || !at.constant.is_number() ||
+      at.constant.number() % width != 0)
     return false;
   for (int axis = 0; axis + 1 < body.parallel_axes; ++axis)
-    if (!moves_on(body, at, axis)) return false;
+    if (!is_contiguous_with_next(body, at, axis)) return false;
   return is_affine(at);
 }
 

@@ -29,7 +29,7 @@ struct Positions {
 };
 
 /// Narrows `positions` of `axis` to those where begin <= at < end.
-void cut(Positions& positions, int axis, const Condition& condition) {
+void narrow(Positions& positions, int axis, const Condition& condition) {
   if (!depends_on(condition.at, axis)) return;
   const std::optional<Extent> step = coefficient_of(condition.at, axis);
   if (!step || !step->is_number() || step->number() <= 0 || condition.at.terms.size() != 1) {
@@ -46,9 +46,9 @@ void cut(Positions& positions, int axis, const Condition& condition) {
   if (higher) positions.high = positions.high + end - *higher;  // the smaller of the two
 }
 
-Positions visible(const Body& body, int axis, const std::vector<Condition>& conditions) {
+Positions visible_positions(const Body& body, int axis, const std::vector<Condition>& conditions) {
   Positions result{.high = body.space.extent(axis)};
-  for (const Condition& condition : conditions) cut(result, axis, condition);
+  for (const Condition& condition : conditions) narrow(result, axis, condition);
   return result;
 }
 
@@ -152,10 +152,10 @@ bool is_separable(const Index& index, int axis) {
 
 /// The number of distinct elements along `axis` under all conditions, by enumeration; nullopt if
 /// the axis shares terms with others or is too long.
-std::optional<std::int64_t> tried(const Body& body, const Value& value, int axis) {
-  constexpr std::int64_t kLongest = 4096;
+std::optional<std::int64_t> count_by_enumeration(const Body& body, const Value& value, int axis) {
+  constexpr std::int64_t kMaxEnumerated = 4096;
   const Extent extent = body.space.extent(axis);
-  if (!extent.is_number() || extent.number() > kLongest || !is_separable(value.at, axis))
+  if (!extent.is_number() || extent.number() > kMaxEnumerated || !is_separable(value.at, axis))
     return std::nullopt;
   std::vector<const Condition*> conditions;
   for (const Condition& condition : value.conditions) {
@@ -172,22 +172,22 @@ std::optional<std::int64_t> tried(const Body& body, const Value& value, int axis
   for (const IndexTerm& term : value.at.terms)
     if ((term.atom->axes >> axis & 1) != 0) along.terms.push_back(term);
   std::vector<std::int64_t> at(static_cast<std::size_t>(body.space.axis_count()), 0);
-  std::vector<std::int64_t> touched;
-  for (std::int64_t place = 0; place < extent.number(); ++place) {
-    at[static_cast<std::size_t>(axis)] = place;
+  std::vector<std::int64_t> elements;
+  for (std::int64_t position = 0; position < extent.number(); ++position) {
+    at[static_cast<std::size_t>(axis)] = position;
     const bool is_met = std::ranges::all_of(conditions, [&](const Condition* condition) {
       const std::int64_t number = evaluate(condition->at, at, {});
       return condition->begin.number() <= number && number < condition->end.number();
     });
-    if (is_met) touched.push_back(evaluate(along, at, {}));
+    if (is_met) elements.push_back(evaluate(along, at, {}));
   }
-  std::ranges::sort(touched);
-  return std::unique(touched.begin(), touched.end()) - touched.begin();
+  std::ranges::sort(elements);
+  return std::unique(elements.begin(), elements.end()) - elements.begin();
 }
 
 /// Distinct elements of a conditional load whose address has quotients or remainders, as a product
 /// over axes.
-std::optional<Extent> touched_along_axes(const Body& body, const Value& value) {
+std::optional<Extent> elements_along_axes(const Body& body, const Value& value) {
   Extent result = 1;
   for (int axis = 0; axis < body.space.axis_count(); ++axis) {
     const bool is_asked = std::ranges::any_of(value.conditions, [&](const Condition& condition) {
@@ -202,7 +202,7 @@ std::optional<Extent> touched_along_axes(const Body& body, const Value& value) {
       result = result * body.space.extent(axis);
       continue;
     }
-    const std::optional<std::int64_t> count = tried(body, value, axis);
+    const std::optional<std::int64_t> count = count_by_enumeration(body, value, axis);
     if (!count) return std::nullopt;
     result = result * Extent(*count);
   }
@@ -221,14 +221,14 @@ Footprint footprint_of(const Body& body, const Value& value) {
   Footprint result{.elements = 1, .is_exact = !has_indirect(value.at)};
   for (int axis = 0; axis < body.space.axis_count(); ++axis) {
     if (!depends_on(value.at, axis)) continue;
-    const Positions positions = visible(body, axis, value.conditions);
+    const Positions positions = visible_positions(body, axis, value.conditions);
     result.elements = result.elements * positions.count();
     result.is_exact = result.is_exact && positions.is_exact;
   }
   if (value.may_repeat) result.is_exact = false;
   if (is_plain) return result;
   if (!value.conditions.empty() && !value.may_repeat && !has_indirect(value.at))
-    if (const std::optional<Extent> along_axes = touched_along_axes(body, value))
+    if (const std::optional<Extent> along_axes = elements_along_axes(body, value))
       return {.elements = *along_axes, .is_exact = true};
   // A condition may exclude parts of the view that the count above includes.
   if (!value.conditions.empty())

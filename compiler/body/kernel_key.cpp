@@ -4,13 +4,14 @@
 #include <bit>
 
 #include "compiler/body/body_request.h"
+#include "compiler/body/key_words.h"
 #include "ir/graph/operand_index.h"
 
 namespace sinter {
 
 namespace {
 
-constexpr int kNoPlaceYet = -1;
+constexpr int kNoPositionYet = -1;
 // Tags of words that do not describe a node.
 constexpr std::uint64_t kLoad = std::uint64_t{1} << 32;
 constexpr std::uint64_t kStrides = std::uint64_t{2} << 32;
@@ -23,11 +24,6 @@ std::size_t words_hash(const std::vector<Word>& words) {
     hash ^= hash >> 32;
   }
   return hash;
-}
-
-void append_words(std::vector<std::uint64_t>& words, Extent extent) {
-  words.push_back(static_cast<std::uint64_t>(extent.number()));
-  words.push_back(reinterpret_cast<std::uintptr_t>(extent.expression()));
 }
 
 void append_words(std::vector<std::uint64_t>& words, std::span<const Extent> extents) {
@@ -67,25 +63,25 @@ std::size_t KernelKeys::WordsHash::operator()(const Words& words) const {
 }
 
 KernelKeys::KernelKeys(const GraphData& graph)
-    : kinds_(graph.nodes.size()), loads_(graph.nodes.size()), places_(graph.nodes.size()) {}
+    : kinds_(graph.nodes.size()), loads_(graph.nodes.size()), positions_(graph.nodes.size()) {}
 
 const KernelKey& KernelKeys::of(const BodyRequest& request) {
   ++request_;
   key_.clear();
   nodes_.clear();
   for (const Node* node : request.nodes)
-    places_[node->id] = {.request = request_, .place = kNoPlaceYet};
+    positions_[node->id] = {.request = request_, .position = kNoPositionYet};
   key_.push_back(static_cast<std::uint32_t>(request.nodes.size()));
   key_.push_back(static_cast<std::uint32_t>(request.stores.size()));
   // A value of another kernel that this kernel copies is loaded, even if it is a view.
   for (const StoreRequest& store : request.stores) {
-    if (places_[store.node->id].request == request_) continue;
+    if (positions_[store.node->id].request == request_) continue;
     key_.push_back(load_of(*store.node, request));
     add(*store.node);
   }
   for (const Node* node : request.nodes) visit(*node, request);
   for (const StoreRequest& store : request.stores) {
-    key_.push_back(static_cast<std::uint32_t>(places_[store.node->id].place));
+    key_.push_back(static_cast<std::uint32_t>(positions_[store.node->id].position));
     words_ = {kStrides, static_cast<std::uint64_t>(store.aligned)};
     append_words(words_, store.strides);
     key_.push_back(number_of(words_));
@@ -93,14 +89,15 @@ const KernelKey& KernelKeys::of(const BodyRequest& request) {
   return key_;
 }
 
-int KernelKeys::place(const Node* node) const {
-  const Place& known = places_[node->id];
-  return known.request == request_ ? known.place : -1;
+int KernelKeys::position(const Node* node) const {
+  const Position& known = positions_[node->id];
+  return known.request == request_ ? known.position : -1;
 }
 
 int KernelKeys::visit(const Node& node, const BodyRequest& request) {
-  const bool is_known = places_[node.id].request == request_;
-  if (is_known && places_[node.id].place != kNoPlaceYet) return places_[node.id].place;
+  const bool is_known = positions_[node.id].request == request_;
+  if (is_known && positions_[node.id].position != kNoPositionYet)
+    return positions_[node.id].position;
   const bool is_computed = is_known || is_free(node) || is_view(node);
   if (!is_computed) {
     key_.push_back(load_of(node, request));
@@ -114,10 +111,10 @@ int KernelKeys::visit(const Node& node, const BodyRequest& request) {
 }
 
 int KernelKeys::add(const Node& node) {
-  const int place = static_cast<int>(nodes_.size());
-  places_[node.id] = {.request = request_, .place = place};
+  const int position = static_cast<int>(nodes_.size());
+  positions_[node.id] = {.request = request_, .position = position};
   nodes_.push_back(&node);
-  return place;
+  return position;
 }
 
 std::uint32_t KernelKeys::kind_of(const Node& node) {

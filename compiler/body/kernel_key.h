@@ -32,9 +32,9 @@ class KernelKeys {
   /// The key of `request`. It and its positions are valid until the next call.
   const KernelKey& of(const BodyRequest& request);
   /// The position in the last key of a node that its body may load or compute; -1: none.
-  int place(const Node* node) const;
+  int position(const Node* node) const;
   /// The node at a position of the last key.
-  const Node* node_at(int place) const { return nodes_[static_cast<std::size_t>(place)]; }
+  const Node* node_at(int position) const { return nodes_[static_cast<std::size_t>(position)]; }
 
  private:
   using Words = std::vector<std::uint64_t>;
@@ -54,11 +54,11 @@ class KernelKeys {
   std::vector<const Node*> nodes_;  ///< by position in the last key
   // By node id.
   std::vector<std::uint32_t> kinds_, loads_;  ///< 0: not known yet
-  struct Place {
-    std::uint32_t request = 0;  ///< the request that `place` belongs to
-    int place = 0;
+  struct Position {
+    std::uint32_t request = 0;  ///< the request that `position` belongs to
+    int position = 0;
   };
-  std::vector<Place> places_;
+  std::vector<Position> positions_;
   std::uint32_t request_ = 0;
 };
 
@@ -72,8 +72,8 @@ class KernelKeyMap {
     return found == facts_.end() ? nullptr : &found->second;
   }
   Fact& add(const KernelKey& key, Fact fact) {
-    constexpr std::size_t kMost = 1024;
-    if (facts_.size() >= kMost) facts_.clear();
+    constexpr std::size_t kMaxKeys = 1024;
+    if (facts_.size() >= kMaxKeys) facts_.clear();
     return facts_.insert_or_assign(key, std::move(fact)).first->second;
   }
 

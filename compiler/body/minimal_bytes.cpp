@@ -48,9 +48,9 @@ class DistinctReads {
  private:
   /// Adds `count` elements of a view of `base`, of which `known` are already counted.
   void add(const Node* base, std::int64_t count, std::int64_t known) {
-    const auto [place, is_new] = place_of_.try_emplace(base, bases_.size());
+    const auto [found, is_new] = index_of_.try_emplace(base, bases_.size());
     if (is_new) bases_.push_back({.base = base});
-    Views& views = bases_[place->second];
+    Views& views = bases_[found->second];
     views.sum += count - known;
     views.largest = std::max(views.largest, count);
   }
@@ -64,7 +64,7 @@ class DistinctReads {
   std::span<const std::int64_t> symbols_;
   /// Elements per view, after reorderings are skipped.
   DenseMap<const Node*, std::int64_t> counted_;
-  DenseMap<const Node*, std::size_t> place_of_;  ///< index of a base in bases_
+  DenseMap<const Node*, std::size_t> index_of_;  ///< index of a base in bases_
   std::vector<Views> bases_;
 };
 

@@ -18,11 +18,6 @@ struct Refusal {
   std::string reason;
 };
 
-/// The number of elements that each result of `reduction` combines.
-Extent reduced_extent(const Node& reduction);
-/// The extents of the axes that `reduction` keeps.
-std::vector<Extent> parallel_extents(const Node& reduction);
-
 /// Splits the rows along an axis into segments of equal size: one position of the space computes a
 /// row of each segment.
 struct ConcatSplit {
@@ -30,8 +25,8 @@ struct ConcatSplit {
   int segments = 1;
   friend bool operator==(const ConcatSplit&, const ConcatSplit&) = default;
 };
-/// Results of rows that are contiguous across adjacent rows: stored by a separate kernel (`apart`),
-/// or at the positions that compute them (`in_place`).
+/// Storage of results that are contiguous across adjacent rows: by a separate kernel, or `in_place`
+/// at the positions that compute them.
 enum class TransposedStores { separate_kernel, in_place };
 /// Rebuilds `body` with the segments of a concat computed at one position, if that reads fewer
 /// bytes or computes far less. Otherwise returns `body` unchanged.
@@ -42,15 +37,19 @@ std::vector<const Node*> candidate_spaces(const BodyRequest& request);
 
 class BodyBuilder {
  public:
-  /// `walked`: the node that defines the iteration space of a kernel without reductions, if that is
-  /// not a result.
-  BodyBuilder(const BodyRequest& request, const NodeNames& names, ConcatSplit cut = {},
-              TransposedStores turned = {}, const Node* walked = nullptr)
-      : request_(request), names_(names), space_node_(walked), cut_(cut), transposed_stores_(turned) {
+  /// `space_node`: the node that defines the iteration space of a kernel without reductions, if
+  /// that is not a result.
+  BodyBuilder(const BodyRequest& request, const NodeNames& names, ConcatSplit split = {},
+              TransposedStores transposed_stores = {}, const Node* space_node = nullptr)
+      : request_(request),
+        names_(names),
+        space_node_(space_node),
+        concat_split_(split),
+        transposed_stores_(transposed_stores) {
     inside_.reserve(static_cast<unsigned>(request.nodes.size()));
     for (const Node* node : request.nodes) inside_.insert(node);
     body_.values.reserve(request.nodes.size() * 2);
-    may_reorder_elements_ = may_be_moved();
+    may_reorder_elements_ = may_reorder();
   }
 
   Body build();
@@ -61,7 +60,7 @@ class BodyBuilder {
 
  private:
   void choose_space();
-  /// Adds an axis of rows; with the extent of one segment if the axis is cut.
+  /// Adds an axis of rows; with the extent of one segment if the axis is split.
   void add_row_axis(Extent extent);
   /// The position along an axis of the rows, in `segment_`.
   Index row_axis(int axis);
@@ -74,51 +73,51 @@ class BodyBuilder {
   /// Each block computes the rows that it owns, in index order. The threads that own the elements
   /// compute the values derived from them.
   void add_scatter_space(const Node& node);
-  int scattered(const Node& node, int place);
-  Index position_in(std::span<const Extent> shape);
+  int scattered(const Node& node, int position);
+  Index row_index_in(std::span<const Extent> shape);
   /// The position at which `reduction` reads its operand, for this row and this position on the
   /// reduced axis.
-  int operand_place(const Node& reduction);
-  std::vector<Index> operand_position(const Node& reduction);
+  int operand_position(const Node& reduction);
+  std::vector<Index> operand_indices(const Node& reduction);
 
   // --- stores -----------------------------------------------------------------------------------
   void add_scatter();
   void add_scatters(std::span<const Index> at, const Index& k);
   void add_stores();
-  void add_store(std::size_t place);
+  void add_store(std::size_t index);
   /// Evaluates every reduction of rows, so that its result and its operands are available.
   void reduce_rows();
-  /// The store of request `place` for `segment_`.
-  BodyStore& store_of(std::size_t place) {
-    return body_.stores[static_cast<std::size_t>(segment_) * request_.stores.size() + place];
+  /// The store of request `index` for `segment_`.
+  BodyStore& store_of(std::size_t index) {
+    return body_.stores[static_cast<std::size_t>(segment_) * request_.stores.size() + index];
   }
-  /// True if the kernel is asked to store `node`.
+  /// True if the request contains a store of `node`.
   bool is_stored_by_request(const Node& node) const;
   /// True if another segment has stored the whole result.
-  bool is_stored(std::size_t place) const;
+  bool is_stored(std::size_t index) const;
   /// True if rows are reduced or scanned and `size` is the number of elements of all rows.
   bool counts_elements(Extent size) const;
   /// True if `node` has one element, or as many as there are rows, columns or elements of all rows.
   bool has_own_position(const Node& node) const;
   /// A bijection from the iteration space (or its rows) to the elements of `node`. A permuted
-  /// result is walked in the order of its operand, so that its loads line up with the rows.
-  int store_place(const Node& node);
+  /// result is stored in the order of its operand, so that its loads line up with the rows.
+  int store_position(const Node& node);
   /// The linear index that a result follows: of rows, of elements of the primary operand, or of
   /// positions within a row.
   enum class Number : std::uint8_t { row, element, column };
   Index index_of(Number number) const;
   /// The position in `shape` whose row-major index is `number`.
-  int place_of(Number number, std::span<const Extent> shape);
-  /// True if a pointwise kernel walks `node`, a stored view, in the view's own order.
-  bool inside_only_as_store(const Node& node) const;
-  /// True for a view of the kernel's size that permutes, flips or rotates. It is walked in the
+  int position_of(Number number, std::span<const Extent> shape);
+  /// True if a pointwise kernel visits `node`, a stored view, in the view's own order.
+  bool defines_space(const Node& node) const;
+  /// True for a view of the kernel's size that permutes, flips or rotates. It is stored in the
   /// order of its operand, unless it is available where others read it. In a kernel of rows, also
   /// true for values computed from such views.
   bool reorders_elements(const Node& node) const;
-  /// True if `moves` holds for `node` or for a node that it takes its elements from.
-  bool reorders_elements(const Node& node, const std::function<bool(const Node&)>& moves) const;
+  /// True if `reorders` holds for `node` or for a node that it takes its elements from.
+  bool reorders_elements(const Node& node, const std::function<bool(const Node&)>& reorders) const;
   /// False if `reorders_elements` is false for every node that is computed and stored here.
-  bool may_be_moved() const;
+  bool may_reorder() const;
   /// Starts to record the sites of `node` and of the nodes that it takes its elements from.
   void record_sites_of(const Node& node);
   /// Appends to `result` the sites where `node` is available or can be computed from available
@@ -128,35 +127,35 @@ class BodyBuilder {
   int value_at(const Site& site);
   /// Stores the result where a site has it. `always`: only if every position stores an element,
   /// adjacent to its neighbours.
-  bool store_at_known_site(std::size_t place, bool always = false);
+  bool store_at_known_site(std::size_t index, bool always = false);
   /// Stores a result that repeats available elements: one store per copy.
-  bool store_copies(std::size_t place, std::span<const Site> sites);
-  bool store_segment_where_found(std::size_t place, std::span<const Site> sites, bool always);
+  bool store_copies(std::size_t index, std::span<const Site> sites);
+  bool store_segment_where_found(std::size_t index, std::span<const Site> sites, bool always);
   /// Returns false if `site` does not have every element.
-  bool store_at(std::size_t place, const Site& site, bool always = false);
+  bool store_at(std::size_t index, const Site& site, bool always = false);
   /// The same for the elements of `segment_`, a segment along `axis`.
-  bool store_segment_at(std::size_t place, const Site& site, std::size_t axis, bool always);
+  bool store_segment_at(std::size_t index, const Site& site, std::size_t axis, bool always);
   /// True if every position stores, and the store moves along an axis that loads move along.
   /// Adjacent threads, which load adjacent elements, then also store some of them. Otherwise a
   /// separate kernel with tiles is faster.
-  bool fits_everywhere(std::size_t place, const StoreMapping& covered);
-  /// The store of `elements` of the result of request `place`, at the positions of `site` that
-  /// `covered` selects.
-  BodyStore mapped_store(std::size_t place, const Site& site, StoreMapping covered,
+  bool fits_everywhere(std::size_t index, const StoreMapping& mapping);
+  /// The store of `elements` of the result of request `index`, at the positions of `site` that
+  /// `mapping` selects.
+  BodyStore mapped_store(std::size_t index, const Site& site, StoreMapping mapping,
                          Extent elements);
 
   // --- results in segments (concat_segments.cpp) ------------------------------------------------
   /// A segment of a result, or some of its numbers. It is stored where `site` is available, at the
-  /// position in the result that `covered` gives.
+  /// position in the result that `mapping` gives.
   struct SegmentStore {
     const Node* of = nullptr;
     Site site;
-    StoreMapping covered;
+    StoreMapping mapping;
     Extent elements;
   };
   /// Stores a concat, or a view of all of one, whose operands are available values and numbers.
   /// Returns false for other results.
-  bool store_in_segments(std::size_t place);
+  bool store_in_segments(std::size_t index);
   /// Finds the segments of `node` and their positions in it; false if some are not available.
   bool find_segments(const Node& node, std::vector<SegmentStore>& result);
   bool find_whole_segment(const Node& node, std::vector<SegmentStore>& result);
@@ -170,18 +169,18 @@ class BodyBuilder {
   [[noreturn]] void refuse_shape(const Node& node) const;
 
   // --- values -----------------------------------------------------------------------------------
-  // A `place` is the number of a position in `places_`.
-  int evaluate(const Node& node, int place);
+  // An `int position` is the number of a position in `positions_`.
+  int evaluate(const Node& node, int position);
   int evaluate(const Node& node, std::span<const Index> at) {
-    return evaluate(node, places_.of(at));
+    return evaluate(node, positions_.of(at));
   }
-  int compute(const Node& node, int place);
-  /// The position at which `node`, at `place`, reads an operand.
-  int operand_place(const Node& node, std::size_t operand, int place);
+  int compute(const Node& node, int position);
+  /// The position at which `node`, at `position`, reads an operand.
+  int operand_position(const Node& node, std::size_t operand, int position);
   int gather(const Node& node, std::span<const Index> at);
   int free_value(const Node& node, std::span<const Index> at);
-  int load(const Node& node, int place);
-  Index load_offset(const Node& node, int place);
+  int load(const Node& node, int position);
+  Index load_offset(const Node& node, int position);
   /// The load of the same address for an adjacent segment of a concat, which serves both segments.
   std::optional<int> read_with_neighbour(const Value& value);
   /// True if `node` reduces one value per row over all rows, in their order.
@@ -193,21 +192,21 @@ class BodyBuilder {
     bool is_final = false;
   };
   static Value result_of(const Node& node, const WhenKnown& when);
-  /// The operand of the reduction or scan `node` at `place`, independent of the conditions under
+  /// The operand of the reduction or scan `node` at `position`, independent of the conditions under
   /// which its result is read.
-  int reduced_operand(const Node& node, int place);
+  int reduced_operand(const Node& node, int position);
   int final_result(const Node& node);
   /// True if `node` reduces over all rows, in their order, separately at each position within them.
   bool is_over_columns(const Node& node) const;
   /// The position at which `reduction`, which is over columns, reads its operand at this row and
   /// column.
-  std::vector<Index> column_position(const Node& reduction);
-  int column_result(const Node& node, int place);
+  std::vector<Index> column_indices(const Node& reduction);
+  int column_result(const Node& node, int position);
   /// True if `node` depends on a column reduction.
   bool is_of_columns(const Node& node) const;
   /// A kernel has at most one scan, and then nothing that needs a whole row.
-  int scanned(const Node& node, int place);
-  int reduced(const Node& node, int place);
+  int scanned(const Node& node, int position);
+  int reduced(const Node& node, int position);
   int select(const Node& node, std::span<const Index> at);
   /// Computes the values of the indirect atoms of `at`.
   void resolve_indirect(std::span<const Index> at);
@@ -217,8 +216,8 @@ class BodyBuilder {
   bool varies(const Index& index) const;
   int stage(const Index& index) const;
   int add(Value&& value);
-  /// The key under which a value is reused: its node, place and branch.
-  std::uint64_t key_of(const Node& node, int place);
+  /// The key under which a value is reused: its node, position and branch.
+  std::uint64_t key_of(const Node& node, int position);
 
   const BodyRequest& request_;
   const NodeNames& names_;
@@ -228,15 +227,15 @@ class BodyBuilder {
   const Node* scatter_ = nullptr;      ///< the first one
   std::vector<const Node*> scatters_;  ///< all with the same numbers of rows, columns and indices
   bool has_columns_ = false;           ///< some reduction is over columns
-  const Node* space_node_ = nullptr;       ///< of a pointwise kernel: the node that defines its space
-  std::vector<int> walked_order_;      ///< its axes, in the order of the space
-  ConcatSplit cut_;
+  const Node* space_node_ = nullptr;   ///< pointwise: the node that defines the space
+  std::vector<int> space_order_;       ///< its axes, in the order of the space
+  ConcatSplit concat_split_;
   TransposedStores transposed_stores_;
   bool may_store_transposed_ = false;
   bool stores_transposed_ = false;
   int segment_ = 0;                      ///< the current segment of the rows
   int entered_ = -1;                     ///< the segment for which `row_` and `element_` are valid
-  bool may_reorder_elements_ = false;            ///< some node may satisfy `reorders_elements`
+  bool may_reorder_elements_ = false;    ///< some node may satisfy `reorders_elements`
   Extent rows_ = 1;                      ///< of all segments
   std::vector<int> reduction_segments_;  ///< the segment of each of the body's reductions
   Index row_;                            ///< row-major index of the row over the parallel axes
@@ -244,24 +243,24 @@ class BodyBuilder {
   std::vector<Condition> conditions_;
   bool may_repeat_ = false;  ///< some enclosing view contains an element several times
   std::map<std::vector<std::uint64_t>, int> branches_;  ///< by the conditions
-  InternedPositions places_;
+  InternedPositions positions_;
   DenseMap<std::uint64_t, int> known_;
-  /// The number of a place under conditions, by place and branch; negative.
-  DenseMap<std::pair<int, int>, int> places_in_branches_;
-  /// Places of reduction operands. Reductions with equal shapes and axes share a place.
-  struct OperandPlace {
+  /// The number of a position under conditions, by position and branch; negative.
+  DenseMap<std::pair<int, int>, int> positions_in_branches_;
+  /// Positions of reduction operands. Reductions with equal shapes and axes share a position.
+  struct OperandPosition {
     int shape = 0;
     std::vector<std::int64_t> order;
-    int place = 0;
+    int position = 0;
   };
-  std::vector<OperandPlace> operand_places_;
-  /// The place of a broadcast operand, by the place of the result and the operand's shape.
+  std::vector<OperandPosition> operand_positions_;
+  /// The position of a broadcast operand, by the position of the result and the operand's shape.
   DenseMap<std::pair<int, int>, int> broadcasts_;
-  /// The place of a Number in a shape, for `entered_`.
-  DenseMap<std::pair<int, int>, int> places_of_numbers_;
-  std::map<std::vector<std::uint64_t>, std::vector<int>> segments_read_;  ///< by node and place
-  DenseSet<const Node*> watched_;
-  DenseMap<const Node*, std::vector<Site>> sites_;  ///< of watched nodes
+  /// The position of a Number in a shape, for `entered_`.
+  DenseMap<std::pair<int, int>, int> positions_of_numbers_;
+  std::map<std::vector<std::uint64_t>, std::vector<int>> segments_read_;  ///< by node and position
+  DenseSet<const Node*> recorded_nodes_;
+  DenseMap<const Node*, std::vector<Site>> sites_;  ///< of recorded nodes
 };
 
 }  // namespace sinter

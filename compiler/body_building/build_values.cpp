@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/body/key_words.h"
 #include "compiler/body_building/body_builder.h"
-#include "compiler/body_building/value_key.h"
 #include "ir/graph/operand_index.h"
 #include "sinter/error.h"
 
@@ -63,23 +63,6 @@ bool is_read_there(const Node& from, const Node& node, std::span<const Index> at
 
 }  // namespace
 
-std::vector<Extent> parallel_extents(const Node& reduction) {
-  const Node& operand = *reduction.operand(0);
-  const std::span<const std::int64_t> axes = reduced_axes(reduction);
-  std::vector<Extent> result;
-  for (int axis = 0; axis < operand.rank(); ++axis)
-    if (std::ranges::find(axes, axis) == axes.end())
-      result.push_back(operand.shape[static_cast<std::size_t>(axis)]);
-  return result;
-}
-
-Extent reduced_extent(const Node& reduction) {
-  Extent result = 1;
-  for (const std::int64_t axis : reduced_axes(reduction))
-    result = result * reduction.operand(0)->shape[static_cast<std::size_t>(axis)];
-  return result;
-}
-
 Body BodyBuilder::build() {
   choose_space();
   if (scatter_) {
@@ -105,23 +88,25 @@ void BodyBuilder::choose_space() {
     }
   if (space_node_) {
     for (int axis = 0; axis < space_node_->rank(); ++axis) {
-      walked_order_.push_back(axis);
+      space_order_.push_back(axis);
       add_row_axis(space_node_->shape[static_cast<std::size_t>(axis)]);
     }
     return;
   }
   // Without a reduction, the largest result is the space, in its memory order. Ties go to the first
-  // result that is not moved.
-  const StoreRequest* walked = &request_.stores[0];
+  // result that is not reordered.
+  const StoreRequest* largest = &request_.stores[0];
   for (const StoreRequest& store : request_.stores) {
-    const Extent size = product(store.node->shape), most = product(walked->node->shape);
-    const bool is_plainer = size == most && reorders_elements(*walked->node) && !reorders_elements(*store.node);
-    if (is_larger(size, most) || is_plainer) walked = &store;
+    const Extent size = product(store.node->shape), most = product(largest->node->shape);
+    const bool is_plainer =
+        size == most && reorders_elements(*largest->node) && !reorders_elements(*store.node);
+    if (is_larger(size, most) || is_plainer) largest = &store;
   }
-  space_node_ = walked->node;
-  const auto order = memory_order(strides_of(*walked));
-  walked_order_.assign(order.begin(), order.end());
-  for (const int axis : walked_order_) add_row_axis(space_node_->shape[static_cast<std::size_t>(axis)]);
+  space_node_ = largest->node;
+  const auto order = memory_order(strides_of(*largest));
+  space_order_.assign(order.begin(), order.end());
+  for (const int axis : space_order_)
+    add_row_axis(space_node_->shape[static_cast<std::size_t>(axis)]);
 }
 
 std::vector<Extent> BodyBuilder::strides_of(const StoreRequest& store) {
@@ -140,7 +125,7 @@ void BodyBuilder::add_scatter_space(const Node& node) {
   for (const Extent extent : {node.shape[0], node.shape[1], node.operand(1)->shape[0]})
     body_.space.add_axis(extent);
   body_.parallel_axes = 2;
-  row_ = position_in(node.shape);
+  row_ = row_index_in(node.shape);
   rows_ = product(node.shape);
   scatter_ = &node;
   for (const Node* other : request_.nodes)
@@ -149,25 +134,25 @@ void BodyBuilder::add_scatter_space(const Node& node) {
       scatters_.push_back(other);
 }
 
-int BodyBuilder::scattered(const Node& node, int place) {
+int BodyBuilder::scattered(const Node& node, int position) {
   const auto own = std::ranges::find(scatters_, &node);
   if (own == scatters_.end())
     throw Refusal{fmt::format("{} and {} each write their rows in the order of their indices",
                               names_(scatter_), names_(&node))};
-  if (body_.space.plain(places_.number_in(body_.space, place, node.shape)) != row_)
+  if (body_.space.without_bounds(positions_.number_in(body_.space, position, node.shape)) != row_)
     throw Refusal{fmt::format("{} is available at other positions only after its kernel ends",
                               names_(&node))};
   if (own == scatters_.begin()) return body_.scatter->result;
   return body_.more_scatters[static_cast<std::size_t>(own - scatters_.begin()) - 1].result;
 }
 
-Index BodyBuilder::position_in(std::span<const Extent> shape) {
+Index BodyBuilder::row_index_in(std::span<const Extent> shape) {
   std::vector<Index> axes;
   for (int axis = 0; axis < body_.parallel_axes; ++axis) axes.push_back(row_axis(axis));
   return body_.space.linearize(axes, shape);
 }
 
-std::vector<Index> BodyBuilder::operand_position(const Node& reduction) {
+std::vector<Index> BodyBuilder::operand_indices(const Node& reduction) {
   const Node& operand = *reduction.operand(0);
   const std::vector<std::int64_t> order = reduction_order(reduction);
   std::vector<Extent> reduced;
@@ -179,73 +164,75 @@ std::vector<Index> BodyBuilder::operand_position(const Node& reduction) {
   std::vector<Index> result(operand.shape.size());
   std::size_t next = 0;
   for (std::size_t axis = 0; axis < result.size(); ++axis) {
-    const auto place = std::ranges::find(order, static_cast<std::int64_t>(axis));
-    result[axis] = place == order.end() ? across[next++]
-                                        : along[static_cast<std::size_t>(place - order.begin())];
+    const auto found = std::ranges::find(order, static_cast<std::int64_t>(axis));
+    result[axis] = found == order.end() ? across[next++]
+                                        : along[static_cast<std::size_t>(found - order.begin())];
   }
   return result;
 }
 
-int BodyBuilder::operand_place(const Node& reduction) {
-  const int shape = places_.shape(reduction.operand(0)->shape);
+int BodyBuilder::operand_position(const Node& reduction) {
+  const int shape = positions_.shape(reduction.operand(0)->shape);
   std::vector<std::int64_t> order = reduction_order(reduction);
-  for (const OperandPlace& known : operand_places_)
-    if (known.shape == shape && known.order == order) return known.place;
-  const int place = places_.of(operand_position(reduction));
-  operand_places_.push_back({.shape = shape, .order = std::move(order), .place = place});
-  return place;
+  for (const OperandPosition& known : operand_positions_)
+    if (known.shape == shape && known.order == order) return known.position;
+  const int position = positions_.of(operand_indices(reduction));
+  operand_positions_.push_back({.shape = shape, .order = std::move(order), .position = position});
+  return position;
 }
 
-int BodyBuilder::evaluate(const Node& node, int place) {
-  const std::uint64_t key = key_of(node, place);
+int BodyBuilder::evaluate(const Node& node, int position) {
+  const std::uint64_t key = key_of(node, position);
   if (const auto found = known_.find(key); found != known_.end()) return found->second;
-  const int value = compute(node, place);
+  const int value = compute(node, position);
   known_.try_emplace(key, value);
-  const std::span<const Index> at = places_.at(place);
-  if (watched_.contains(&node))
+  const std::span<const Index> at = positions_.at(position);
+  if (recorded_nodes_.contains(&node))
     sites_[&node].push_back({.node = &node,
                              .position = {at.begin(), at.end()},
                              .conditions = conditions_,
                              .value = value,
-                             .from = nullptr});
+                             .source = nullptr});
   return value;
 }
 
-int BodyBuilder::compute(const Node& node, int place) {
-  if (is_free(node)) return free_value(node, places_.at(place));
+int BodyBuilder::compute(const Node& node, int position) {
+  if (is_free(node)) return free_value(node, positions_.at(position));
   // A stored view that is not computed here is the source of a copy.
   const bool stored_elsewhere =
       node.op == Op::input ||
       (!inside_.contains(&node) && (!is_view(node) || is_stored_by_request(node)));
-  if (stored_elsewhere) return load(node, place);
-  if (is_reduction(node.op)) return reduced(node, place);
-  if (is_scan(node.op)) return scanned(node, place);
-  if (node.op == Op::scatter && scatter_ && body_.scatter) return scattered(node, place);
+  if (stored_elsewhere) return load(node, position);
+  if (is_reduction(node.op)) return reduced(node, position);
+  if (is_scan(node.op)) return scanned(node, position);
+  if (node.op == Op::scatter && scatter_ && body_.scatter) return scattered(node, position);
   if (node.op == Op::scatter)
     throw Refusal{fmt::format("{} is available only after its kernel ends", names_(&node))};
   if (is_view(node)) {
     const bool outer = std::exchange(may_repeat_, may_repeat_ || repeats_elements(node));
-    const int value = evaluate(*node.operand(0), operand_place(node, 0, place));
+    const int value = evaluate(*node.operand(0), operand_position(node, 0, position));
     may_repeat_ = outer;
     return value;
   }
-  if (node.op == Op::take || node.op == Op::take_along_axis) return gather(node, places_.at(place));
-  if (node.op == Op::concat) return select(node, places_.at(place));
+  if (node.op == Op::take || node.op == Op::take_along_axis)
+    return gather(node, positions_.at(position));
+  if (node.op == Op::concat) return select(node, positions_.at(position));
   Value value{.kind = Value::Kind::op, .node = &node, .dtype = node.dtype};
   for (std::size_t i = 0; i < node.operands.size(); ++i)
-    value.operands.push_back(evaluate(*node.operand(i), operand_place(node, i, place)));
+    value.operands.push_back(evaluate(*node.operand(i), operand_position(node, i, position)));
   return add(std::move(value));
 }
 
-int BodyBuilder::operand_place(const Node& node, std::size_t operand, int place) {
+int BodyBuilder::operand_position(const Node& node, std::size_t operand, int position) {
   const Node& from = *node.operand(operand);
-  const std::span<const Index> at = places_.at(place);
+  const std::span<const Index> at = positions_.at(position);
   const bool is_broadcast = is_elementwise(node.op) || node.op == Op::broadcast_to;
-  if (!is_broadcast) return places_.of(operand_index(body_.space, node, operand, at));
+  if (!is_broadcast) return positions_.of(operand_index(body_.space, node, operand, at));
   // A number is the same at every position.
-  if (is_read_there(from, node, at) || (is_free(from) && from.op != Op::iota)) return place;
-  const auto [known, is_new] = broadcasts_.try_emplace({place, places_.shape(from.shape)}, -1);
-  if (is_new) known->second = places_.of(operand_index(body_.space, node, operand, at));
+  if (is_read_there(from, node, at) || (is_free(from) && from.op != Op::iota)) return position;
+  const auto [known, is_new] =
+      broadcasts_.try_emplace({position, positions_.shape(from.shape)}, -1);
+  if (is_new) known->second = positions_.of(operand_index(body_.space, node, operand, at));
   return known->second;
 }
 
@@ -268,29 +255,29 @@ int BodyBuilder::free_value(const Node& node, std::span<const Index> at) {
   }
   if (node.op == Op::iota) {
     value.kind = Value::Kind::number;
-    value.at =
-        body_.space.plain(body_.space.add(body_.space.scale(at[0], attribute(node, "step").integer),
-                                          constant_index(attribute(node, "start").integer)));
+    value.at = body_.space.without_bounds(
+        body_.space.add(body_.space.scale(at[0], attribute(node, "step").integer),
+                        constant_index(attribute(node, "start").integer)));
     value.varies = varies(value.at);
     value.stage = stage(value.at);
   }
   return add(std::move(value));
 }
 
-Index BodyBuilder::load_offset(const Node& node, int place) {
+Index BodyBuilder::load_offset(const Node& node, int position) {
   const bool is_input = node.op == Op::input;
   const std::span<const Extent> strides =
       is_input ? attribute(node, "strides").extents : request_.strides(&node);
-  if (strides.empty()) return places_.offset_in(body_.space, place, node.shape);
-  return body_.space.plain(places_.address_in(body_.space, place, strides));
+  if (strides.empty()) return positions_.offset_in(body_.space, position, node.shape);
+  return body_.space.without_bounds(positions_.address_in(body_.space, position, strides));
 }
 
-int BodyBuilder::load(const Node& node, int place) {
-  resolve_indirect(places_.at(place));
+int BodyBuilder::load(const Node& node, int position) {
+  resolve_indirect(positions_.at(position));
   Value value{.kind = Value::Kind::load,
               .node = &node,
               .dtype = node.dtype,
-              .at = load_offset(node, place),
+              .at = load_offset(node, position),
               .conditions = conditions_,
               .may_repeat = may_repeat_};
   if (request_.aligned) value.aligned = request_.aligned(&node);
@@ -308,9 +295,9 @@ std::optional<int> BodyBuilder::read_with_neighbour(const Value& value) {
   if (value.conditions.empty()) return std::nullopt;
   const Condition& segment = value.conditions.back();
   std::vector<std::uint64_t> key = {value.node->id};
-  append(key, value.at);
-  append(key, segment.at);
-  append(key, {value.conditions.begin(), value.conditions.end() - 1});
+  append_words(key, value.at);
+  append_words(key, segment.at);
+  append_words(key, {value.conditions.begin(), value.conditions.end() - 1});
   std::vector<int>& reads = segments_read_[std::move(key)];
   for (const int read : reads) {
     Value& known = body_.values[static_cast<std::size_t>(read)];
@@ -338,9 +325,9 @@ bool BodyBuilder::is_over_rows(const Node& node) const {
          std::ranges::is_sorted(reduction_order(node));
 }
 
-int BodyBuilder::reduced_operand(const Node& node, int place) {
+int BodyBuilder::reduced_operand(const Node& node, int position) {
   const std::vector<Condition> outer = std::exchange(conditions_, {});
-  const int operand = evaluate(*node.operand(0), place);
+  const int operand = evaluate(*node.operand(0), position);
   conditions_ = outer;
   return operand;
 }
@@ -357,7 +344,8 @@ int BodyBuilder::final_result(const Node& node) {
   for (const BodyReduction& known : body_.finals)
     if (known.node == &node) return known.result;
   const Node& from = *node.operand(0);
-  const int operand = reduced_operand(node, places_.of(body_.space.delinearize(row_, from.shape)));
+  const int operand =
+      reduced_operand(node, positions_.of(body_.space.delinearize(row_, from.shape)));
   const Value value = body_.values[static_cast<std::size_t>(operand)];
   if (value.varies || value.is_final)
     throw Refusal{fmt::format("{} does not reduce one value per row", names_(&node))};
@@ -368,14 +356,15 @@ int BodyBuilder::final_result(const Node& node) {
   return result;
 }
 
-int BodyBuilder::scanned(const Node& node, int place) {
+int BodyBuilder::scanned(const Node& node, int position) {
   if (primary_ != &node)
     throw Refusal{fmt::format("{} scans whole rows and needs a kernel of its own", names_(&node))};
-  if (body_.space.plain(places_.number_in(body_.space, place, node.shape)) != element_)
+  if (body_.space.without_bounds(positions_.number_in(body_.space, position, node.shape)) !=
+      element_)
     throw Refusal{
         fmt::format("{} is needed at other positions than the scan's current one", names_(&node))};
   if (body_.scan) return body_.scan->result;
-  const int operand = reduced_operand(node, operand_place(node));
+  const int operand = reduced_operand(node, operand_position(node));
   Value value{.kind = Value::Kind::scanned, .node = &node, .dtype = node.dtype};
   value.operands.push_back(operand);
   value.varies = true;
@@ -384,26 +373,26 @@ int BodyBuilder::scanned(const Node& node, int place) {
   return result;
 }
 
-int BodyBuilder::reduced(const Node& node, int place) {
+int BodyBuilder::reduced(const Node& node, int position) {
   if (primary_ && is_scan(primary_->op))
     throw Refusal{
         fmt::format("{} scans whole rows and needs a kernel of its own", names_(primary_))};
   if (scatter_) throw Refusal{fmt::format("{} needs a result of a whole row", names_(scatter_))};
   if (is_over_rows(node)) return final_result(node);
-  if (is_over_columns(node)) return column_result(node, place);
+  if (is_over_columns(node)) return column_result(node, position);
   if (reduced_extent(node) != body_.reduced_size())
     throw Refusal{fmt::format("{} reduces {} elements and {} reduces {}", names_(&node),
                               to_string(reduced_extent(node)), names_(primary_),
                               to_string(body_.reduced_size()))};
   // The kept axes have extent 1, so the shape in row-major order is that of the rows.
   if (product(node.shape) != rows_ ||
-      body_.space.plain(places_.number_in(body_.space, place, node.shape)) != row_)
+      body_.space.without_bounds(positions_.number_in(body_.space, position, node.shape)) != row_)
     throw Refusal{
         fmt::format("{} is needed at other rows than the one being computed", names_(&node))};
   for (std::size_t i = 0; i < body_.reductions.size(); ++i)
     if (body_.reductions[i].node == &node && reduction_segments_[i] == segment_)
       return body_.reductions[i].result;
-  const int operand = reduced_operand(node, operand_place(node));
+  const int operand = reduced_operand(node, operand_position(node));
   const int pass = body_.values[static_cast<std::size_t>(operand)].stage;
   if (body_.values[static_cast<std::size_t>(operand)].is_final)
     throw Refusal{fmt::format("{} needs a result of all rows", names_(&node))};
@@ -420,10 +409,10 @@ int BodyBuilder::select(const Node& node, std::span<const Index> at) {
     const Segment segment = concat_segment(node, i);
     const auto axis = static_cast<std::size_t>(segment.axis);
     std::vector<Index> from = operand_index(body_.space, node, i, at);
-    from[axis] = body_.space.bounded(from[axis], segment.end - segment.begin);
+    from[axis] = body_.space.assume_bounded(from[axis], segment.end - segment.begin);
     if (segments.size() == 1) return evaluate(*node.operand(i), from);
     Condition condition{
-        .at = body_.space.plain(at[axis]), .begin = segment.begin, .end = segment.end};
+        .at = body_.space.without_bounds(at[axis]), .begin = segment.begin, .end = segment.end};
     value.varies |= varies(condition.at);
     value.stage = std::max(value.stage, stage(condition.at));
     conditions_.push_back(condition);
@@ -444,7 +433,7 @@ void BodyBuilder::resolve_indirect(const IndexAtom& atom) {
   resolve_indirect({&atom.numerator, 1});
   if (atom.kind != IndexAtom::Kind::indirect) return;
   const Index written =
-      body_.space.plain({.constant = 0, .terms = {{.atom = &atom, .coefficient = 1}}});
+      body_.space.without_bounds({.constant = 0, .terms = {{.atom = &atom, .coefficient = 1}}});
   const IndexAtom* read = written.terms[0].atom;
   if (body_.indirect.contains(read)) return;
   const int value = evaluate(*atom.tensor, atom.at);
@@ -454,7 +443,7 @@ void BodyBuilder::resolve_indirect(const IndexAtom& atom) {
 int BodyBuilder::branch() {
   if (conditions_.empty()) return 0;
   std::vector<std::uint64_t> key;
-  append(key, conditions_);
+  append_words(key, conditions_);
   const int next = static_cast<int>(branches_.size()) + 1;
   return branches_.try_emplace(std::move(key), next).first->second;
 }
@@ -485,13 +474,13 @@ int BodyBuilder::add(Value&& value) {
   return static_cast<int>(body_.values.size()) - 1;
 }
 
-std::uint64_t BodyBuilder::key_of(const Node& node, int place) {
+std::uint64_t BodyBuilder::key_of(const Node& node, int position) {
   const std::uint64_t id = std::uint64_t{node.id} << 32;
   if (node.operands.empty() && is_free(node) && node.op != Op::iota) return id;
-  if (conditions_.empty()) return id + static_cast<std::uint32_t>(place);
-  const int next = -1 - static_cast<int>(places_in_branches_.size());
+  if (conditions_.empty()) return id + static_cast<std::uint32_t>(position);
+  const int next = -1 - static_cast<int>(positions_in_branches_.size());
   return id + static_cast<std::uint32_t>(
-                  places_in_branches_.try_emplace({place, branch()}, next).first->second);
+                  positions_in_branches_.try_emplace({position, branch()}, next).first->second);
 }
 
 }  // namespace sinter

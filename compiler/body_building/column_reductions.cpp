@@ -46,7 +46,7 @@ bool BodyBuilder::is_over_columns(const Node& node) const {
   return rows != body_.reduced_size() || are_crosswise(node, *primary_);
 }
 
-std::vector<Index> BodyBuilder::column_position(const Node& reduction) {
+std::vector<Index> BodyBuilder::column_indices(const Node& reduction) {
   const Node& operand = *reduction.operand(0);
   const std::span<const std::int64_t> axes = reduced_axes(reduction);
   std::vector<Extent> reduced, kept;
@@ -65,12 +65,13 @@ std::vector<Index> BodyBuilder::column_position(const Node& reduction) {
   return result;
 }
 
-int BodyBuilder::column_result(const Node& node, int place) {
-  if (places_.number_in(body_.space, place, node.shape) != body_.space.axis(body_.parallel_axes))
+int BodyBuilder::column_result(const Node& node, int position) {
+  if (positions_.number_in(body_.space, position, node.shape) !=
+      body_.space.axis(body_.parallel_axes))
     throw Refusal{fmt::format("{} is available only after all rows", names_(&node))};
   for (const BodyReduction& known : body_.columns)
     if (known.node == &node) return known.result;
-  const int operand = reduced_operand(node, places_.of(column_position(node)));
+  const int operand = reduced_operand(node, positions_.of(column_indices(node)));
   const Value value = body_.values[static_cast<std::size_t>(operand)];
   if (value.is_final) throw Refusal{fmt::format("{} needs a result of all rows", names_(&node))};
   const int result = add(result_of(node, {.varies = true, .stage = value.stage, .is_final = true}));

@@ -12,7 +12,7 @@ namespace sinter {
 namespace {
 
 /// Maximum number of stores for a segment of numbers that is longer than its neighbour.
-constexpr std::int64_t kMostRepeats = 4;
+constexpr std::int64_t kMaxRepeats = 4;
 
 bool is_free_number(const Node& node) { return is_free(node) && node.op != Op::iota; }
 
@@ -30,25 +30,25 @@ class SpaceFinder {
   std::vector<const Node*> find() {
     for (const StoreRequest& store : request_.stores) {
       size_ = product(store.node->shape);
-      look_at(*store.node);
+      visit(*store.node);
     }
     return std::move(found_);
   }
 
  private:
   /// Maximum number of candidate spaces, because building a body takes time.
-  static constexpr std::size_t kMost = 2;
+  static constexpr std::size_t kMaxSpaces = 2;
 
   bool is_inside(const Node& node) const {
     return std::ranges::binary_search(request_.nodes, node.id, {}, &Node::id);
   }
 
-  void look_at(const Node& node) {
-    if (found_.size() == kMost || !seen_.insert(&node).second) return;
-    if (has_all_of_operand(node)) return look_at(*node.operand(0));
+  void visit(const Node& node) {
+    if (found_.size() == kMaxSpaces || !seen_.insert(&node).second) return;
+    if (has_all_of_operand(node)) return visit(*node.operand(0));
     if (node.op != Op::concat || !is_inside(node)) return;
     for (const Node* operand : node.operands) {
-      look_at(*operand);
+      visit(*operand);
       const Node* base = operand;
       while (is_view(*base)) base = base->operand(0);
       if (base->op != Op::concat && !is_free(*base)) add(*base);
@@ -59,7 +59,7 @@ class SpaceFinder {
     const auto has_its_shape = [&](const Node* known) {
       return std::ranges::equal(known->shape, node.shape);
     };
-    if (found_.size() < kMost && provably_less(product(node.shape), size_) &&
+    if (found_.size() < kMaxSpaces && provably_less(product(node.shape), size_) &&
         std::ranges::none_of(found_, has_its_shape))
       found_.push_back(&node);
   }
@@ -83,12 +83,12 @@ bool BodyBuilder::find_segments(const Node& node, std::vector<SegmentStore>& res
     if (!find_segments(*node.operand(0), result)) return false;
     for (std::size_t i = first; i < result.size(); ++i) {
       const Site inner = {.node = node.operand(0),
-                          .position = result[i].covered.position,
+                          .position = result[i].mapping.position,
                           .conditions = {},
-                          .from = nullptr};
+                          .source = nullptr};
       const std::optional<Site> outer = invert_view(body_.space, node, inner);
       if (!outer) return false;
-      result[i].covered.position = outer->position;
+      result[i].mapping.position = outer->position;
     }
     return true;
   }
@@ -102,11 +102,11 @@ bool BodyBuilder::find_whole_segment(const Node& node, std::vector<SegmentStore>
     find_sites(node, seen, sites);
     for (Site& site : sites) {
       if (site.copies > 1) continue;  // the site has only one of several copies
-      if (std::optional<StoreMapping> covered =
+      if (std::optional<StoreMapping> mapping =
               map_store(body_, is_of_elements(site), site, node.shape)) {
         result.push_back({.of = &node,
                           .site = std::move(site),
-                          .covered = std::move(*covered),
+                          .mapping = std::move(*mapping),
                           .elements = product(node.shape)});
         return true;
       }
@@ -122,7 +122,7 @@ bool BodyBuilder::find_whole_segment(const Node& node, std::vector<SegmentStore>
                            !product(node.shape).is(1) && !reorders_elements(node);
   if (!may_be_made) return false;
   record_sites_of(node);
-  evaluate(node, store_place(node));
+  evaluate(node, store_position(node));
   return is_there();
 }
 
@@ -143,7 +143,7 @@ bool BodyBuilder::find_operands(const Node& concat, std::vector<SegmentStore>& r
       return false;
     if (result.size() > first && result[first].of == operand) neighbour = result[first];
     for (std::size_t i = first; i < result.size(); ++i) {
-      Index& at = result[i].covered.position[axis];
+      Index& at = result[i].mapping.position[axis];
       at = body_.space.add(at, constant_index(begin));
     }
     begin = begin + operand->shape[axis];
@@ -155,40 +155,40 @@ bool BodyBuilder::find_operands(const Node& concat, std::vector<SegmentStore>& r
 
 bool BodyBuilder::add_numbers(const Node& number, const SegmentStore& neighbour, std::size_t axis,
                               Extent begin, std::vector<SegmentStore>& result) {
-  if (neighbour.site.whole) return false;
+  if (neighbour.site.complete_site) return false;
   const Extent extent = number.shape[axis];
   const Extent step = neighbour.of->shape[axis];
   const bool fits = provably_nonnegative(step - extent);
   if (!fits && !(extent.is_number() && step.is_number() && step.number() > 0)) return false;
   const std::int64_t repeats = fits ? 1 : ceil_div(extent, step.number()).number();
-  if (repeats > kMostRepeats) return false;
+  if (repeats > kMaxRepeats) return false;
   for (std::int64_t i = 0; i < repeats; ++i) {
     const Extent from = step * Extent(i);
     const Extent count = i + 1 < repeats ? step : extent - from;
     Site site = neighbour.site;
     site.node = &number;
     site.value = -1;
-    site.from = nullptr;
+    site.source = nullptr;
     site.conditions.push_back(
-        {.at = body_.space.plain(site.position[axis]), .begin = 0, .end = count});
+        {.at = body_.space.without_bounds(site.position[axis]), .begin = 0, .end = count});
     std::vector<Extent> shape = shape_of(number);
     shape[axis] = count;
-    std::optional<StoreMapping> covered =
+    std::optional<StoreMapping> mapping =
         map_store(body_, is_of_elements(neighbour.site), site, shape);
-    if (!covered) return false;
-    Index& at = covered->position[axis];
+    if (!mapping) return false;
+    Index& at = mapping->position[axis];
     at = body_.space.add(at, constant_index(begin + from));
     result.push_back({.of = &number,
                       .site = neighbour.site,
-                      .covered = std::move(*covered),
+                      .mapping = std::move(*mapping),
                       .elements = product(shape)});
   }
   return true;
 }
 
-bool BodyBuilder::store_in_segments(std::size_t place) {
-  if (cut_.segments > 1) return false;
-  const StoreRequest& request = request_.stores[place];
+bool BodyBuilder::store_in_segments(std::size_t index) {
+  if (concat_split_.segments > 1) return false;
+  const StoreRequest& request = request_.stores[index];
   enter(0);
   std::vector<SegmentStore> segments;
   if (!find_segments(*request.node, segments)) return false;
@@ -197,18 +197,18 @@ bool BodyBuilder::store_in_segments(std::size_t place) {
   const auto is_contiguous_across = [&](const SegmentStore& segment) {
     return is_of_elements(segment.site) &&
            !follows_loads(body_,
-                          address(body_.space, segment.covered.position, strides_of(request)));
+                          address(body_.space, segment.mapping.position, strides_of(request)));
   };
   if (std::ranges::any_of(segments, is_contiguous_across)) return false;
   for (std::size_t i = 0; i < segments.size(); ++i) {
     SegmentStore& segment = segments[i];
     BodyStore store =
-        mapped_store(place, segment.site, std::move(segment.covered), segment.elements);
+        mapped_store(index, segment.site, std::move(segment.mapping), segment.elements);
     // Numbers are stored at the positions of their neighbour.
     if (is_free_number(*segment.of)) store.value = evaluate(*segment.of, segment.site.position);
     store.is_segment = true;
     if (i == 0)
-      body_.stores[place] = std::move(store);
+      body_.stores[index] = std::move(store);
     else
       body_.stores.push_back(std::move(store));
   }

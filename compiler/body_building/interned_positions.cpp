@@ -40,11 +40,11 @@ std::uint32_t hash_of(std::span<const Extent> shape) {
 
 int InternedPositions::of(std::span<const Index> at) {
   int& newest = newest_.try_emplace(hash_of(at), -1).first->second;
-  for (int place = newest; place >= 0; place = next_[static_cast<std::size_t>(place)])
-    if (std::ranges::equal(places_[static_cast<std::size_t>(place)], at)) return place;
+  for (int position = newest; position >= 0; position = next_[static_cast<std::size_t>(position)])
+    if (std::ranges::equal(positions_[static_cast<std::size_t>(position)], at)) return position;
   next_.push_back(newest);
-  newest = static_cast<int>(places_.size());
-  places_.emplace_back(at.begin(), at.end());
+  newest = static_cast<int>(positions_.size());
+  positions_.emplace_back(at.begin(), at.end());
   return newest;
 }
 
@@ -64,28 +64,33 @@ int InternedPositions::shape(std::span<const Extent> shape) {
   return next;
 }
 
-std::pair<Index&, bool> InternedPositions::known(Kind kind, int place, std::span<const Extent> extents) {
+std::pair<Index&, bool> InternedPositions::known(Kind kind, int position,
+                                                 std::span<const Extent> extents) {
   constexpr int kKinds = 3;
   const auto [found, is_new] =
-      known_.try_emplace({place, shape(extents) * kKinds + static_cast<int>(kind)});
+      known_.try_emplace({position, shape(extents) * kKinds + static_cast<int>(kind)});
   return {found->second, is_new};
 }
 
-const Index& InternedPositions::number_in(IndexSpace& space, int place, std::span<const Extent> extents) {
-  const auto [number, is_new] = known(Kind::number, place, extents);
-  if (is_new) number = space.linearize(at(place), extents);
+const Index& InternedPositions::number_in(IndexSpace& space, int position,
+                                          std::span<const Extent> extents) {
+  const auto [number, is_new] = known(Kind::number, position, extents);
+  if (is_new) number = space.linearize(at(position), extents);
   return number;
 }
 
-const Index& InternedPositions::offset_in(IndexSpace& space, int place, std::span<const Extent> extents) {
-  const auto [offset, is_new] = known(Kind::offset, place, extents);
-  if (is_new) offset = space.plain(address(space, at(place), row_major_strides(extents)));
+const Index& InternedPositions::offset_in(IndexSpace& space, int position,
+                                          std::span<const Extent> extents) {
+  const auto [offset, is_new] = known(Kind::offset, position, extents);
+  if (is_new)
+    offset = space.without_bounds(address(space, at(position), row_major_strides(extents)));
   return offset;
 }
 
-const Index& InternedPositions::address_in(IndexSpace& space, int place, std::span<const Extent> strides) {
-  const auto [result, is_new] = known(Kind::address, place, strides);
-  if (is_new) result = address(space, at(place), strides);
+const Index& InternedPositions::address_in(IndexSpace& space, int position,
+                                           std::span<const Extent> strides) {
+  const auto [result, is_new] = known(Kind::address, position, strides);
+  if (is_new) result = address(space, at(position), strides);
   return result;
 }
 

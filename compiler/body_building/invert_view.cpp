@@ -7,34 +7,36 @@ namespace sinter {
 
 namespace {
 
-std::optional<Site> seen_through_slice(IndexSpace& space, const Node& view, Site site) {
+std::optional<Site> invert_one_slice(IndexSpace& space, const Node& view, Site site) {
   // All copies of a value must be stored at the same relative offset.
   if (site.copies > 1) return std::nullopt;
   const auto axis = static_cast<std::size_t>(attribute(view, "axis").integer);
   const Extent begin = attribute(view, "begin").extent;
   const Extent step = attribute(view, "step").integer;
-  Index& place = site.position[axis];
+  Index& index = site.position[axis];
   if (!step.is(1)) {
     if (!begin.is_number()) return std::nullopt;
     const Extent rest = begin - floor_div(begin, step) * step;
-    site.conditions.push_back(
-        {.at = space.plain(space.modulo(place, step)), .begin = rest, .end = rest + Extent(1)});
-    place = space.divide(place, step);
+    site.conditions.push_back({.at = space.without_bounds(space.modulo(index, step)),
+                               .begin = rest,
+                               .end = rest + Extent(1)});
+    index = space.divide(index, step);
   }
   const Extent first = floor_div(begin, step);
   site.conditions.push_back(
-      {.at = space.plain(place), .begin = first, .end = first + view.shape[axis]});
-  place = space.bounded(space.add(place, constant_index(Extent(0) - first)), view.shape[axis]);
+      {.at = space.without_bounds(index), .begin = first, .end = first + view.shape[axis]});
+  index =
+      space.assume_bounded(space.add(index, constant_index(Extent(0) - first)), view.shape[axis]);
   return site;
 }
 
-std::optional<Site> seen_through_turn(IndexSpace& space, const Node& take, Site site) {
+std::optional<Site> invert_rotation(IndexSpace& space, const Node& take, Site site) {
   const std::optional<std::int64_t> shift = rotated_by(take);
   if (!shift) return std::nullopt;
-  if (!site.whole) {
-    Site whole = site;
-    whole.node = take.operand(0);
-    site.whole = std::make_shared<const Site>(std::move(whole));
+  if (!site.complete_site) {
+    Site complete = site;
+    complete.node = take.operand(0);
+    site.complete_site = std::make_shared<const Site>(std::move(complete));
   }
   const auto axis = static_cast<std::size_t>(attribute(take, "axis").integer);
   const Extent extent = take.shape[axis];
@@ -52,8 +54,8 @@ std::optional<Site> invert_view(IndexSpace& space, const Node& view, const Site&
   Site result = site;
   result.node = &view;
   switch (view.op) {
-    case Op::slice: return seen_through_slice(space, view, std::move(result));
-    case Op::take: return seen_through_turn(space, view, std::move(result));
+    case Op::slice: return invert_one_slice(space, view, std::move(result));
+    case Op::take: return invert_rotation(space, view, std::move(result));
     case Op::flip: result.position = operand_index(space, view, 0, site.position); return result;
     case Op::permute: {
       const std::span<const std::int64_t> axes = attribute(view, "axes").integers;
@@ -71,34 +73,34 @@ std::optional<Site> invert_view(IndexSpace& space, const Node& view, const Site&
 }
 
 std::optional<Site> invert_slice(IndexSpace& space, const Node& view, const Site& site) {
-  if (view.op != Op::slice || site.whole) return std::nullopt;
+  if (view.op != Op::slice || site.complete_site) return std::nullopt;
   Site result = site;
-  result.whole = std::make_shared<const Site>(site);
+  result.complete_site = std::make_shared<const Site>(site);
   return invert_view(space, view, result);
 }
 
 std::vector<Site> repeated(const Node& view, const Site& site) {
   // Each copy needs a store of its own.
-  constexpr std::int64_t kMostCopies = 8;
-  if (view.op != Op::broadcast_to || site.whole) return {};
+  constexpr std::int64_t kMaxCopies = 8;
+  if (view.op != Op::broadcast_to || site.complete_site) return {};
   const std::span<const Extent> from = view.operand(0)->shape;
   const std::size_t added = view.shape.size() - from.size();
   std::vector<std::size_t> expanded;
   std::int64_t copies = 1;
   for (std::size_t axis = 0; axis < view.shape.size(); ++axis) {
     if (axis >= added && from[axis - added] == view.shape[axis]) continue;
-    if (!view.shape[axis].is_number() || view.shape[axis].number() > kMostCopies) return {};
+    if (!view.shape[axis].is_number() || view.shape[axis].number() > kMaxCopies) return {};
     expanded.push_back(axis);
     copies *= view.shape[axis].number();
-    if (copies > kMostCopies) return {};
+    if (copies > kMaxCopies) return {};
   }
   if (copies < 2) return {};
   std::vector<Site> result;
-  const auto whole = std::make_shared<const Site>(site);
+  const auto complete = std::make_shared<const Site>(site);
   for (std::int64_t copy = 0; copy < copies; ++copy) {
     Site own = site;
     own.node = &view;
-    own.whole = whole;
+    own.complete_site = complete;
     own.copy = static_cast<int>(copy);
     own.copies = static_cast<int>(copies);
     own.position.insert(own.position.begin(), added, Index());

@@ -29,7 +29,7 @@ void BodyBuilder::add_scatters(std::span<const Index> at, const Index& k) {
   const Index from[] = {k, at[1]};
   std::vector<BodyScatter> scatters;
   for (const Node* node : scatters_) {
-    // Each scatter walks its indices and loads its operands separately.
+    // Each scatter reads its indices and loads its operands separately.
     known_.clear();
     segments_read_.clear();
     BodyScatter scatter{.node = node};
@@ -41,7 +41,7 @@ void BodyBuilder::add_scatters(std::span<const Index> at, const Index& k) {
                             .position = {at.begin(), at.end()},
                             .conditions = {},
                             .value = scatter.result,
-                            .from = nullptr});
+                            .source = nullptr});
     scatters.push_back(scatter);
   }
   body_.scatter = scatters.front();
@@ -52,11 +52,11 @@ void BodyBuilder::add_scatter() {
   const Index at[] = {body_.space.axis(0), body_.space.axis(1)};
   add_scatters(at, body_.space.axis(2));
   body_.stores.resize(request_.stores.size());
-  for (std::size_t place = 0; place < request_.stores.size(); ++place) {
-    const Node& node = *request_.stores[place].node;
+  for (std::size_t index = 0; index < request_.stores.size(); ++index) {
+    const Node& node = *request_.stores[index].node;
     if (product(node.shape) == rows_) {
-      if (!store_at_known_site(place, true)) add_store(place);
-    } else if (!store_at_known_site(place)) {
+      if (!store_at_known_site(index, true)) add_store(index);
+    } else if (!store_at_known_site(index)) {
       throw Refusal{fmt::format("{} has {} elements, the rows of {} have {}", names_(&node),
                                 to_string(product(node.shape)), names_(scatter_),
                                 to_string(rows_))};
@@ -64,52 +64,52 @@ void BodyBuilder::add_scatter() {
   }
   if (stores_only_scatter(body_) || may_sum_in_results(body_)) return;
   const Extent row_bytes = bytes_of_rows(body_);
-  if (!row_bytes.is_number() || row_bytes.number() > kMostScatteredBytes)
+  if (!row_bytes.is_number() || row_bytes.number() > kMaxScatteredBytes)
     throw Refusal{fmt::format("a row of {}, {} bytes, is too long to keep for its consumers",
                               names_(scatter_), to_string(row_bytes))};
 }
 
 void BodyBuilder::add_stores() {
-  body_.stores.resize(request_.stores.size() * static_cast<std::size_t>(cut_.segments));
-  std::vector<std::size_t> plain, moved, others;
+  body_.stores.resize(request_.stores.size() * static_cast<std::size_t>(concat_split_.segments));
+  std::vector<std::size_t> plain, reordered, others;
   plain.reserve(request_.stores.size());
-  for (std::size_t place = 0; place < request_.stores.size(); ++place) {
-    const Node& node = *request_.stores[place].node;
+  for (std::size_t index = 0; index < request_.stores.size(); ++index) {
+    const Node& node = *request_.stores[index].node;
     const bool has_own = has_own_position(node);
     const bool is_plain = has_own && !reorders_elements(node);
     if (!is_plain) record_sites_of(node);
-    (is_plain ? plain : has_own ? moved : others).push_back(place);
+    (is_plain ? plain : has_own ? reordered : others).push_back(index);
   }
-  const auto add = [&](std::size_t place) {
-    for (int segment = 0; segment < cut_.segments; ++segment) {
+  const auto add = [&](std::size_t index) {
+    for (int segment = 0; segment < concat_split_.segments; ++segment) {
       enter(segment);
-      if (!is_stored(place)) add_store(place);
+      if (!is_stored(index)) add_store(index);
     }
   };
   if (space_node_ && !is_stored_by_request(*space_node_)) {
     record_sites_of(*space_node_);
-    evaluate(*space_node_, place_of(Number::row, space_node_->shape));
+    evaluate(*space_node_, position_of(Number::row, space_node_->shape));
   }
   std::ranges::for_each(plain, add);
   // The inputs of a result may be available only after another result is stored, or after the rows
   // are reduced. The rows may be reduced for this result alone.
   bool has_all_reduced = !primary_;
-  // A moved result reuses values at positions where other results already load them.
-  for (const std::size_t place : moved) {
-    if (store_at_known_site(place, true)) continue;
+  // A reordered result reuses values at positions where other results already load them.
+  for (const std::size_t index : reordered) {
+    if (store_at_known_site(index, true)) continue;
     if (!std::exchange(has_all_reduced, true)) {
       reduce_rows();
-      if (store_at_known_site(place, true)) continue;
+      if (store_at_known_site(index, true)) continue;
     }
     may_store_transposed_ |= body_.has_reduced_axis;
-    add(place);
+    add(index);
   }
   while (!others.empty()) {
     auto found =
-        std::ranges::find_if(others, [&](std::size_t place) { return store_at_known_site(place); });
+        std::ranges::find_if(others, [&](std::size_t index) { return store_at_known_site(index); });
     if (found == others.end() && has_all_reduced)
       found =
-          std::ranges::find_if(others, [&](std::size_t place) { return store_in_segments(place); });
+          std::ranges::find_if(others, [&](std::size_t index) { return store_in_segments(index); });
     if (found != others.end())
       others.erase(found);
     else if (!std::exchange(has_all_reduced, true))
@@ -121,13 +121,13 @@ void BodyBuilder::add_stores() {
 }
 
 void BodyBuilder::reduce_rows() {
-  for (int segment = 0; segment < cut_.segments; ++segment) {
+  for (int segment = 0; segment < concat_split_.segments; ++segment) {
     enter(segment);
-    if (is_scan(primary_->op)) evaluate(*primary_, place_of(Number::element, primary_->shape));
+    if (is_scan(primary_->op)) evaluate(*primary_, position_of(Number::element, primary_->shape));
     for (const Node* node : request_.nodes)
       if (is_reduction(node->op) && product(node->shape) == rows_ &&
           reduced_extent(*node) == reduced_extent(*primary_))
-        evaluate(*node, place_of(Number::row, node->shape));
+        evaluate(*node, position_of(Number::row, node->shape));
   }
 }
 
@@ -135,26 +135,26 @@ bool BodyBuilder::is_stored_by_request(const Node& node) const {
   return std::ranges::find(request_.stores, &node, &StoreRequest::node) != request_.stores.end();
 }
 
-bool BodyBuilder::is_stored(std::size_t place) const {
-  const BodyStore& first = body_.stores[place];
+bool BodyBuilder::is_stored(std::size_t index) const {
+  const BodyStore& first = body_.stores[index];
   return segment_ > 0 && first.node && first.elements == product(first.node->shape);
 }
 
-void BodyBuilder::add_store(std::size_t place) {
-  const StoreRequest& request = request_.stores[place];
+void BodyBuilder::add_store(std::size_t index) {
+  const StoreRequest& request = request_.stores[index];
   const Node* node = request.node;
   const Extent size = product(node->shape);
-  const int there = store_place(*node);
+  const int there = store_position(*node);
   const int value = evaluate(*node, there);
-  const std::span<const Index> at = places_.at(there);
+  const std::span<const Index> at = positions_.at(there);
   BodyStore store{.node = node,
-                  .request = static_cast<int>(place),
-                  .elements = floor_div(size, Extent(cut_.segments)),
+                  .request = static_cast<int>(index),
+                  .elements = floor_div(size, Extent(concat_split_.segments)),
                   .value = value,
                   .position = {at.begin(), at.end()},
                   .at = request.strides.empty()
-                            ? places_.offset_in(body_.space, there, node->shape)
-                            : places_.address_in(body_.space, there, request.strides),
+                            ? positions_.offset_in(body_.space, there, node->shape)
+                            : positions_.address_in(body_.space, there, request.strides),
                   .varies = counts_elements(size),
                   .stage = body_.values[static_cast<std::size_t>(value)].stage,
                   .is_final = body_.values[static_cast<std::size_t>(value)].is_final,
@@ -168,14 +168,14 @@ void BodyBuilder::add_store(std::size_t place) {
                     names_(node))};
   if (!store.varies && !store.of_columns && body_.values[static_cast<std::size_t>(value)].varies)
     throw Refusal{fmt::format("{} has one element per row but varies within it", names_(node))};
-  const bool has_one_place = store.is_final || store.varies || size == rows_;
-  if (has_one_place)
-    store_of(place) = std::move(store);
-  else if (!store_at(place, {.node = node,
+  const bool has_one_position = store.is_final || store.varies || size == rows_;
+  if (has_one_position)
+    store_of(index) = std::move(store);
+  else if (!store_at(index, {.node = node,
                              .position = std::move(store.position),
                              .conditions = {},
                              .value = value,
-                             .from = nullptr}))
+                             .source = nullptr}))
     throw Refusal{fmt::format("{} is one number, computed once per row", names_(node))};
 }
 
@@ -191,30 +191,30 @@ bool BodyBuilder::has_own_position(const Node& node) const {
          (size == body_.reduced_size() && is_of_columns(node));
 }
 
-int BodyBuilder::store_place(const Node& node) {
-  if (node.op == Op::permute && !inside_only_as_store(node)) {
-    const std::span<const Index> from = places_.at(store_place(*node.operand(0)));
+int BodyBuilder::store_position(const Node& node) {
+  if (node.op == Op::permute && !defines_space(node)) {
+    const std::span<const Index> from = positions_.at(store_position(*node.operand(0)));
     std::vector<Index> result;
     for (const std::int64_t axis : attribute(node, "axes").integers)
       result.push_back(from[static_cast<std::size_t>(axis)]);
-    return places_.of(result);
+    return positions_.of(result);
   }
-  if (node.op == Op::reshape && !inside_only_as_store(node)) {
+  if (node.op == Op::reshape && !defines_space(node)) {
     const Node& from = *node.operand(0);
-    const int there = store_place(from);
-    return places_.of(
-        body_.space.delinearize(body_.space.linearize(places_.at(there), from.shape), node.shape));
+    const int there = store_position(from);
+    return positions_.of(body_.space.delinearize(
+        body_.space.linearize(positions_.at(there), from.shape), node.shape));
   }
-  if (node.op == Op::flip && !inside_only_as_store(node)) {
-    const int there = store_place(*node.operand(0));
-    return places_.of(operand_index(body_.space, node, 0, places_.at(there)));
+  if (node.op == Op::flip && !defines_space(node)) {
+    const int there = store_position(*node.operand(0));
+    return positions_.of(operand_index(body_.space, node, 0, positions_.at(there)));
   }
   const Extent size = product(node.shape);
-  if (counts_elements(size)) return place_of(Number::element, node.shape);
+  if (counts_elements(size)) return position_of(Number::element, node.shape);
   if (has_columns_ && size == body_.reduced_size() && is_of_columns(node))
-    return place_of(Number::column, node.shape);
-  if (size == rows_) return place_of(Number::row, node.shape);
-  if (size.is(1)) return places_.of(std::vector<Index>(node.shape.size()));
+    return position_of(Number::column, node.shape);
+  if (size == rows_) return position_of(Number::row, node.shape);
+  if (size.is(1)) return positions_.of(std::vector<Index>(node.shape.size()));
   refuse_shape(node);
 }
 
@@ -227,27 +227,27 @@ Index BodyBuilder::index_of(Number number) const {
   return {};
 }
 
-int BodyBuilder::place_of(Number number, std::span<const Extent> shape) {
+int BodyBuilder::position_of(Number number, std::span<const Extent> shape) {
   const auto [known, is_new] =
-      places_of_numbers_.try_emplace({static_cast<int>(number), places_.shape(shape)}, -1);
-  if (is_new) known->second = places_.of(body_.space.delinearize(index_of(number), shape));
+      positions_of_numbers_.try_emplace({static_cast<int>(number), positions_.shape(shape)}, -1);
+  if (is_new) known->second = positions_.of(body_.space.delinearize(index_of(number), shape));
   return known->second;
 }
 
-bool BodyBuilder::inside_only_as_store(const Node& node) const {
+bool BodyBuilder::defines_space(const Node& node) const {
   return !body_.has_reduced_axis && &node == space_node_;
 }
 
-bool BodyBuilder::may_be_moved() const {
-  const auto is_mover = [](const Node* node) {
+bool BodyBuilder::may_reorder() const {
+  const auto is_reordering = [](const Node* node) {
     return node->op == Op::permute || node->op == Op::flip || node->op == Op::reshape ||
            node->op == Op::take;
   };
-  const auto reads_mover = [&](const Node* node) {
-    return is_mover(node) || std::ranges::any_of(node->operands, is_mover);
+  const auto reads_reordering = [&](const Node* node) {
+    return is_reordering(node) || std::ranges::any_of(node->operands, is_reordering);
   };
-  return std::ranges::any_of(request_.nodes, reads_mover) ||
-         std::ranges::any_of(request_.stores, reads_mover, &StoreRequest::node);
+  return std::ranges::any_of(request_.nodes, reads_reordering) ||
+         std::ranges::any_of(request_.stores, reads_reordering, &StoreRequest::node);
 }
 
 bool BodyBuilder::reorders_elements(const Node& node) const {
@@ -256,7 +256,8 @@ bool BodyBuilder::reorders_elements(const Node& node) const {
   });
 }
 
-bool BodyBuilder::reorders_elements(const Node& node, const std::function<bool(const Node&)>& moves) const {
+bool BodyBuilder::reorders_elements(const Node& node,
+                                    const std::function<bool(const Node&)>& reorders) const {
   if (!may_reorder_elements_) return false;
   if (body_.has_reduced_axis && !counts_elements(product(node.shape))) return false;
   DenseSet<const Node*> seen;
@@ -264,10 +265,10 @@ bool BodyBuilder::reorders_elements(const Node& node, const std::function<bool(c
   while (!pending.empty()) {
     const Node* at = pending.back();
     pending.pop_back();
-    if (inside_only_as_store(*at) || !seen.insert(at).second) continue;
-    if (moves(*at)) return true;
+    if (defines_space(*at) || !seen.insert(at).second) continue;
+    if (reorders(*at)) return true;
     if (at->op == Op::reshape || at->op == Op::permute) pending.push_back(at->operand(0));
-    // In a kernel of rows, values computed from moved values are moved too.
+    // In a kernel of rows, values computed from reordered values are reordered too.
     if (!body_.has_reduced_axis || !keeps_positions(*at) || !inside_.contains(at)) continue;
     for (const Node* operand : at->operands)
       if (has_shape_of(operand, *at)) pending.push_back(operand);
@@ -278,7 +279,7 @@ bool BodyBuilder::reorders_elements(const Node& node, const std::function<bool(c
 // --- results of other shapes --------------------------------------------------------------------
 
 void BodyBuilder::record_sites_of(const Node& node) {
-  if (!watched_.insert(&node).second) return;
+  if (!recorded_nodes_.insert(&node).second) return;
   if (rearranges(node)) record_sites_of(*node.operand(0));
   if (node.op == Op::concat)
     for (const Node* operand : node.operands) record_sites_of(*operand);
@@ -300,7 +301,7 @@ void BodyBuilder::find_sites(const Node& node, DenseSet<const Node*>& seen,
   const auto add = [&](Site own, const Site& from) {
     own.node = &node;
     own.value = -1;
-    own.from = std::make_shared<const Site>(from);
+    own.source = std::make_shared<const Site>(from);
     result.push_back(std::move(own));
   };
   for (const Site& site : sites) {
@@ -319,121 +320,122 @@ void BodyBuilder::find_sites(const Node& node, DenseSet<const Node*>& seen,
 
 int BodyBuilder::value_at(const Site& site) {
   if (site.value >= 0) return site.value;
-  const int from = value_at(*site.from);
+  const int from = value_at(*site.source);
   conditions_ = site.conditions;
   int value = from;
   // A view has the value of its operand. Evaluating it at its own position would read elsewhere,
   // because that position ignores the site's conditions.
   if (rearranges(*site.node))
-    known_.try_emplace(key_of(*site.node, places_.of(site.position)), value);
+    known_.try_emplace(key_of(*site.node, positions_.of(site.position)), value);
   else
     value = evaluate(*site.node, site.position);
   conditions_.clear();
   return value;
 }
 
-bool BodyBuilder::store_at_known_site(std::size_t place, bool always) {
+bool BodyBuilder::store_at_known_site(std::size_t index, bool always) {
   DenseSet<const Node*> seen;
   std::vector<Site> sites;
   enter(0);
-  find_sites(*request_.stores[place].node, seen, sites);
+  find_sites(*request_.stores[index].node, seen, sites);
   const auto has_all = [&](const Site& site) {
-    return site.copies == 1 && store_at(place, site, always);
+    return site.copies == 1 && store_at(index, site, always);
   };
   if (std::ranges::any_of(sites, has_all)) return true;
-  if (cut_.segments == 1) return !always && store_copies(place, sites);
-  for (int segment = 0; segment < cut_.segments; ++segment) {
+  if (concat_split_.segments == 1) return !always && store_copies(index, sites);
+  for (int segment = 0; segment < concat_split_.segments; ++segment) {
     enter(segment);
-    if (!store_segment_where_found(place, sites, always)) return false;
+    if (!store_segment_where_found(index, sites, always)) return false;
   }
   return true;
 }
 
-bool BodyBuilder::store_copies(std::size_t place, std::span<const Site> sites) {
+bool BodyBuilder::store_copies(std::size_t index, std::span<const Site> sites) {
   for (std::size_t first = 0; first < sites.size(); ++first) {
     const auto copies = static_cast<std::size_t>(sites[first].copies);
     if (copies == 1 || sites[first].copy > 0 || first + copies > sites.size()) continue;
     const std::span<const Site> all = sites.subspan(first, copies);
     const bool is_complete = std::ranges::all_of(all, [&](const Site& site) {
-      return site.whole == all[0].whole && site.copy == static_cast<int>(&site - all.data());
+      return site.complete_site == all[0].complete_site &&
+             site.copy == static_cast<int>(&site - all.data());
     });
-    if (!is_complete || !store_at(place, all[0])) continue;
-    store_of(place).is_segment = true;
+    if (!is_complete || !store_at(index, all[0])) continue;
+    store_of(index).is_segment = true;
     for (const Site& site : all.subspan(1)) {
-      BodyStore before = std::exchange(store_of(place), {});
-      if (!store_at(place, site)) refuse_shape(*request_.stores[place].node);
-      store_of(place).is_segment = true;
-      body_.stores.push_back(std::exchange(store_of(place), std::move(before)));
+      BodyStore before = std::exchange(store_of(index), {});
+      if (!store_at(index, site)) refuse_shape(*request_.stores[index].node);
+      store_of(index).is_segment = true;
+      body_.stores.push_back(std::exchange(store_of(index), std::move(before)));
     }
     return true;
   }
   return false;
 }
 
-bool BodyBuilder::store_segment_where_found(std::size_t place, std::span<const Site> sites,
+bool BodyBuilder::store_segment_where_found(std::size_t index, std::span<const Site> sites,
                                             bool always) {
   for (const Site& site : sites)
     for (std::size_t axis = 0; axis < site.position.size(); ++axis)
-      if (store_segment_at(place, site, axis, always)) return true;
+      if (store_segment_at(index, site, axis, always)) return true;
   return false;
 }
 
-bool BodyBuilder::store_at(std::size_t place, const Site& site, bool always) {
-  const Node& node = *request_.stores[place].node;
-  std::optional<StoreMapping> covered = map_store(body_, is_of_elements(site), site, node.shape);
-  if (!covered || (always && !fits_everywhere(place, *covered))) return false;
-  store_of(place) = mapped_store(place, site, std::move(*covered),
+bool BodyBuilder::store_at(std::size_t index, const Site& site, bool always) {
+  const Node& node = *request_.stores[index].node;
+  std::optional<StoreMapping> mapping = map_store(body_, is_of_elements(site), site, node.shape);
+  if (!mapping || (always && !fits_everywhere(index, *mapping))) return false;
+  store_of(index) = mapped_store(index, site, std::move(*mapping),
                                  floor_div(product(node.shape), Extent(site.copies)));
   return true;
 }
 
-bool BodyBuilder::store_segment_at(std::size_t place, const Site& site, std::size_t axis,
+bool BodyBuilder::store_segment_at(std::size_t index, const Site& site, std::size_t axis,
                                    bool always) {
-  std::vector<Extent> shape(request_.stores[place].node->shape.begin(),
-                            request_.stores[place].node->shape.end());
-  const std::optional<Extent> extent = divide_exactly(shape[axis], Extent(cut_.segments));
-  if (!extent || site.whole) return false;
+  std::vector<Extent> shape(request_.stores[index].node->shape.begin(),
+                            request_.stores[index].node->shape.end());
+  const std::optional<Extent> extent = divide_exactly(shape[axis], Extent(concat_split_.segments));
+  if (!extent || site.complete_site) return false;
   shape[axis] = *extent;
   const Extent begin = *extent * Extent(segment_);
   Site within = site;
   within.position[axis] = body_.space.add(within.position[axis], constant_index(Extent(0) - begin));
-  std::optional<StoreMapping> covered = map_store(body_, is_of_elements(site), within, shape);
-  if (!covered || (always && !fits_everywhere(place, *covered))) return false;
-  covered->position[axis] = body_.space.add(covered->position[axis], constant_index(begin));
-  store_of(place) = mapped_store(place, site, std::move(*covered), product(shape));
+  std::optional<StoreMapping> mapping = map_store(body_, is_of_elements(site), within, shape);
+  if (!mapping || (always && !fits_everywhere(index, *mapping))) return false;
+  mapping->position[axis] = body_.space.add(mapping->position[axis], constant_index(begin));
+  store_of(index) = mapped_store(index, site, std::move(*mapping), product(shape));
   return true;
 }
 
-bool BodyBuilder::fits_everywhere(std::size_t place, const StoreMapping& covered) {
-  if (!covered.conditions.empty()) return false;
-  const StoreRequest& request = request_.stores[place];
+bool BodyBuilder::fits_everywhere(std::size_t index, const StoreMapping& mapping) {
+  if (!mapping.conditions.empty()) return false;
+  const StoreRequest& request = request_.stores[index];
   // Views have this layout in any kernel, and other kernels read scattered rows in this layout.
   if (!body_.has_reduced_axis || is_view(*request.node)) return true;
-  const Index at = address(body_.space, covered.position, strides_of(request));
+  const Index at = address(body_.space, mapping.position, strides_of(request));
   if (follows_loads(body_, at)) return true;
-  const std::optional<Extent> step =
-      body_.parallel_axes > 0 ? coefficient_of(at, body_.parallel_axes - 1) : std::nullopt;
-  if (transposed_stores_ == TransposedStores::separate_kernel || !step || !step->is(1)) return false;
+  if (transposed_stores_ == TransposedStores::separate_kernel || body_.parallel_axes == 0 ||
+      !has_unit_stride(at, body_.parallel_axes - 1))
+    return false;
   stores_transposed_ = true;
   return true;
 }
 
-BodyStore BodyBuilder::mapped_store(std::size_t place, const Site& site, StoreMapping covered,
+BodyStore BodyBuilder::mapped_store(std::size_t index, const Site& site, StoreMapping mapping,
                                     Extent elements) {
-  const StoreRequest& request = request_.stores[place];
+  const StoreRequest& request = request_.stores[index];
   const bool of_elements = is_of_elements(site);
   const int number = value_at(site);
   const Value& value = body_.values[static_cast<std::size_t>(number)];
   if (value.is_final || (value.varies && !of_elements)) refuse_shape(*request.node);
-  body_.at_least_one.insert(body_.at_least_one.end(), covered.at_least_one.begin(),
-                            covered.at_least_one.end());
+  body_.at_least_one.insert(body_.at_least_one.end(), mapping.at_least_one.begin(),
+                            mapping.at_least_one.end());
   return {.node = request.node,
-          .request = static_cast<int>(place),
+          .request = static_cast<int>(index),
           .elements = elements,
           .value = number,
-          .position = covered.position,
-          .at = address(body_.space, covered.position, strides_of(request)),
-          .conditions = std::move(covered.conditions),
+          .position = mapping.position,
+          .at = address(body_.space, mapping.position, strides_of(request)),
+          .conditions = std::move(mapping.conditions),
           .varies = of_elements,
           .stage = value.stage,
           .aligned = request.aligned};
@@ -446,7 +448,7 @@ bool BodyBuilder::is_of_elements(const Site& site) const {
 bool BodyBuilder::varies(const Site& site) const {
   if (body_.scan) return true;
   if (site.value >= 0 && body_.values[static_cast<std::size_t>(site.value)].varies) return true;
-  return (site.from && varies(*site.from)) ||
+  return (site.source && varies(*site.source)) ||
          std::ranges::any_of(site.position, [&](const Index& at) { return varies(at); }) ||
          std::ranges::any_of(site.conditions,
                              [&](const Condition& condition) { return varies(condition.at); });

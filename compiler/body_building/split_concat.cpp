@@ -14,12 +14,12 @@ namespace sinter {
 namespace {
 
 /// Minimum number of elements of a segment along the last axis, so that vectors fit.
-constexpr std::int64_t kLeastAlong = 16;
+constexpr std::int64_t kMinSegmentLength = 16;
 constexpr int kMaxConcatSegments = 4;
 
-/// The cut that computes all segments of `select`, a concat along an axis of the rows, at one
+/// The split that computes all segments of `select`, a concat along an axis of the rows, at one
 /// position. Returns nullopt if its segments differ in size.
-std::optional<ConcatSplit> cut_between(const Body& body, const Value& select) {
+std::optional<ConcatSplit> split_between(const Body& body, const Value& select) {
   const auto segments = static_cast<int>(select.operands.size());
   const Index& at = select.conditions[0].at;
   if (segments > kMaxConcatSegments || at.terms.size() != 1) return std::nullopt;
@@ -35,17 +35,18 @@ std::optional<ConcatSplit> cut_between(const Body& body, const Value& select) {
     if (!is_next) return std::nullopt;
   }
   const bool is_along = !body.has_reduced_axis && atom.axis == body.parallel_axes - 1;
-  if (is_along && (!size->is_number() || size->number() % kLeastAlong != 0)) return std::nullopt;
+  if (is_along && (!size->is_number() || size->number() % kMinSegmentLength != 0))
+    return std::nullopt;
   return ConcatSplit{.axis = atom.axis, .segments = segments};
 }
 
-std::vector<ConcatSplit> cuts_of(const Body& body) {
+std::vector<ConcatSplit> splits_of(const Body& body) {
   std::vector<ConcatSplit> result;
   if (body.scatter || body.scan || !body.finals.empty() || !body.columns.empty()) return result;
   for (const Value& value : body.values) {
     if (value.kind != Value::Kind::select) continue;
-    const std::optional<ConcatSplit> cut = cut_between(body, value);
-    if (cut && std::ranges::find(result, *cut) == result.end()) result.push_back(*cut);
+    const std::optional<ConcatSplit> split = split_between(body, value);
+    if (split && std::ranges::find(result, *split) == result.end()) result.push_back(*split);
   }
   return result;
 }
@@ -97,22 +98,22 @@ bool keeps_order(const Node& view) {
 }
 
 /// The node that `view` is a slice of, in the same order; nullptr if it is not a slice.
-const Node* whole_of_slice(const Node& view) {
-  const Node* whole = &view;
+const Node* base_of_slice(const Node& view) {
+  const Node* base = &view;
   bool is_slice = false;
-  for (; keeps_order(*whole) || whole->op == Op::slice; whole = whole->operand(0))
-    is_slice |= whole->op == Op::slice;
-  return is_slice ? whole : nullptr;
+  for (; keeps_order(*base) || base->op == Op::slice; base = base->operand(0))
+    is_slice |= base->op == Op::slice;
+  return is_slice ? base : nullptr;
 }
 
 /// The computed nodes that the results of `request` are slices of.
-std::vector<const Node*> wholes_of(const BodyRequest& request) {
+std::vector<const Node*> bases_of_slices(const BodyRequest& request) {
   std::vector<const Node*> result;
   for (const StoreRequest& store : request.stores) {
-    const Node* whole = whole_of_slice(*store.node);
+    const Node* base = base_of_slice(*store.node);
     const bool is_inside =
-        whole && std::ranges::binary_search(request.nodes, whole->id, {}, &Node::id);
-    if (is_inside && std::ranges::find(result, whole) == result.end()) result.push_back(whole);
+        base && std::ranges::binary_search(request.nodes, base->id, {}, &Node::id);
+    if (is_inside && std::ranges::find(result, base) == result.end()) result.push_back(base);
   }
   return result;
 }
@@ -121,14 +122,15 @@ std::vector<const Node*> wholes_of(const BodyRequest& request) {
 
 void BodyBuilder::add_row_axis(Extent extent) {
   rows_ = rows_ * extent;
-  if (body_.parallel_axes == cut_.axis) extent = *divide_exactly(extent, cut_.segments);
+  if (body_.parallel_axes == concat_split_.axis)
+    extent = *divide_exactly(extent, concat_split_.segments);
   body_.space.add_axis(extent);
   ++body_.parallel_axes;
 }
 
 Index BodyBuilder::row_axis(int axis) {
   const Index own = body_.space.axis(axis);
-  if (axis != cut_.axis || segment_ == 0) return own;
+  if (axis != concat_split_.axis || segment_ == 0) return own;
   return body_.space.add(own, constant_index(body_.space.extent(axis) * Extent(segment_)));
 }
 
@@ -136,41 +138,41 @@ void BodyBuilder::enter(int segment) {
   segment_ = segment;
   if (std::exchange(entered_, segment) == segment) return;
   if (scatter_) return;  // all rows of a scatter are in one segment
-  places_of_numbers_.clear();
+  positions_of_numbers_.clear();
   if (!primary_) {
     std::vector<Index> position(space_node_->shape.size());
-    for (std::size_t i = 0; i < walked_order_.size(); ++i)
-      position[static_cast<std::size_t>(walked_order_[i])] = row_axis(static_cast<int>(i));
+    for (std::size_t i = 0; i < space_order_.size(); ++i)
+      position[static_cast<std::size_t>(space_order_[i])] = row_axis(static_cast<int>(i));
     row_ = body_.space.linearize(position, space_node_->shape);
     return;
   }
-  row_ = position_in(parallel_extents(*primary_));
-  operand_places_.clear();
+  row_ = row_index_in(parallel_extents(*primary_));
+  operand_positions_.clear();
   // The element order of the primary operand, which stores of its size follow.
-  element_ =
-      body_.space.linearize(places_.at(operand_place(*primary_)), primary_->operand(0)->shape);
+  element_ = body_.space.linearize(positions_.at(operand_position(*primary_)),
+                                   primary_->operand(0)->shape);
 }
 
 Body split_concat_if_fewer_bytes(Body body, const BodyRequest& request, const NodeNames& names) {
-  const auto built = [&](ConcatSplit cut, const Node* walked) -> std::optional<Body> {
+  const auto built = [&](ConcatSplit split, const Node* space_node) -> std::optional<Body> {
     try {
-      return BodyBuilder(request, names, cut, {}, walked).build();
+      return BodyBuilder(request, names, split, {}, space_node).build();
     } catch (const Refusal&) {
       return std::nullopt;  // some result does not consist of these segments
     }
   };
-  for (const ConcatSplit cut : cuts_of(body))
-    if (std::optional<Body> other = built(cut, nullptr)) {
+  for (const ConcatSplit split : splits_of(body))
+    if (std::optional<Body> other = built(split, nullptr)) {
       const Extent saved = bytes_read(body) - bytes_read(*other);
       if (provably_less(Extent(0), saved)) return std::move(*other);
-      if (saved.is(0) && reads_segments_alone(body, cut.axis)) return std::move(*other);
+      if (saved.is(0) && reads_segments_alone(body, split.axis)) return std::move(*other);
     }
   if (body.has_reduced_axis || body.scatter) return body;
-  for (const Node* walked : wholes_of(request))
-    if (std::optional<Body> other = built({}, walked); other && reads_less(*other, body))
+  for (const Node* space_node : bases_of_slices(request))
+    if (std::optional<Body> other = built({}, space_node); other && reads_less(*other, body))
       return std::move(*other);
-  for (const Node* walked : candidate_spaces(request)) {
-    std::optional<Body> other = built({}, walked);
+  for (const Node* space_node : candidate_spaces(request)) {
+    std::optional<Body> other = built({}, space_node);
     if (!other) continue;
     if (reads_less(*other, body) || (!reads_less(body, *other) && computes_far_less(*other, body)))
       return std::move(*other);

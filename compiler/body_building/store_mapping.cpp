@@ -23,13 +23,14 @@ struct Number {
   Extent extent;
   Extent begin = 0;
   std::vector<Digits> used = {};  ///< by the elements, or by numbers cut out of this one
-  int from = -1;                  ///< the number it is cut out of; -1: an axis
-  Digits cut = {};
+  int parent = -1;                ///< the number it is cut out of; -1: an axis
+  Digits parent_digits = {};      ///< its digits in `parent`
 };
 
 class StoreMapper {
  public:
-  StoreMapper(Body& body, bool of_elements, const std::vector<Condition>& conditions) : body_(body) {
+  StoreMapper(Body& body, bool of_elements, const std::vector<Condition>& conditions)
+      : body_(body) {
     axes_ = body.parallel_axes + (of_elements ? 1 : 0);
     for (int axis = 0; axis < body.space.axis_count(); ++axis) {
       Extent begin = 0;
@@ -37,17 +38,19 @@ class StoreMapper {
       if (axis < axes_)
         for (const Condition& condition : conditions) narrow(axis, condition, begin, end);
       const Index own = space_.add_axis(end - begin);
-      here_.push_back(space_.add(own, constant_index(begin)));
-      back_.push_back(body.space.add(body.space.axis(axis), constant_index(Extent(0) - begin)));
+      narrowed_axes_.push_back(space_.add(own, constant_index(begin)));
+      body_axes_.push_back(
+          body.space.add(body.space.axis(axis), constant_index(Extent(0) - begin)));
       if (axis < axes_) numbers_.push_back({.at = own, .extent = end - begin, .begin = begin});
     }
   }
 
-  /// `index` of the body over the remaining positions, in a simpler form.
-  Index here(const Index& index) { return space_.substitute(index, here_); }
-  Index back(const Index& index) { return body_.space.substitute(index, back_); }
+  /// `index` of the body over `space_`, in a simpler form; and the reverse.
+  Index to_narrowed(const Index& index) { return space_.substitute(index, narrowed_axes_); }
+  Index to_body(const Index& index) { return body_.space.substitute(index, body_axes_); }
 
-  /// Keeps only the positions where `condition`, over them, holds; false if it cannot be analysed.
+  /// Keeps only the positions where `condition`, over `space_`, holds; false if it cannot be
+  /// analysed.
   bool restrict_to(const Condition& condition) {
     const Index& at = condition.at;
     if (at.terms.size() == 1 && at.terms[0].coefficient.is(-1))
@@ -74,18 +77,18 @@ class StoreMapper {
                         .extent = extent,
                         .begin = begin,
                         .used = {},
-                        .from = digits->number,
-                        .cut = *digits});
+                        .parent = digits->number,
+                        .parent_digits = *digits});
     return true;
   }
 
   /// True if the remaining positions have each of `size` elements; `element` is its linear index.
   bool has_every(const Index& element, Extent size) {
-    struct Place {
+    struct Position {
       Extent step;
       Extent count;
     };
-    std::vector<Place> places;
+    std::vector<Position> positions;
     Extent first = element.constant;
     for (const IndexTerm& term : element.terms) {
       const std::optional<Digits> digits = digits_of(*term.atom);
@@ -98,38 +101,38 @@ class StoreMapper {
         first = first + step * (count - Extent(1));
         step = step * Extent(-1);
       }
-      places.push_back({.step = step, .count = count});
+      positions.push_back({.step = step, .count = count});
       numbers_[static_cast<std::size_t>(digits->number)].used.push_back(*digits);
     }
     if (!first.is(0)) return false;
     Extent count = 1;
-    while (!places.empty()) {
-      const auto next = std::ranges::find(places, count, &Place::step);
-      if (next == places.end()) return false;
+    while (!positions.empty()) {
+      const auto next = std::ranges::find(positions, count, &Position::step);
+      if (next == positions.end()) return false;
       count = count * next->count;
-      places.erase(next);
+      positions.erase(next);
     }
     return count == size;
   }
 
   /// The remaining conditions, after every coordinate that no element depends on is fixed at 0.
-  std::optional<StoreMapping> take() {
+  std::optional<StoreMapping> finish() {
     for (const Number& number : numbers_)
       if (number.extent.is_number() && number.extent.number() < 1) return std::nullopt;
     for (int axis = 0; axis < axes_; ++axis) {
       // Do not combine parallel axes with the reduced axis, because vectors run along one of the
       // two.
-      if (axis == body_.parallel_axes) end_standing();
+      if (axis == body_.parallel_axes) end_fixed();
       if (numbers_[static_cast<std::size_t>(axis)].used.empty()) {
-        add_standing(axis);
+        fix_at_zero(axis);
         continue;
       }
-      end_standing();
+      end_fixed();
       if (!add_conditions(axis)) return std::nullopt;
     }
-    end_standing();
+    end_fixed();
     if (is_empty_) return std::nullopt;
-    return std::move(cover_);
+    return std::move(mapping_);
   }
 
  private:
@@ -160,11 +163,11 @@ class StoreMapper {
   std::optional<Digits> digits_of(const IndexAtom& atom) const {
     if (atom.kind == IndexAtom::Kind::axis) {
       if (atom.axis >= axes_) return std::nullopt;
-      return within_cuts({.number = atom.axis,
-                          .low = 1,
-                          .high = atom.divisor,
-                          .count = atom.divisor,
-                          .offset = 0});
+      return within_parts({.number = atom.axis,
+                           .low = 1,
+                           .high = atom.divisor,
+                           .count = atom.divisor,
+                           .offset = 0});
     }
     if (atom.kind == IndexAtom::Kind::indirect) return std::nullopt;
     std::optional<Digits> digits = digits_of(atom.numerator);
@@ -183,15 +186,15 @@ class StoreMapper {
       digits->count = atom.divisor;
       digits->offset = 0;
     }
-    return within_cuts(*digits);
+    return within_parts(*digits);
   }
 
   /// Expresses `digits` by the number that was cut out of them, if there is one.
-  Digits within_cuts(Digits digits) const {
+  Digits within_parts(Digits digits) const {
     for (std::size_t i = 0; i < numbers_.size(); ++i) {
       const Number& number = numbers_[i];
-      if (number.from != digits.number || number.cut.low != digits.low ||
-          number.cut.high != digits.high)
+      if (number.parent != digits.number || number.parent_digits.low != digits.low ||
+          number.parent_digits.high != digits.high)
         continue;
       digits = {.number = static_cast<int>(i),
                 .low = 1,
@@ -203,41 +206,41 @@ class StoreMapper {
   }
 
   /// Fixes an axis that no element depends on at 0, merged with adjacent such axes into one number.
-  void add_standing(int axis) {
+  void fix_at_zero(int axis) {
     const Number& number = numbers_[static_cast<std::size_t>(axis)];
     const Extent extent = body_.space.extent(axis);
     require(number.extent);
     if (number.extent != extent) {
-      end_standing();
+      end_fixed();
       add(body_.space.axis(axis), number.begin, 1);
     } else if (!extent.is(1)) {
-      standing_ = body_.space.add(body_.space.scale(standing_, extent), body_.space.axis(axis));
+      fixed_ = body_.space.add(body_.space.scale(fixed_, extent), body_.space.axis(axis));
     }
   }
 
   void add(Index at, Extent begin, Extent count) {
-    cover_.conditions.push_back({.at = std::move(at), .begin = begin, .end = begin + count});
+    mapping_.conditions.push_back({.at = std::move(at), .begin = begin, .end = begin + count});
   }
 
-  void end_standing() {
-    if (!standing_.is_constant()) add(std::exchange(standing_, {}), 0, 1);
+  void end_fixed() {
+    if (!fixed_.is_constant()) add(std::exchange(fixed_, {}), 0, 1);
   }
 
   /// The storing position exists only if `extent` is not 0.
   void require(Extent extent) {
     if (!extent.is_number())
-      cover_.at_least_one.push_back(extent);
+      mapping_.at_least_one.push_back(extent);
     else if (extent.number() < 1)
       is_empty_ = true;
   }
 
   bool add_conditions(int which) {
     Number number = numbers_[static_cast<std::size_t>(which)];
-    if (number.from >= 0) {
-      const Index cut = back(space_.add(number.at, constant_index(number.begin)));
-      const bool stands = number.used.empty();
-      add(cut, number.begin, stands ? Extent(1) : number.extent);
-      if (stands) {
+    if (number.parent >= 0) {
+      const Index own = to_body(space_.add(number.at, constant_index(number.begin)));
+      const bool is_fixed = number.used.empty();
+      add(own, number.begin, is_fixed ? Extent(1) : number.extent);
+      if (is_fixed) {
         require(number.extent);
         return true;
       }
@@ -257,7 +260,7 @@ class StoreMapper {
     }
     if (!add_zero_digits(number, low, number.extent)) return false;
     for (std::size_t i = 0; i < numbers_.size(); ++i)
-      if (numbers_[i].from == which && !add_conditions(static_cast<int>(i))) return false;
+      if (numbers_[i].parent == which && !add_conditions(static_cast<int>(i))) return false;
     return true;
   }
 
@@ -268,58 +271,57 @@ class StoreMapper {
     if (!count) return false;
     Index at = space_.divide(number.at, low);
     if (high != number.extent) at = space_.modulo(at, *count);
-    add(back(at), 0, 1);
+    add(to_body(at), 0, 1);
     require(*count);
     return true;
   }
 
   Body& body_;
-  IndexSpace space_;         ///< the body's space, narrowed to where conditions on its axes hold
-  std::vector<Index> here_;  ///< the body's axes over `space_`
-  std::vector<Index> back_;  ///< the axes of `space_` over those of the body
+  IndexSpace space_;  ///< the body's space, narrowed to where conditions on its axes hold
+  std::vector<Index> narrowed_axes_;  ///< the body's axes over `space_`
+  std::vector<Index> body_axes_;      ///< the axes of `space_` over those of the body
   int axes_ = 0;
   std::vector<Number> numbers_;  ///< the axes come first
-  Index standing_;               ///< over the body's axes
+  Index fixed_;                  ///< over the body's axes
   bool is_empty_ = false;
-  StoreMapping cover_;
+  StoreMapping mapping_;
 };
 
 }  // namespace
 
 std::optional<StoreMapping> map_store(Body& body, bool of_elements, const Site& site,
                                       std::span<const Extent> shape) {
-  if (site.whole) {
+  if (site.complete_site) {
     std::optional<StoreMapping> result =
-        map_store(body, of_elements, *site.whole, site.whole->node->shape);
+        map_store(body, of_elements, *site.complete_site, site.complete_site->node->shape);
     if (!result) return std::nullopt;
-    for (std::size_t i = site.whole->conditions.size(); i < site.conditions.size(); ++i)
+    for (std::size_t i = site.complete_site->conditions.size(); i < site.conditions.size(); ++i)
       result->conditions.push_back(site.conditions[i]);
     result->position.clear();
-    for (const Index& index : site.position) result->position.push_back(body.space.plain(index));
+    for (const Index& index : site.position)
+      result->position.push_back(body.space.without_bounds(index));
     return result;
   }
-  StoreMapper covering(body, of_elements, site.conditions);
+  StoreMapper mapper(body, of_elements, site.conditions);
   for (const Condition& condition : site.conditions)
-    if (!covering.restrict_to(
-            {.at = covering.here(condition.at), .begin = condition.begin, .end = condition.end}))
+    if (!mapper.restrict_to({.at = mapper.to_narrowed(condition.at),
+                             .begin = condition.begin,
+                             .end = condition.end}))
       return std::nullopt;
-  const Index element = body.space.plain(body.space.linearize(site.position, shape));
-  if (!covering.has_every(covering.here(element), product(shape))) return std::nullopt;
-  std::optional<StoreMapping> result = covering.take();
+  const Index element = body.space.without_bounds(body.space.linearize(site.position, shape));
+  if (!mapper.has_every(mapper.to_narrowed(element), product(shape))) return std::nullopt;
+  std::optional<StoreMapping> result = mapper.finish();
   if (result)
     for (const Index& index : site.position)
-      result->position.push_back(covering.back(covering.here(body.space.plain(index))));
+      result->position.push_back(
+          mapper.to_body(mapper.to_narrowed(body.space.without_bounds(index))));
   return result;
 }
 
 bool follows_loads(const Body& body, const Index& at) {
-  const auto steps = [](const Index& index, int axis) {
-    const std::optional<Extent> step = coefficient_of(index, axis);
-    return step && step->is(1);
-  };
   for (int axis = 0; axis < body.space.axis_count(); ++axis)
-    if (steps(at, axis) && std::ranges::any_of(body.values, [&](const Value& value) {
-          return value.kind == Value::Kind::load && value.varies && steps(value.at, axis);
+    if (has_unit_stride(at, axis) && std::ranges::any_of(body.values, [&](const Value& value) {
+          return value.kind == Value::Kind::load && value.varies && has_unit_stride(value.at, axis);
         }))
       return true;
   return false;

@@ -17,13 +17,14 @@ struct Site {
   const Node* node = nullptr;
   std::vector<Index> position;
   std::vector<Condition> conditions;
-  int value = -1;                    ///< -1: to be computed from the available value at `from`
-  std::shared_ptr<const Site> from;  ///< of an operand
+  int value = -1;                      ///< -1: to be computed from the available value at `source`
+  std::shared_ptr<const Site> source;  ///< of an operand
   /// The site that is proven to have all elements, if it is not this one. `node` has each of them
   /// at a distinct position. For a rotation, it is the operand's site. For a slice, additional
   /// `conditions` select the elements.
-  std::shared_ptr<const Site> whole = nullptr;
-  /// For a repeating broadcast: the number of this copy of `whole`, and the number of copies.
+  std::shared_ptr<const Site> complete_site = nullptr;
+  /// For a repeating broadcast: the number of this copy of the complete site, and the number of
+  /// copies.
   int copy = 0;
   int copies = 1;
 };

@@ -10,7 +10,7 @@ namespace sinter {
 
 namespace {
 
-/// True if no two places of the space read the same element of `load`.
+/// True if no two positions of the iteration space read the same element of `load`.
 bool is_read_once(const Body& body, const Value& load) {
   const int axes = body.parallel_axes + (body.has_reduced_axis ? 1 : 0);
   for (int axis = 0; axis < axes; ++axis)
@@ -19,18 +19,6 @@ bool is_read_once(const Body& body, const Value& load) {
          std::ranges::count_if(body.values, [&](const Value& other) {
            return other.kind == Value::Kind::load && other.node == load.node;
          }) == 1;
-}
-
-double moved_bytes(const Body& body, const Facts& facts) {
-  double bytes = 0;
-  for (const Value& value : body.values)
-    if (value.kind == Value::Kind::load)
-      bytes += static_cast<double>(evaluate(footprint_of(body, value).elements, facts.symbols)) *
-               size_of(value.dtype);
-  for (const BodyStore& store : body.stores)
-    bytes += static_cast<double>(evaluate(stored_elements(body, store), facts.symbols)) *
-             size_of(store.node->dtype);
-  return bytes;
 }
 
 }  // namespace
@@ -42,7 +30,7 @@ std::vector<int> last_reads(const Body& body, const Schedule& schedule) {
     if (body.values[i].kind == Value::Kind::load && is_read_once(body, body.values[i]))
       once.push_back(i);
   if (once.empty()) return result;
-  // Rows of scans, and those whose columns are reduced, are loaded once.
+  // Scans and kernels of rows and columns load their rows once.
   if (!body.has_reduced_axis || body.scan || !body.columns.empty()) {
     for (const std::size_t i : once) result[i] = 0;
     return result;
@@ -70,7 +58,7 @@ std::vector<Schedule> with_cache_hints(std::vector<Schedule> schedules, const Bo
   Schedule hinted = schedules.front();
   hinted.has_hints = true;
   schedules.insert(schedules.begin() + 1, hinted);
-  if (schedules.size() > kMostCandidates) schedules.resize(kMostCandidates);
+  if (schedules.size() > kMaxCandidates) schedules.resize(kMaxCandidates);
   return schedules;
 }
 

@@ -1,4 +1,4 @@
-// Which loads are told to the caches as streams, and which schedules say so.
+// Cache hints: which loads may stream through the caches, and which schedules use hints.
 #pragma once
 
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace sinter {
 
-/// Of each value of `body`: the last pass over the reduced axis that reads it from memory, if it is
-/// a load each element of which is read by one thread once per pass; else -1.
+/// The last pass over the reduced axis that loads each value of `body` from memory. It is -1 for
+/// values that are no loads, and for loads that may read an element several times per pass.
 std::vector<int> last_reads(const Body& body, const Schedule& schedule);
 
-/// Behind the first of `schedules` the same with hints, where more than a quarter of the L2 cache
-/// is moved.
+/// Inserts a copy of the first schedule with hints after it, if the kernel moves at least a quarter
+/// of the L2 cache. Scatters get no hints.
 std::vector<Schedule> with_cache_hints(std::vector<Schedule> schedules, const Body& body,
                                        const Target& target, const Facts& facts);
 

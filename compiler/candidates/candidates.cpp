@@ -9,11 +9,12 @@
 #include "compiler/candidates/column_candidates.h"
 #include "compiler/candidates/pointwise_candidates.h"
 #include "compiler/candidates/row_candidates.h"
-#include "compiler/candidates/row_column_schedule.h"
+#include "compiler/candidates/row_column_candidates.h"
 #include "compiler/candidates/tile_candidates.h"
 #include "compiler/program/reduction_tree.h"
 #include "compiler/tiling/kernel_kind.h"
 #include "compiler/tiling/scatter_residency.h"
+#include "ir/support/round_up.h"
 
 namespace sinter {
 
@@ -21,31 +22,32 @@ namespace {
 
 // --- scans --------------------------------------------------------------------------------------
 
-/// Rows: a thread for each chunk of a tile; short rows share a block. Rows that lie side by side:
-/// neighbouring threads have neighbouring rows, at least a sector of them, and several chunks each.
-/// Where rows are too few for all SMs, their tiles are dealt out to blocks.
+/// Contiguous rows: one or four chunks of a tile per thread; short rows share a block. Memory
+/// contiguous across rows: adjacent threads have adjacent rows, at least a sector of them, and
+/// eight or four chunks each. If rows are too few for all SMs, their tiles are distributed over
+/// blocks.
 std::vector<Schedule> scans(const Body& body, const Target& target, const Facts& facts) {
   const std::int64_t rows = evaluate(body.parallel_size(), facts.symbols);
   const std::int64_t extent = evaluate(body.reduced_size(), facts.symbols);
   const auto chunks = static_cast<int>(scan_chunks(extent));
   const bool is_across = is_contiguous_across_rows(body, facts);
   const bool has_tiles = extent > chunks * kChunk;
-  const int sector = is_across ? 32 / sizes_along(body, body.parallel_axes - 1).largest : 1;
+  const int sector = is_across ? 32 / largest_element_along(body, body.parallel_axes - 1) : 1;
   CandidateList list;
   const auto add = [&](int threads, int each) {
     const int lanes = std::max(chunks / each, 1);
-    int side_by_side = std::max(threads / lanes, sector);
-    // Few rows spread over all SMs; whole warps all the same.
-    while (side_by_side > sector && rows / side_by_side < target.sm_count &&
-           side_by_side * lanes > 32)
-      side_by_side /= 2;
-    side_by_side = std::max(side_by_side, (32 + lanes - 1) / lanes);
-    Schedule schedule{.threads = side_by_side * lanes,
+    int rows_per_block = std::max(threads / lanes, sector);
+    // Spreads few rows over all SMs, but keeps whole warps.
+    while (rows_per_block > sector && rows / rows_per_block < target.sm_count &&
+           rows_per_block * lanes > 32)
+      rows_per_block /= 2;
+    rows_per_block = std::max(rows_per_block, divide_up(32, lanes));
+    Schedule schedule{.threads = rows_per_block * lanes,
                       .vector = static_cast<int>(kChunk),
                       .unroll = chunks / lanes,
                       .threads_per_row = lanes,
-                      .rows_per_block = side_by_side};
-    const bool is_split = has_tiles && rows / side_by_side < target.sm_count;
+                      .rows_per_block = rows_per_block};
+    const bool is_split = has_tiles && rows / rows_per_block < target.sm_count;
     for (const bool split : {is_split, !is_split}) {
       schedule.splits_rows = split;
       if (has_tiles || !split) list.add(schedule);
@@ -58,7 +60,7 @@ std::vector<Schedule> scans(const Body& body, const Target& target, const Facts&
 
 // --- scatters -----------------------------------------------------------------------------------
 
-/// Every block reads all indices: with many of them, no more blocks than SMs.
+/// Every block reads all indices, so with many indices the default is one block per SM.
 std::vector<Schedule> scatters(const Body& body, const Target& target, const Facts& facts) {
   constexpr std::int64_t kManyIndices = 1 << 16;
   const std::int64_t kept = rows_kept(body, target, facts);
@@ -66,12 +68,12 @@ std::vector<Schedule> scatters(const Body& body, const Target& target, const Fac
   CandidateList list;
   for (const int threads : {256, 128, 512})
     for (const int per_sm : {indices > kManyIndices ? 1 : 4, 1, 2, 8}) {
-      const std::int64_t per_block = rows_owned(body, target, facts, per_sm);
-      const std::int64_t most = kept > 0                    ? kept
-                                : stores_only_scatter(body) ? INT32_MAX
-                                                            : kMaxNamedRows;
+      const std::int64_t per_block = owned_rows_per_block(body, target, facts, per_sm);
+      const std::int64_t max_rows = kept > 0                    ? kept
+                                    : stores_only_scatter(body) ? INT32_MAX
+                                                                : kMaxMarkedRows;
       list.add({.threads = threads,
-                .rows_per_block = static_cast<int>(std::min(per_block, most)),
+                .rows_per_block = static_cast<int>(std::min(per_block, max_rows)),
                 .resident = kept > 0});
     }
   return list.take();
@@ -82,7 +84,7 @@ std::vector<Schedule> candidates_without_hints(KernelKind kind, const Body& body
   switch (kind) {
     case KernelKind::pointwise: {
       std::vector<Schedule> list = pointwise_candidates(body, target, facts);
-      // What lies as the space does needs no tiles.
+      // Flat iteration follows the memory order of most accesses, so it needs no tiles.
       if (list.front().is_flat) return list;
       return with_tiles(std::move(list), body, target, facts);
     }
@@ -92,7 +94,7 @@ std::vector<Schedule> candidates_without_hints(KernelKind kind, const Body& body
     case KernelKind::row_reduce: return row_candidates(body, target, facts, false);
     case KernelKind::row_column_reduce: return row_column_candidates(body, target, facts);
     case KernelKind::full_reduce: return row_candidates(body, target, facts, true);
-    case KernelKind::horizontal:  // its sections have their own
+    case KernelKind::horizontal:  // its sections have their own candidates
     case KernelKind::opaque: break;
   }
   return {};

@@ -1,4 +1,4 @@
-// The schedules that a kernel may run under: the heuristic's own choice, and variations on it.
+// The candidate schedules of a kernel: the heuristic's choice, and variations of it.
 #pragma once
 
 #include <vector>

@@ -8,10 +8,11 @@
 #include <optional>
 
 #include "compiler/body/footprint.h"
-#include "compiler/candidates/column_candidates.h"
+#include "compiler/candidates/candidate_list.h"
 #include "compiler/program/op_cost.h"
 #include "compiler/tiling/coalescing.h"
 #include "compiler/tiling/column_split.h"
+#include "ir/support/round_up.h"
 
 namespace sinter {
 
@@ -22,10 +23,9 @@ int loads_of(const PassPlan& plan, std::size_t value) {
   return is_kept ? std::min(times, 1) : times;
 }
 
-ColumnModel::ColumnModel(const Body& body, const Target& target, const Facts& facts)
+ColumnCostModel::ColumnCostModel(const Body& body, const Target& target, const Facts& facts)
     : body_(body),
       target_(target),
-      sizes_(sizes_along(body, body.parallel_axes - 1)),
       tree_(tree_of(evaluate(body.reduced_size(), facts.symbols))),
       inner_(evaluate(body.space.extent(body.parallel_axes - 1), facts.symbols)),
       outer_(evaluate(body.parallel_size(), facts.symbols) / std::max<std::int64_t>(inner_, 1)) {
@@ -40,9 +40,9 @@ ColumnModel::ColumnModel(const Body& body, const Target& target, const Facts& fa
     const std::optional<Extent> step = coefficient_of(value.at, body.reduced_axis());
     const std::int64_t row = step ? std::abs(evaluate(*step, facts.symbols)) * size : kSectorBytes;
     loads_.push_back({.bytes = size, .row = std::clamp<std::int64_t>(row, size, kSectorBytes)});
-    loaded_bytes_ += size;
+    bytes_per_row_element_ += size;
     if (depends_on(value.at, body.parallel_axes - 1)) note_size(size);
-    again_bytes_ += bytes * std::max(loads_of(plan, i) - 1, 0);
+    reread_bytes_ += bytes * std::max(loads_of(plan, i) - 1, 0);
   }
   for (const BodyStore& store : body.stores) {
     stored_bytes_ += bytes_of(stored_elements(body, store), store.node->dtype, facts);
@@ -56,35 +56,35 @@ ColumnModel::ColumnModel(const Body& body, const Target& target, const Facts& fa
     is_heavy_ = is_heavy_ || reduction.node->op == Op::logsumexp;
   }
   state_bytes_ = *std::ranges::max_element(of_pass);
-  meetings_ = static_cast<int>(
+  cluster_exchanges_ = static_cast<int>(
       std::ranges::count_if(of_pass, [](std::int64_t bytes) { return bytes > 0; }));
   if (body.passes() == 1 || !body.reduced_size().is_number()) return;
   const std::vector<int> slots = kept_slots(body, plan_column_passes(body)).bytes;
   kept_bytes_ = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
 }
 
-void ColumnModel::note_size(int bytes) {
+void ColumnCostModel::note_size(int bytes) {
   narrowest_ = std::min(narrowest_, bytes);
   widest_ = std::max(widest_, bytes);
 }
 
-bool ColumnModel::fits(const Schedule& schedule) const {
-  return fits_shared(schedule) && registers(schedule) <= most_registers(schedule.threads);
+bool ColumnCostModel::fits(const Schedule& schedule) const {
+  return fits_shared(schedule) && registers(schedule) <= max_registers(schedule.threads);
 }
 
-bool ColumnModel::fits_shared(const Schedule& schedule) const {
+bool ColumnCostModel::fits_shared(const Schedule& schedule) const {
   return shared_bytes(schedule) <= target_.shared_per_block_opt_in;
 }
 
-std::int64_t ColumnModel::most_registers(int threads) const {
+std::int64_t ColumnCostModel::max_registers(int threads) const {
   return std::min<std::int64_t>(target_.registers_per_sm / threads,
                                 target_.max_registers_per_thread);
 }
 
-/// Registers of a thread, roughly: what waits in the trees of the reductions (one state for each of
-/// their levels, and those that are joined), the rows of every load that are under way, and the
-/// rest of the loop.
-std::int64_t ColumnModel::registers(const Schedule& schedule) const {
+/// Estimates the registers of a thread: pending states, the rows of every load in flight, and the
+/// rest of the loop. The pending states are one per level of the reduction tree, and two that are
+/// combined.
+std::int64_t ColumnCostModel::registers(const Schedule& schedule) const {
   const ColumnSplit split = split_of(tree_, schedule);
   const int lanes = schedule.threads_per_row / schedule.groups;
   const auto levels = static_cast<std::int64_t>(
@@ -92,53 +92,53 @@ std::int64_t ColumnModel::registers(const Schedule& schedule) const {
       std::bit_width(static_cast<std::uint64_t>(split.parts / schedule.groups)));
   const std::int64_t rows = kChunk * schedule.unroll;
   return (is_heavy_ ? 48 : 32) +
-         schedule.vector * (state_bytes_ * (levels + 2) + rows * loaded_bytes_) / 4;
+         schedule.vector * (state_bytes_ * (levels + 2) + rows * bytes_per_row_element_) / 4;
 }
 
-std::int64_t ColumnModel::shared_bytes(const Schedule& schedule) const {
-  std::int64_t exchange = 2 * ((exchange_places(schedule) * widest_state_ + 15) / 16 * 16);
+std::int64_t ColumnCostModel::shared_bytes(const Schedule& schedule) const {
+  std::int64_t exchange = 2 * round_up(exchange_slots(schedule) * widest_state_, 16);
   if (schedule.cluster > 1) exchange += 2 * cluster_bytes(schedule, body_);
   if (!schedule.resident) return exchange;
   return exchange + kept_rows(split_of(tree_, schedule)) * columns_of(schedule) * kept_bytes_;
 }
 
-std::int64_t ColumnModel::tiles(const Schedule& schedule) const {
+std::int64_t ColumnCostModel::tiles(const Schedule& schedule) const {
   const std::int64_t columns = columns_of(schedule);
-  return outer_ * ((inner_ + columns - 1) / columns);
+  return outer_ * divide_up(inner_, columns);
 }
 
-/// Blocks for each SM, whether they fit or not.
-double ColumnModel::blocks_per_sm_of(const Schedule& schedule) const {
+/// Blocks of the grid per SM, resident or not.
+double ColumnCostModel::blocks_per_sm_of(const Schedule& schedule) const {
   return static_cast<double>(tiles(schedule) * schedule.splits * schedule.cluster) /
          target_.sm_count;
 }
 
-int ColumnModel::blocks_that_fit(const Schedule& schedule) const {
+int ColumnCostModel::blocks_that_fit(const Schedule& schedule) const {
   const auto needed =
-      static_cast<int>(std::min(registers(schedule), most_registers(schedule.threads)));
+      static_cast<int>(std::min(registers(schedule), max_registers(schedule.threads)));
   return blocks_per_sm(target_, schedule.threads, needed, shared_bytes(schedule));
 }
 
-double ColumnModel::bytes_per_block(const Schedule& schedule) const {
+double ColumnCostModel::bytes_per_block(const Schedule& schedule) const {
   return static_cast<double>(std::int64_t{schedule.threads} * schedule.vector * schedule.unroll *
-                             kChunk * loaded_bytes_);
+                             kChunk * bytes_per_row_element_);
 }
 
-Grid ColumnModel::grid(const Schedule& schedule) const {
+Grid ColumnCostModel::grid(const Schedule& schedule) const {
   return {.blocks_per_sm = blocks_per_sm_of(schedule),
           .resident = blocks_that_fit(schedule),
           .bytes_in_flight = bytes_per_block(schedule) * share_of_sectors(schedule)};
 }
 
-double ColumnModel::bytes_in_flight(const Schedule& schedule) const {
+double ColumnCostModel::bytes_in_flight(const Schedule& schedule) const {
   const Grid grid = this->grid(schedule);
   const double resident = std::min(grid.blocks_per_sm, static_cast<double>(grid.resident));
   return std::min(resident * grid.bytes_in_flight, static_cast<double>(target_.bytes_in_flight));
 }
 
-/// Of a sector all is moved, whatever a block makes use of. It has several rows if a block has all
-/// of their columns.
-double ColumnModel::share_of_sectors(const Schedule& schedule) const {
+/// The fraction of moved bytes that the block uses. Memory moves whole sectors. If a block has all
+/// columns, a sector holds several short rows.
+double ColumnCostModel::share_of_sectors(const Schedule& schedule) const {
   const std::int64_t columns = columns_of(schedule);
   double used = 0;
   for (const auto [bytes, row] : loads_) {
@@ -146,63 +146,54 @@ double ColumnModel::share_of_sectors(const Schedule& schedule) const {
     const std::int64_t moved = columns < inner_ ? kSectorBytes : row;
     used += bytes * std::min(static_cast<double>(there) / static_cast<double>(moved), 1.0);
   }
-  return loaded_bytes_ == 0 ? 1 : used / static_cast<double>(loaded_bytes_);
+  return bytes_per_row_element_ == 0 ? 1 : used / static_cast<double>(bytes_per_row_element_);
 }
 
-double ColumnModel::bytes_of_splits(const Schedule& schedule) const {
+double ColumnCostModel::bytes_of_splits(const Schedule& schedule) const {
   if (schedule.splits == 1) return 0;
   return static_cast<double>(tiles(schedule) * columns_of(schedule) * schedule.splits *
                              state_bytes_);
 }
 
-double ColumnModel::seconds(const Schedule& schedule) const {
+double ColumnCostModel::seconds(const Schedule& schedule) const {
   Grid grid = this->grid(schedule);
   grid.blocks_per_sm = std::min(grid.blocks_per_sm, static_cast<double>(grid.resident));
   return seconds(schedule, grid);
 }
 
-double ColumnModel::seconds_in_waves(const Schedule& schedule) const {
+double ColumnCostModel::seconds_in_waves(const Schedule& schedule) const {
   return seconds(schedule, grid(schedule));
 }
 
-double ColumnModel::seconds(const Schedule& schedule, const Grid& grid) const {
-  constexpr double kJoinBandwidth = 80e9;  // of one block
-  const auto reading = [&](double bytes, double nearer) {
-    return bytes / target_.bandwidth * slowdown(target_, grid, nearer);
+double ColumnCostModel::seconds(const Schedule& schedule, const Grid& grid) const {
+  const auto reading = [&](double bytes, double latency_gain) {
+    return bytes / target_.bandwidth * slowdown(target_, grid, latency_gain);
   };
   double result = reading(read_bytes_, 1);
   if (!schedule.resident) {
     const bool is_near = read_bytes_ + stored_bytes_ <= static_cast<double>(target_.l2_bytes);
-    result += is_near ? reading(again_bytes_ / kL2BandwidthRatio, kL2LatencyGain) : reading(again_bytes_, 1);
+    result += is_near ? reading(reread_bytes_ / kL2BandwidthRatio, kL2LatencyGain)
+                      : reading(reread_bytes_, 1);
   }
-  // Stores do not wait for one another; only SMs without work store nothing.
-  const double storing = std::clamp(kStores * blocks_per_sm_of(schedule), 1e-3, 1.0);
+  // Stores do not wait for one another, so only idle SMs reduce their bandwidth.
+  const double storing = std::clamp(kStoreThroughput * blocks_per_sm_of(schedule), 1e-3, 1.0);
   result += stored_bytes_ / (target_.bandwidth * storing);
   if (schedule.splits > 1) {
     const double states = bytes_of_splits(schedule);
     result = kModelMargin * result + kLastBlockSeconds + 2 * states / target_.bandwidth +
-             states / static_cast<double>(tiles(schedule)) / kJoinBandwidth;
+             states / static_cast<double>(tiles(schedule)) / kCombineBandwidth;
   }
-  if (schedule.cluster > 1) result = kModelMargin * result + kClusterBarrierSeconds * meetings_;
+  if (schedule.cluster > 1)
+    result = kModelMargin * result + kClusterBarrierSeconds * cluster_exchanges_;
   return result;
 }
 
-int ColumnModel::planned_blocks(const Schedule& schedule) const {
+int ColumnCostModel::reserved_blocks_per_sm(const Schedule& schedule) const {
   const double enough = std::ceil(static_cast<double>(target_.bytes_in_flight) /
                                   std::max(bytes_per_block(schedule), 1.0));
-  const auto planned =
+  const auto blocks =
       static_cast<int>(std::max(std::min(std::ceil(blocks_per_sm_of(schedule)), enough), 1.0));
-  return planned <= blocks_that_fit(schedule) ? planned : 0;
-}
-
-ColumnPrediction predict_columns(const Body& body, const Target& target, const Facts& facts) {
-  const std::vector<Schedule> schedules = column_candidates(body, target, facts);
-  if (schedules.empty()) return {};
-  const ColumnModel model(body, target, facts);
-  const Schedule& first = schedules.front();
-  return {.is_resident = first.resident,
-          .seconds = model.seconds(first),
-          .bytes_of_splits = model.bytes_of_splits(first)};
+  return blocks <= blocks_that_fit(schedule) ? blocks : 0;
 }
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// What a schedule of a column kernel takes of an SM, and how long it is predicted to run.
+// The cost model of column kernels: registers, shared memory, loads in flight and predicted time.
 #pragma once
 
 #include "compiler/body/access.h"
@@ -11,48 +11,47 @@
 
 namespace sinter {
 
-/// What splits, or reading again, must be worth: more than the model's errors.
+/// Splits, or reading again, must be faster by this factor, which exceeds the model's errors.
 inline constexpr double kModelMargin = 1.1;
 
-class ColumnModel {
+class ColumnCostModel {
  public:
-  ColumnModel(const Body& body, const Target& target, const Facts& facts);
+  ColumnCostModel(const Body& body, const Target& target, const Facts& facts);
 
-  /// True if a block has as much shared memory as the schedule needs, and a thread the registers.
+  /// True if the schedule fits in the shared memory of a block and in the registers of its threads.
   bool fits(const Schedule& schedule) const;
   bool fits_shared(const Schedule& schedule) const;
-  /// Blocks that share all columns side by side, before rows are dealt out to splits.
+  /// The number of tiles of columns: blocks that cover all columns, without splits of the rows.
   std::int64_t tiles(const Schedule& schedule) const;
-  /// Bytes of loads per SM, as far as the memory can make use of them.
+  /// Bytes of loads in flight per SM, at most as many as the target needs.
   double bytes_in_flight(const Schedule& schedule) const;
-  /// Without the launch: bytes against the bandwidth that so many in flight reach. What is read
-  /// again comes from the L2 cache where all that the kernel touches fits there.
+  /// The predicted time without the launch: bytes over the bandwidth that the loads in flight
+  /// reach. Repeated reads come from the L2 cache if all data of the kernel fits in it.
   double seconds(const Schedule& schedule) const;
-  /// The same, where a last, partial wave of blocks is slower than those before it.
+  /// The same, including the slower last, partial wave of blocks.
   double seconds_in_waves(const Schedule& schedule) const;
-  /// The blocks that the compiler is to leave registers for; without being told it would rather
-  /// spill than have fewer blocks, even if there are no more. 0: as it likes, since they may not
-  /// fit.
-  int planned_blocks(const Schedule& schedule) const;
-  /// Bytes of what is kept between passes, of one element; 0: nothing may be.
+  /// Blocks per SM for which the compiler must reserve registers. Without this bound the compiler
+  /// prefers spills to fewer blocks, even if the grid has no more blocks. 0: no bound, because the
+  /// blocks may not fit.
+  int reserved_blocks_per_sm(const Schedule& schedule) const;
+  /// Bytes per element that stay resident between passes; 0: no value can.
   std::int64_t kept_bytes() const { return kept_bytes_; }
-  /// States that splits leave in the workspace.
+  /// Bytes of the states that splits write to the workspace.
   double bytes_of_splits(const Schedule& schedule) const;
 
-  const Sizes& sizes() const { return sizes_; }
-  /// Bytes of the smallest and of the largest element that is loaded or stored row by row.
+  /// Bytes of the smallest and of the largest element that is loaded or stored in every row.
   int narrowest() const { return narrowest_; }
   int widest() const { return widest_; }
   const Tree& tree() const { return tree_; }
-  std::int64_t inner() const { return inner_; }  ///< extent of the last axis that stays
-  std::int64_t outer() const { return outer_; }  ///< of all others that stay
+  std::int64_t inner() const { return inner_; }  ///< extent of the last kept axis
+  std::int64_t outer() const { return outer_; }  ///< product of the other kept extents
 
  private:
   void note_size(int bytes);
   double blocks_per_sm_of(const Schedule& schedule) const;
   int blocks_that_fit(const Schedule& schedule) const;
   std::int64_t registers(const Schedule& schedule) const;
-  std::int64_t most_registers(int threads) const;
+  std::int64_t max_registers(int threads) const;
   std::int64_t shared_bytes(const Schedule& schedule) const;
   double bytes_per_block(const Schedule& schedule) const;
   Grid grid(const Schedule& schedule) const;
@@ -61,39 +60,29 @@ class ColumnModel {
 
   const Body& body_;
   const Target& target_;
-  Sizes sizes_;
   Tree tree_;
   std::int64_t inner_ = 1;
   std::int64_t outer_ = 1;
-  /// What is loaded row by row.
+  /// A load in every row.
   struct Load {
     int bytes = 0;         ///< of an element
     std::int64_t row = 0;  ///< bytes from one row to the next, at most a sector
   };
   std::vector<Load> loads_;
-  std::int64_t loaded_bytes_ = 0;  ///< of an element of each
+  std::int64_t bytes_per_row_element_ = 0;  ///< sum of their element sizes
   int narrowest_ = 8;
   int widest_ = 1;
-  std::int64_t state_bytes_ = 0;  ///< of all reductions of one pass, at most
+  std::int64_t state_bytes_ = 0;  ///< of all reductions of one pass; maximum over passes
   std::int64_t widest_state_ = 0;
   bool is_heavy_ = false;
   std::int64_t kept_bytes_ = 0;
-  int meetings_ = 0;       ///< of the blocks that share columns: passes with reductions
-  double read_bytes_ = 0;  ///< at least
+  int cluster_exchanges_ = 0;  ///< exchanges of blocks that share columns: passes with reductions
+  double read_bytes_ = 0;      ///< each element once
   double stored_bytes_ = 0;
-  double again_bytes_ = 0;  ///< read by later passes if nothing is kept
+  double reread_bytes_ = 0;  ///< read again by later passes if nothing is resident
 };
 
-/// Of each value, how many passes of `plan` load it.
+/// The number of passes of `plan` that load `value`.
 int loads_of(const PassPlan& plan, std::size_t value);
-
-/// What is predicted of the first candidate of a column kernel.
-struct ColumnPrediction {
-  bool is_resident = false;
-  double seconds = 0;          ///< without the launch
-  double bytes_of_splits = 0;  ///< written to the workspace, and read
-};
-/// Needs: collapsed axes.
-ColumnPrediction predict_columns(const Body& body, const Target& target, const Facts& facts);
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// Schedules of kernels that reduce nothing.
+// Candidate schedules of pointwise kernels.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace sinter {
 
-/// Enough loads in flight first, but small tensors are spread over all SMs, and few waves are
-/// whole.
+/// The default has enough loads in flight, spreads small tensors over all SMs, and avoids a small
+/// last wave.
 std::vector<Schedule> pointwise_candidates(const Body& body, const Target& target,
                                            const Facts& facts);
 

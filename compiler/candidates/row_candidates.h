@@ -1,4 +1,4 @@
-// How the rows of a reduction may be dealt out to threads, blocks and clusters.
+// Candidate schedules of row kernels: how rows are distributed over threads, blocks and clusters.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace sinter {
 
-/// The heuristic's own choice first. `split`: parts of a row are dealt out to blocks, of which the
-/// last one finishes.
+/// The heuristic's choice comes first. `split`: the parts of a row are distributed over blocks, and
+/// the last block finishes.
 std::vector<Schedule> row_candidates(const Body& body, const Target& target, const Facts& facts,
                                      bool split);
 

@@ -5,27 +5,29 @@
 #include <optional>
 
 #include "compiler/body/access.h"
+#include "compiler/candidates/candidate_list.h"
 #include "compiler/tiling/coalescing.h"
 #include "compiler/tiling/transpose_tiles.h"
 #include "compiler/tiling/vector_width.h"
+#include "ir/support/round_up.h"
 
 namespace sinter {
 
 namespace {
 
-constexpr std::size_t kMostTileCandidates = 12;
-/// With tiles or without: the better ones, and those to compare with.
-constexpr std::size_t kMostTiled = 7;
-/// Sectors without tiles against sectors with them from which on tiles come first: a tile costs a
-/// barrier, and the loads of a block do not overlap its stores. An assumption, to be measured.
-constexpr double kWorthATile = 1.3;
-/// Positions of all tiles against those of the space that are too many threads without work.
-constexpr double kTooMuchWaste = 2;
+/// Maximum candidates with tiles; the others are for comparison.
+constexpr std::size_t kMaxTiled = 7;
+/// Tiles come first if they request at least this many times fewer sectors. A tile costs a barrier,
+/// and the loads of a block do not overlap its stores. An assumption, not a measurement.
+constexpr double kMinSectorRatio = 1.3;
+/// Maximum positions of all tiles, relative to the iteration space: more leave too many threads
+/// idle.
+constexpr double kMaxWaste = 2;
 constexpr std::array<int, 3> kEdges = {128, 64, 32};
-/// Shared memory of one tile, and of all tiles of a block: registers hold as much while it is on
-/// its way, 128 bytes in each of 256 threads.
-constexpr std::int64_t kMostTileBytes = 16 * 1024 + 512;
-constexpr std::int64_t kMostBytes = 32 * 1024 + 1024;
+/// Maximum shared memory of one tile, and of all tiles of a block. Registers hold as much while the
+/// loads are in flight: 128 bytes in each of 256 threads.
+constexpr std::int64_t kMaxTileBytes = 16 * 1024 + 512;
+constexpr std::int64_t kMaxTileBytesOfBlock = 32 * 1024 + 1024;
 
 class TileCandidates {
  public:
@@ -36,8 +38,8 @@ class TileCandidates {
         last_(body.parallel_axes - 1),
         tiled_(tiled_accesses(body, facts)) {
     if (tiled_.empty()) return;
-    across_ = evaluate(body.space.extent(last_), facts.symbols);
-    down_ = evaluate(body.space.extent(tiled_.axis), facts.symbols);
+    last_extent_ = evaluate(body.space.extent(last_), facts.symbols);
+    tiled_extent_ = evaluate(body.space.extent(tiled_.axis), facts.symbols);
     size_ = evaluate(body.parallel_size(), facts.symbols);
     find_vector();
   }
@@ -50,11 +52,11 @@ class TileCandidates {
     for (const int other : {edge, edge / 2, edge * 2})
       for (const int threads : {256, 128, 512}) add(other, vector_, threads);
     add(edge, vector_ / 2, default_threads(edge));
-    return std::move(list_);
+    return list_.take();
   }
 
  private:
-  /// As wide as 16 bytes of the widest element, and as the other loads and the stores allow.
+  /// Sets the vector: at most 16 bytes of the widest element, and useful for the direct accesses.
   void find_vector() {
     int largest = 1;
     const auto add = [&](const Index& at, DType dtype) {
@@ -72,7 +74,8 @@ class TileCandidates {
   }
 
   std::int64_t tiles_of(int edge) const {
-    return (across_ + edge - 1) / edge * ((down_ + edge - 1) / edge) * (size_ / (across_ * down_));
+    return divide_up(last_extent_, edge) * divide_up(tiled_extent_, edge) *
+           (size_ / (last_extent_ * tiled_extent_));
   }
 
   double waste(int edge) const {
@@ -80,17 +83,17 @@ class TileCandidates {
   }
 
   bool fits(int edge) const {
-    if (waste(edge) > kTooMuchWaste) return false;
+    if (waste(edge) > kMaxWaste) return false;
     std::int64_t all = 0;
     for (const TiledAccess& access : all_of(body_, tiled_)) {
       const std::int64_t bytes = tile_bytes(edge, access.dtype, vector_);
-      if (bytes > kMostTileBytes) return false;
+      if (bytes > kMaxTileBytes) return false;
       all += bytes;
     }
-    return all <= std::min(kMostBytes, target_.shared_per_block_opt_in);
+    return all <= std::min(kMaxTileBytesOfBlock, target_.shared_per_block_opt_in);
   }
 
-  /// The largest of which there are enough for all SMs; 0 if none is worth its place.
+  /// The largest edge with enough tiles for all SMs and little waste; 0 if no edge fits.
   int best_edge() const {
     constexpr double kSlightlyMore = 1.2;
     int best = 0;
@@ -103,7 +106,7 @@ class TileCandidates {
     return best;
   }
 
-  /// No more than have 16 bytes each of the widest elements' tile.
+  /// At most 256, and at most one thread per 16 bytes of the tile with the widest elements.
   int default_threads(int edge) const {
     int widest = 1;
     for (const TiledAccess& access : all_of(body_, tiled_))
@@ -112,12 +115,10 @@ class TileCandidates {
   }
 
   void add(int edge, int vector, int threads) {
-    if (list_.size() == kMostTiled || vector < 1) return;
-    if (std::ranges::find(kEdges, edge) == kEdges.end() || !fits(edge)) return;
+    if (vector < 1 || std::ranges::find(kEdges, edge) == kEdges.end() || !fits(edge)) return;
     // A small tile may have fewer vectors than there are threads.
     threads = std::min(threads, edge * edge / vector);
-    const Schedule schedule{.threads = threads, .vector = vector, .tile = edge};
-    if (std::ranges::find(list_, schedule) == list_.end()) list_.push_back(schedule);
+    list_.add({.threads = threads, .vector = vector, .tile = edge});
   }
 
   const Body& body_;
@@ -125,11 +126,11 @@ class TileCandidates {
   const Facts& facts_;
   int last_;
   TiledAccesses tiled_;
-  std::int64_t across_ = 0;
-  std::int64_t down_ = 0;
+  std::int64_t last_extent_ = 0;
+  std::int64_t tiled_extent_ = 0;
   std::int64_t size_ = 0;
   int vector_ = 1;
-  std::vector<Schedule> list_;
+  CandidateList list_{kMaxTiled};
 };
 
 }  // namespace
@@ -138,15 +139,14 @@ std::vector<Schedule> with_tiles(std::vector<Schedule> direct, const Body& body,
                                  const Target& target, const Facts& facts) {
   const std::vector<Schedule> tiled = TileCandidates(body, target, facts).make();
   if (tiled.empty()) return direct;
-  const double with = sectors_of(body, tiled.front(), facts).asked;
-  const double without = sectors_of(body, direct.front(), facts).asked;
+  const double with = sectors_of(body, tiled.front(), facts).requested;
+  const double without = sectors_of(body, direct.front(), facts).requested;
   if (with >= without) return direct;
   std::vector<Schedule> first = tiled;
   std::vector<Schedule> second = std::move(direct);
-  if (with * kWorthATile > without) std::swap(first, second);
-  first.resize(
-      std::min(first.size(), kMostTileCandidates - std::min<std::size_t>(second.size(), 3)));
-  second.resize(std::min(second.size(), kMostTileCandidates - first.size()));
+  if (with * kMinSectorRatio > without) std::swap(first, second);
+  first.resize(std::min(first.size(), kMaxCandidates - std::min<std::size_t>(second.size(), 3)));
+  second.resize(std::min(second.size(), kMaxCandidates - first.size()));
   first.insert(first.end(), second.begin(), second.end());
   return first;
 }

@@ -1,4 +1,4 @@
-// Schedules of pointwise kernels that move some of what they read or write through tiles.
+// Candidate schedules of pointwise kernels with tiles in shared memory (transpose_tiles.h).
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace sinter {
 
-/// `direct`, the candidates without tiles, and beside them some with tiles where these ask for
-/// fewer sectors: in front, if for so many fewer that the way through shared memory pays.
+/// Adds candidates with tiles to `direct`, the candidates without tiles, if tiles request fewer
+/// sectors. They come first if they save enough sectors to pay for the way through shared memory.
 std::vector<Schedule> with_tiles(std::vector<Schedule> direct, const Body& body,
                                  const Target& target, const Facts& facts);
 

@@ -6,8 +6,9 @@
 
 #include "compiler/body/access.h"
 #include "compiler/body/footprint.h"
+#include "compiler/candidates/column_candidates.h"
 #include "compiler/candidates/column_cost_model.h"
-#include "compiler/candidates/row_column_schedule.h"
+#include "compiler/candidates/row_column_candidates.h"
 #include "compiler/program/op_cost.h"
 #include "compiler/program/reduction_tree.h"
 #include "compiler/target/wave_quantization.h"
@@ -50,7 +51,7 @@ double seconds_of(const Cost& cost, const Target& target, double busy, double mo
 
 namespace {
 
-/// Adds the traffic of column states: a kernel that reduces rows and columns writes the states of
+/// Adds the traffic of column states. A kernel that reduces rows and columns writes the states of
 /// its splits to the workspace and reads them back. Returns the fraction of SMs that have work.
 double add_columns(Cost& cost, const Body& body, const Target& target, const Facts& facts) {
   if (body.columns.empty()) return 1;
@@ -60,7 +61,7 @@ double add_columns(Cost& cost, const Body& body, const Target& target, const Fac
   const double columns = static_cast<double>(evaluate(body.reduced_size(), facts.symbols));
   double bytes = 0;
   for (const BodyReduction& column : body.columns)
-    bytes += columns * states_left(schedule) * state_bytes(*column.node);
+    bytes += columns * workspace_states(schedule) * state_bytes(*column.node);
   cost.bytes_read += bytes;
   cost.bytes_written += bytes;
   return std::min(1.0, static_cast<double>(blocks_of(schedule)) / target.sm_count);

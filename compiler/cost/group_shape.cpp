@@ -86,8 +86,8 @@ namespace {
 /// True if `node`, of a group of known shape, has more than one element along the last axis.
 bool varies(const Node& node) { return !node.shape.empty() && !node.shape.back().is(1); }
 
-/// How often a value that is constant along the last axis is computed per position on that axis. 0
-/// if sums of such shares may be rounded.
+/// The fraction of positions on the last axis at which a value is computed that is constant along
+/// it. 0 if sums of such fractions may be rounded.
 double share_of_vector(Extent last, std::span<const std::int64_t> symbols) {
   constexpr std::int64_t kVector = 8;
   return evaluate(last, symbols) >= kVector ? 1.0 / kVector : 0;
@@ -95,39 +95,40 @@ double share_of_vector(Extent last, std::span<const std::int64_t> symbols) {
 
 }  // namespace
 
-std::int64_t most_kept_bytes(const KernelContents& parts) {
+std::int64_t max_kept_bytes(const KernelContents& contents) {
   std::int64_t result = 0;
-  for (const Node* node : parts.loads)
+  for (const Node* node : contents.loads)
     if (varies(*node)) result += size_of(node->dtype);
-  for (const Node* node : parts.nodes)
+  for (const Node* node : contents.nodes)
     if (varies(*node)) result += size_of(info(node->dtype).compute);
   return result;
 }
 
-bool reads_rows_once(const GroupShape& rows, std::int64_t most_kept, const Target& target,
+bool reads_rows_once(const GroupShape& rows, std::int64_t max_kept, const Target& target,
                      const Facts& facts) {
   if (!rows.is_direct || !rows.shape().back().is_number()) return false;
   const std::int64_t extent = rows.shape().back().number();
   const std::int64_t count =
       evaluate(product(rows.shape().first(rows.shape().size() - 1)), facts.symbols);
-  return !splits_rows(count, extent, target) && extent * most_kept <= most_resident_bytes(target);
+  return !splits_rows(count, extent, target) && extent * max_kept <= most_resident_bytes(target);
 }
 
-std::optional<Cost> cost_of(const GroupShape& group_shape, const KernelContents& parts,
+std::optional<Cost> cost_of(const GroupShape& group_shape, const KernelContents& contents,
                             const Target& target, NodeSizes& sizes) {
   if (group_shape.kind == Kind::none || !group_shape.is_direct) return std::nullopt;
   const bool is_mixed = group_shape.kind == Kind::mixed;
   const double share = is_mixed ? share_of_vector(group_shape.shape().back(), sizes.symbols()) : 1;
   // Only the body tells where, and how often, a value that is constant along the last axis is
   // stored.
-  if (share == 0 || (is_mixed && !std::ranges::all_of(
-                                     parts.stores, [](const Node* node) { return varies(*node); })))
+  if (share == 0 || (is_mixed && !std::ranges::all_of(contents.stores, [](const Node* node) {
+                       return varies(*node);
+                     })))
     return std::nullopt;
   Cost cost;
   const double all = sizes.elements(*group_shape.shaped);
-  for (const Node* node : parts.loads) cost.bytes_read += sizes.bytes(*node);
-  for (const Node* node : parts.stores) cost.bytes_written += sizes.bytes(*node);
-  for (const Node* node : parts.nodes) {
+  for (const Node* node : contents.loads) cost.bytes_read += sizes.bytes(*node);
+  for (const Node* node : contents.stores) cost.bytes_written += sizes.bytes(*node);
+  for (const Node* node : contents.nodes) {
     const int each = instructions_of(node->op);
     // Adding or comparing an element is hidden by its load.
     if (is_reduction(node->op))

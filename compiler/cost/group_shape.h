@@ -14,7 +14,7 @@
 
 namespace sinter {
 
-/// How the nodes of a group read one another.
+/// The pattern in which the nodes of a group read one another.
 struct GroupShape {
   enum class Kind : std::uint8_t {
     none,   ///< any other way: the cost needs a body
@@ -67,18 +67,18 @@ struct KernelContents {
   std::span<const Node* const> stores;
 };
 
-/// An upper bound on the bytes that a kernel of `parts` keeps per row element: all values that vary
-/// within a row.
-std::int64_t most_kept_bytes(const KernelContents& parts);
+/// An upper bound on the bytes that a kernel of `contents` keeps per row element: all values that
+/// vary within a row.
+std::int64_t max_kept_bytes(const KernelContents& contents);
 /// True if one kernel of `rows` reads each array once and computes each value once, even if it
-/// keeps `most_kept` bytes per row element. False if uncertain: rows may be too long to stay
+/// keeps `max_kept` bytes per row element. False if uncertain: rows may be too long to stay
 /// resident, or so long that several blocks must share one.
-bool reads_rows_once(const GroupShape& rows, std::int64_t most_kept, const Target& target,
+bool reads_rows_once(const GroupShape& rows, std::int64_t max_kept, const Target& target,
                      const Facts& facts);
 
 /// The cost of a kernel, equal to the cost of its body; nullopt if the cost needs a body. Needs:
 /// reads_rows_once, if the group has the kind `rows`.
-std::optional<Cost> cost_of(const GroupShape& group_shape, const KernelContents& parts,
+std::optional<Cost> cost_of(const GroupShape& group_shape, const KernelContents& contents,
                             const Target& target, NodeSizes& sizes);
 
 }  // namespace sinter

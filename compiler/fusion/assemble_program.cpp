@@ -23,11 +23,13 @@ namespace {
 class Assembler {
  public:
   Assembler(Program& program, const Groups& groups)
-      : program_(program), groups_(groups), read_as_(values_read_as_outputs(graph())) {}
+      : program_(program),
+        groups_(groups),
+        output_view_of_(values_stored_as_output_views(graph())) {}
 
-  void run(const Apart& apart) {
+  void run(const BoundaryInfo& boundaries) {
     add_bound_buffers();
-    add_parts();
+    add_segments();
     read_segments_of_results();
     order_groups();
     reserve_temporaries();
@@ -40,7 +42,7 @@ class Assembler {
     }
     add_dependencies();
     add_updates();
-    add_boundaries(apart);
+    add_boundaries(boundaries);
   }
 
  private:
@@ -78,21 +80,22 @@ class Assembler {
     }
   }
 
-  /// What placed concats are made of lies in their buffers.
-  void add_parts() {
+  /// Adds a sub-buffer for each segment of each placed concat.
+  void add_segments() {
     for (int group = 0; group < groups_.size(); ++group) {
       if (!groups_[group].alive || !groups_[group].is_placed) continue;
       const Node* node = groups_[group].nodes.front();
       const auto outputs = outputs_of_.find(node);
       if (outputs == outputs_of_.end()) {
-        add_parts_of(add_temporary(node));
+        add_segments_of(add_temporary(node));
       } else {
-        for (const int whole : outputs->second) add_parts_of(whole);
+        for (const int parent : outputs->second) add_segments_of(parent);
       }
     }
   }
 
-  /// A value that its kernel stores as a segment of a result too is read there, and stored once.
+  /// If a kernel stores a value and also an output concat that contains it, readers use the segment
+  /// of the concat. The kernel then stores the value once.
   void read_segments_of_results() {
     for (int group = 0; group < groups_.size(); ++group) {
       if (!groups_[group].alive || groups_[group].is_placed) continue;
@@ -103,62 +106,65 @@ class Assembler {
     }
   }
 
-  void read_segments_of(int group, int whole) {
-    const Buffer all = program_.buffers[static_cast<std::size_t>(whole)];
+  void read_segments_of(int group, int parent) {
+    const Buffer all = program_.buffers[static_cast<std::size_t>(parent)];
     const auto axis = static_cast<std::size_t>(attribute(*all.node, "axis").integer);
     Extent begin = 0;
     for (const Node* operand : all.node->operands) {
-      const std::optional<PlacedSegment> part = segment_of(*all.node, operand, begin, all.strides);
+      const std::optional<PlacedSegment> segment =
+          segment_of(*all.node, operand, begin, all.strides);
       begin = begin + operand->shape[axis];
-      if (part && groups_.home(part->node) == group && !groups_.is_result(part->node) &&
-          !parts_of_.contains(part->node) && has_long_runs(*part, program_.facts) &&
-          leave_out(group, part->node))
-        program_.buffer_of[part->node] = add_part(whole, *part);
+      if (segment && groups_.home(segment->node) == group && !groups_.is_result(segment->node) &&
+          !sub_buffers_of_.contains(segment->node) && has_long_runs(*segment, program_.facts) &&
+          remove_store(group, segment->node))
+        program_.buffer_of[segment->node] = add_segment(parent, *segment);
     }
   }
 
-  /// Lets the kernel of `group` not store `node`, of which it stores another form; false if it does
-  /// not anyway, or has that form at hand only where it stores `node`.
-  bool leave_out(int group, const Node* node) {
+  /// Leaves out the store of `node` in `group`, which also stores `node` in another form. Returns
+  /// false if the group does not store `node` anyway, or has no body without that store.
+  bool remove_store(int group, const Node* node) {
     const Nodes& stores = groups_[group].stores;
     if (std::ranges::find(stores, node) == stores.end() || !stored_elsewhere_.insert(node).second)
       return false;
-    if (groups_.body(whole_of(group), [](const Node*) { return std::string(); })) return true;
+    if (groups_.body(kernel_nodes(group), [](const Node*) { return std::string(); })) return true;
     stored_elsewhere_.erase(node);
     return false;
   }
 
-  /// `group` without what is left out.
-  Groups::Whole whole_of(int group) const {
-    Groups::Whole whole = groups_.whole(group);
-    const auto out = std::ranges::remove_if(
-        whole.stores, [&](const StoreRequest& store) { return stored_elsewhere_.contains(store.node); });
-    whole.stores.erase(out.begin(), out.end());
-    return whole;
+  /// The nodes of `group`, and its stores except those that are left out.
+  Groups::KernelNodes kernel_nodes(int group) const {
+    Groups::KernelNodes kernel = groups_.kernel_nodes(group);
+    const auto out = std::ranges::remove_if(kernel.stores, [&](const StoreRequest& store) {
+      return stored_elsewhere_.contains(store.node);
+    });
+    kernel.stores.erase(out.begin(), out.end());
+    return kernel;
   }
 
-  void add_parts_of(int whole) {
-    const Buffer all = program_.buffers[static_cast<std::size_t>(whole)];
-    const auto parts = segments_of(*all.node, all.strides);
-    ensure(parts.has_value(), "a concat is placed that cannot be");
-    for (const PlacedSegment& part : *parts) parts_of_[part.node].push_back(add_part(whole, part));
+  void add_segments_of(int parent) {
+    const Buffer all = program_.buffers[static_cast<std::size_t>(parent)];
+    const auto segments = segments_of(*all.node, all.strides);
+    ensure(segments.has_value(), "a placed concat has a segment that no kernel can store");
+    for (const PlacedSegment& segment : *segments)
+      sub_buffers_of_[segment.node].push_back(add_segment(parent, segment));
   }
 
-  int add_part(int whole, const PlacedSegment& part) {
-    const Buffer all = program_.buffers[static_cast<std::size_t>(whole)];
+  int add_segment(int parent, const PlacedSegment& segment) {
+    const Buffer all = program_.buffers[static_cast<std::size_t>(parent)];
     return add_buffer(
         {.kind = all.kind,
          .index = all.index,
-         .node = part.node,
-         .dtype = part.node->dtype,
-         .strides = part.strides,
+         .node = segment.node,
+         .dtype = segment.node->dtype,
+         .strides = segment.strides,
          .elements = {},
-         .name = all.kind == Buffer::Kind::temporary ? std::string() : groups_.name(part.node),
-         .parent = whole,
-         .offset = part.offset});
+         .name = all.kind == Buffer::Kind::temporary ? std::string() : groups_.name(segment.node),
+         .parent = parent,
+         .offset = segment.offset});
   }
 
-  /// Which `node` is read from.
+  /// Adds the temporary that readers of `node` use.
   int add_temporary(const Node* node) {
     const int buffer = add_buffer({.kind = Buffer::Kind::temporary,
                                    .index = 0,
@@ -170,7 +176,8 @@ class Assembler {
     return buffer;
   }
 
-  /// Groups by Kahn's algorithm, always taking the one that was recorded first.
+  /// Orders the groups by Kahn's algorithm. Among the ready groups, takes the one whose last node
+  /// was recorded first.
   void order_groups() {
     std::vector<int> waiting(static_cast<std::size_t>(groups_.size()), 0);
     const auto later = [&](int a, int b) {
@@ -196,7 +203,7 @@ class Assembler {
     }
     const auto alive = std::ranges::count_if(std::views::iota(0, groups_.size()),
                                              [&](int group) { return groups_[group].alive; });
-    ensure(static_cast<std::ptrdiff_t>(order_.size()) == alive, "the kernels wait for one another");
+    ensure(static_cast<std::ptrdiff_t>(order_.size()) == alive, "the kernels form a cycle");
   }
 
   void add_kernel(int group) {
@@ -206,27 +213,28 @@ class Assembler {
     for (const Node* node : groups_[group].stores) {
       if (stored_elsewhere_.contains(node)) continue;
       llvm::SmallVector<int, 1> buffers = outputs_of_.lookup(node);
-      const llvm::SmallVector<int, 1> parts = parts_of_.lookup(node);
-      if (!parts.empty()) program_.buffer_of.try_emplace(node, parts.front());
-      buffers.append(parts.begin(), parts.end());
-      if (buffers.empty() && lies_in_output(group, node)) continue;
+      const llvm::SmallVector<int, 1> segments = sub_buffers_of_.lookup(node);
+      if (!segments.empty()) program_.buffer_of.try_emplace(node, segments.front());
+      buffers.append(segments.begin(), segments.end());
+      if (buffers.empty() && try_read_from_output(group, node)) continue;
       if (buffers.empty()) buffers.push_back(add_temporary(node));
       for (const int buffer : buffers) kernel.stores.push_back({.node = node, .buffer = buffer});
     }
     program_.kernels.push_back(std::move(kernel));
   }
 
-  /// True if `node` need not be stored, since an output that `group` stores has it in the order in
-  /// which it is read.
-  bool lies_in_output(int group, const Node* node) {
-    const Node* view = read_as_.lookup(node);
+  /// Lets readers of `node` use a sub-buffer of an output that `group` stores, so that `group` need
+  /// not store `node`. The output must have the same elements in the order in which readers use
+  /// them. Returns false, without a change, if there is no such output.
+  bool try_read_from_output(int group, const Node* node) {
+    const Node* view = output_view_of_.lookup(node);
     if (!view || groups_.home(view) != group) return false;
-    const int whole = outputs_of_.lookup(view).front();
-    const Buffer all = program_.buffers[static_cast<std::size_t>(whole)];
+    const int parent = outputs_of_.lookup(view).front();
+    const Buffer all = program_.buffers[static_cast<std::size_t>(parent)];
     std::optional<std::vector<Extent>> strides = all.strides;
     for (; view != node && strides; view = view->operand(0))
       strides = strides_before(*view, *strides);
-    if (!strides || !leave_out(group, node)) return false;
+    if (!strides || !remove_store(group, node)) return false;
     program_.buffer_of[node] = add_buffer({.kind = all.kind,
                                            .index = all.index,
                                            .node = node,
@@ -234,11 +242,11 @@ class Assembler {
                                            .strides = std::move(*strides),
                                            .elements = {},
                                            .name = groups_.name(node),
-                                           .parent = whole});
+                                           .parent = parent});
     return true;
   }
 
-  /// Buffers are large, so they are counted before there is place for them.
+  /// Counts the temporaries first: buffers are large, so moving them is expensive.
   void reserve_temporaries() {
     std::size_t count = program_.buffers.size();
     for (const int group : order_)
@@ -249,8 +257,8 @@ class Assembler {
 
   int kernel_of(int group) const { return kernel_of_[static_cast<std::size_t>(group)]; }
 
-  /// The groups whose kernels store what `group` reads. Who reads a placed concat reads what all of
-  /// its producers store.
+  /// The groups whose kernels store the values that `group` reads. For a placed concat, these are
+  /// all of its producers.
   std::vector<int> writers_for(int group) const {
     std::vector<int> result;
     for (const int producer : groups_.producers(group)) {
@@ -275,7 +283,7 @@ class Assembler {
 
   // --- updates ----------------------------------------------------------------------------------
 
-  /// True if `to` is `from` or waits for it.
+  /// True if `to` is `from` or depends on it.
   bool reaches(int from, int to) const {
     DenseSet<int> seen;
     std::vector<int> pending = {to};
@@ -283,7 +291,7 @@ class Assembler {
       const int at = pending.back();
       pending.pop_back();
       if (at == from) return true;
-      // Kernels wait for earlier ones, unless an update has made them wait for its readers.
+      // Kernels depend on earlier kernels only, unless an update depends on later readers.
       if ((at < from && !has_later_readers_) || !seen.insert(at).second) continue;
       for (const int before : program_.kernels[static_cast<std::size_t>(at)].depends_on)
         pending.push_back(before);
@@ -291,7 +299,7 @@ class Assembler {
     return false;
   }
 
-  /// Kernels that read what is updated.
+  /// Finds the kernels that read each updated parameter.
   void find_readers() {
     for (const UpdateInfo& update : graph().updates) readers_[update.parameter];
     if (readers_.empty()) return;
@@ -301,18 +309,18 @@ class Assembler {
           found->second.push_back(static_cast<int>(i));
   }
 
-  /// True if each element of `parameter` is read solely by the thread that writes it.
-  bool reads_where_it_writes(int kernel, const Node* parameter, const Node* value) const {
-    BodyAnswer answer = groups_.body(whole_of(order_[static_cast<std::size_t>(kernel)]),
+  /// True if each element of `parameter` is read only by the thread that writes it.
+  bool is_read_only_by_writer_thread(int kernel, const Node* parameter, const Node* value) const {
+    BodyAnswer answer = groups_.body(kernel_nodes(order_[static_cast<std::size_t>(kernel)]),
                                      [&](const Node* node) { return groups_.name(node); });
     ensure(static_cast<bool>(answer), "a kernel has no body");
     Body& body = answer.body;
     const auto is_own = [&](const Value& load, const BodyStore& store) {
-      // Others than the one that stores read it too.
+      // With conditions, threads that do not store the element read it too.
       if (store.node != value || !store.conditions.empty()) return false;
       if (load.at != address(body.space, store.position, strides_of(*parameter))) return false;
       if (load.varies != store.varies || load.stage > store.stage) return false;
-      // All along a row, a scan reads and stores what the row has one of.
+      // A scan loads and stores a per-row value repeatedly along the row.
       if (body.scan && !store.varies) return false;
       // A pass after the store would read the new contents.
       return body.passes() <= store.stage + 1;
@@ -333,7 +341,7 @@ class Assembler {
       std::vector<int> readers = readers_[update.parameter];
       std::erase(readers, writer);
       const bool in_place =
-          reads_where_it_writes(writer, update.parameter, update.value) &&
+          is_read_only_by_writer_thread(writer, update.parameter, update.value) &&
           std::ranges::none_of(readers, [&](int reader) { return reaches(writer, reader); });
       if (in_place)
         store_in_place(writer, update, target, readers);
@@ -350,7 +358,7 @@ class Assembler {
     const int old = own->buffer;
     if (const Buffer& memory = program_.buffers[static_cast<std::size_t>(old)];
         memory.kind == Buffer::Kind::temporary && memory.parent < 0) {
-      // The temporary is not needed: everybody reads the parameter instead.
+      // The temporary is not needed: readers use the parameter instead.
       own->buffer = target;
       program_.buffer_of[update.value] = target;
       program_.buffers[static_cast<std::size_t>(old)].elements = 0;
@@ -361,8 +369,8 @@ class Assembler {
   }
 
   void copy_back(int writer, const UpdateInfo& update, int target, std::span<const int> readers) {
-    const int place = static_cast<int>(program_.kernels.size());
-    Kernel copy{.name = fmt::format("{}_{}", graph().name, place), .nodes = {}};
+    const int number = static_cast<int>(program_.kernels.size());
+    Kernel copy{.name = fmt::format("{}_{}", graph().name, number), .nodes = {}};
     copy.stores.push_back({.node = update.value, .buffer = target});
     copy.depends_on.push_back(writer);
     copy.notes.push_back(
@@ -370,7 +378,7 @@ class Assembler {
                     "old contents",
                     groups_.name(update.parameter)));
     program_.kernels.push_back(std::move(copy));
-    add_edges(place, readers);
+    add_edges(number, readers);
   }
 
   void add_edges(int kernel, std::span<const int> before) {
@@ -383,15 +391,15 @@ class Assembler {
 
   // --- boundaries -------------------------------------------------------------------------------
 
-  /// Two kernels that are not one.
+  /// Two separate kernels that share a value.
   struct Pair {
     int producer;
     int consumer;
-    const Node* whole = nullptr;  ///< a placed concat that lies between them
+    const Node* concat = nullptr;  ///< the placed concat between them
     const Node* read_by_both = nullptr;
   };
 
-  void add_boundaries(const Apart& apart) {
+  void add_boundaries(const BoundaryInfo& boundaries) {
     for (std::size_t i = 0; i < order_.size(); ++i)
       for (const int producer : groups_.producers(order_[i])) {
         if (groups_[producer].is_placed)
@@ -400,73 +408,74 @@ class Assembler {
           add_pair({.producer = kernel_of(producer), .consumer = static_cast<int>(i)});
       }
     add_sibling_pairs();
-    bounded_ = {};
-    // They are many and large, so they are counted before there is place for them.
+    has_boundary_ = {};
+    // Boundaries are many and large, so memory for all of them is reserved first.
     program_.boundaries.reserve(pairs_.size());
     for (const Pair& pair : pairs_)
       program_.boundaries.push_back(
           {.producer = program_.kernels[static_cast<std::size_t>(pair.producer)].name,
            .consumer = program_.kernels[static_cast<std::size_t>(pair.consumer)].name,
-           .reason = in_words(pair, apart),
-           // Of a whole, what the producer stores of it.
-           .bytes = apart.bytes(group_of(pair.producer),
-                                pair.whole ? groups_.home(pair.whole) : group_of(pair.consumer))});
+           .reason = reason_text(pair, boundaries),
+           // Through a placed concat: the bytes between the producer and the concat.
+           .bytes =
+               boundaries.bytes(group_of(pair.producer), pair.concat ? groups_.home(pair.concat)
+                                                                     : group_of(pair.consumer))});
   }
 
   int group_of(int kernel) const { return order_[static_cast<std::size_t>(kernel)]; }
 
-  std::string in_words(const Pair& pair, const Apart& apart) const {
-    if (pair.whole)
-      return fmt::format("{} is known when all kernels have stored their parts of it",
-                         groups_.name(pair.whole));
-    std::string why = apart.reason(group_of(pair.producer), group_of(pair.consumer));
+  std::string reason_text(const Pair& pair, const BoundaryInfo& boundaries) const {
+    if (pair.concat)
+      return fmt::format("{} is available only after all kernels have stored their segments of it",
+                         groups_.name(pair.concat));
+    std::string why = boundaries.reason(group_of(pair.producer), group_of(pair.consumer));
     if (!pair.read_by_both) return why;
     return fmt::format("both read {}: {}", groups_.name(pair.read_by_both), why);
   }
 
   void add_pair(const Pair& pair) {
-    bounded_.insert({pair.producer, pair.consumer});
+    has_boundary_.insert({pair.producer, pair.consumer});
     pairs_.push_back(pair);
   }
 
   void add_pairs_across(int placed, int consumer) {
     for (const int producer : groups_.producers(placed))
-      if (!bounded_.contains({kernel_of(producer), consumer}))
+      if (!has_boundary_.contains({kernel_of(producer), consumer}))
         add_pair({.producer = kernel_of(producer),
                   .consumer = consumer,
-                  .whole = groups_[placed].nodes.front()});
+                  .concat = groups_[placed].nodes.front()});
   }
 
-  /// Kernels one after the other that read the same array, which one kernel would read once.
+  /// Adds pairs of successive readers of one array, which one kernel would read once.
   void add_sibling_pairs() {
     DenseMap<const Node*, int> last_reader;
     for (int i = 0; i < static_cast<int>(order_.size()); ++i)
       for (const Node* node : groups_[order_[static_cast<std::size_t>(i)]].loads) {
         const auto [last, is_first] = last_reader.try_emplace(node, i);
         const int before = std::exchange(last->second, i);
-        if (is_first || product(node->shape).is(1) || bounded_.contains({before, i})) continue;
+        if (is_first || product(node->shape).is(1) || has_boundary_.contains({before, i})) continue;
         add_pair({.producer = before, .consumer = i, .read_by_both = node});
       }
   }
 
   Program& program_;
   const Groups& groups_;
-  DenseMap<const Node*, const Node*> read_as_;                   ///< outputs, by value
-  std::vector<int> order_;                                       ///< kernel → group
-  std::vector<int> kernel_of_;                                   ///< group → kernel
-  DenseMap<const Node*, llvm::SmallVector<int, 1>> outputs_of_;  ///< buffers
-  DenseMap<const Node*, llvm::SmallVector<int, 1>> parts_of_;    ///< likewise
-  DenseSet<const Node*> stored_elsewhere_;                            ///< stored in another form
-  DenseMap<const Node*, std::vector<int>> readers_;              ///< kernels, by updated parameter
+  DenseMap<const Node*, const Node*> output_view_of_;                ///< value → output
+  std::vector<int> order_;                                           ///< kernel → group
+  std::vector<int> kernel_of_;                                       ///< group → kernel
+  DenseMap<const Node*, llvm::SmallVector<int, 1>> outputs_of_;      ///< value → buffers
+  DenseMap<const Node*, llvm::SmallVector<int, 1>> sub_buffers_of_;  ///< sub-buffers
+  DenseSet<const Node*> stored_elsewhere_;                           ///< in another form only
+  DenseMap<const Node*, std::vector<int>> readers_;  ///< kernels, by updated parameter
   bool has_later_readers_ = false;  ///< a kernel waits for one with a larger number
   std::vector<Pair> pairs_;
-  DenseSet<std::pair<int, int>> bounded_;  ///< kernels that have a boundary
+  DenseSet<std::pair<int, int>> has_boundary_;  ///< kernels that have a boundary
 };
 
 }  // namespace
 
-void assemble(Program& program, const Groups& groups, const Apart& apart) {
-  Assembler(program, groups).run(apart);
+void assemble(Program& program, const Groups& groups, const BoundaryInfo& boundaries) {
+  Assembler(program, groups).run(boundaries);
   sort_kernels(program);
 }
 

@@ -14,7 +14,7 @@ namespace sinter {
 
 namespace {
 
-/// An axis that has more than one place, or may have.
+/// An axis whose extent is not known to be 1.
 struct LongAxis {
   Extent extent;
   Extent stride;
@@ -45,7 +45,7 @@ std::optional<std::vector<Extent>> strides_before(const Node& view,
     return result;
   }
   if (is_row_major(view.shape, strides)) return result;
-  // Axes of one place may come and go, and an axis may be several of the operand's.
+  // Axes of extent 1 may come and go, and one axis may cover several axes of the operand.
   std::size_t next = 0;
   for (const LongAxis& axis : long_axes(view.shape, strides)) {
     const std::size_t first = next;
@@ -84,28 +84,29 @@ std::optional<std::vector<PlacedSegment>> segments_of(const Node& concat,
   Extent begin = 0;
   const auto axis = static_cast<std::size_t>(attribute(concat, "axis").integer);
   for (const Node* operand : concat.operands) {
-    std::optional<PlacedSegment> part = segment_of(concat, operand, begin, strides);
-    if (!part) return std::nullopt;
+    std::optional<PlacedSegment> segment = segment_of(concat, operand, begin, strides);
+    if (!segment) return std::nullopt;
     begin = begin + operand->shape[axis];
-    result.push_back(std::move(*part));
+    result.push_back(std::move(*segment));
   }
   return result;
 }
 
-bool has_long_runs(const PlacedSegment& part, const Facts& facts) {
-  if (is_row_major(part.node->shape, part.strides)) return true;
-  // Axes whose places follow one another without a gap are one run.
+bool has_long_runs(const PlacedSegment& segment, const Facts& facts) {
+  if (is_row_major(segment.node->shape, segment.strides)) return true;
+  // Axes that are contiguous in memory form one run.
   Extent run = 1;
-  for (const LongAxis& axis : long_axes(part.node->shape, part.strides) | std::views::reverse) {
+  for (const LongAxis& axis :
+       long_axes(segment.node->shape, segment.strides) | std::views::reverse) {
     if (axis.stride != run) break;
     run = run * axis.extent;
   }
-  return evaluate(run, facts.symbols) * size_of(part.node->dtype) >= kSectorBytes;
+  return evaluate(run, facts.symbols) * size_of(segment.node->dtype) >= kSectorBytes;
 }
 
 namespace {
 
-/// Where `node` ends up: its outputs' strides, else row-major ones.
+/// The strides of the outputs that store `node`; row-major strides if there is no output.
 std::vector<std::vector<Extent>> layouts_of(const GraphData& graph, const Node* node) {
   std::vector<std::vector<Extent>> result;
   for (const OutputInfo& output : graph.outputs)
@@ -114,25 +115,26 @@ std::vector<std::vector<Extent>> layouts_of(const GraphData& graph, const Node* 
   return result;
 }
 
-/// True if other kernels can store all that `node`, a concat, is made of where it belongs.
+/// True if other kernels can store all segments of `node`, a concat, in its buffer.
 bool is_placeable(const GraphData& graph, const Groups& groups, const Node* node,
                   const Facts& facts) {
-  // What is written in place has readers to wait for.
+  // An in-place update must wait for the readers of the old contents.
   if (std::ranges::find(graph.updates, node, &UpdateInfo::value) != graph.updates.end())
     return false;
-  const auto can_be_stored = [&](const PlacedSegment& part) {
-    // A scatter stores its rows once, and a part has no parts. Calls know nothing of strides.
-    return part.node->op != Op::opaque && !groups.is_call_operand(part.node) &&
-           part.node->op != Op::scatter && part.node->op != Op::concat &&
-           groups.home(part.node) >= 0 && has_long_runs(part, facts);
+  const auto can_be_stored = [&](const PlacedSegment& segment) {
+    // A scatter stores its rows once, sub-buffers do not nest, and calls need row-major arrays.
+    return segment.node->op != Op::opaque && !groups.is_call_operand(segment.node) &&
+           segment.node->op != Op::scatter && segment.node->op != Op::concat &&
+           groups.home(segment.node) >= 0 && has_long_runs(segment, facts);
   };
   return std::ranges::all_of(layouts_of(graph, node), [&](const std::vector<Extent>& strides) {
-    const auto parts = segments_of(*node, strides);
-    return parts && std::ranges::all_of(*parts, can_be_stored);
+    const auto segments = segments_of(*node, strides);
+    return segments && std::ranges::all_of(*segments, can_be_stored);
   });
 }
 
-/// Of each node, by id: whether it is what a reduction or scan gives, or elementwise made of that.
+/// For each node, by id: true for reductions and scans, and for elementwise ops, casts and views
+/// that depend on them.
 std::vector<bool> follow_reductions(const GraphData& graph) {
   std::vector<bool> result(graph.nodes.size());
   for (const Node* node : graph.nodes) {

@@ -1,5 +1,5 @@
-// Segments of a concat that the kernels which compute them store in place: the buffer of a segment
-// is a sub-buffer of the buffer of the concat.
+// Placement of concats that need no kernel. The kernels that compute the operands store them
+// directly as segments, which are sub-buffers of the concat's buffer.
 #pragma once
 
 #include <optional>
@@ -11,36 +11,37 @@
 
 namespace sinter {
 
-/// The strides of what `view`, a reshape or permute, reads where its result has `strides`; nullopt
-/// if there are none.
+/// The strides of the operand of `view`, a reshape or permute, if the result of `view` has
+/// `strides`. nullopt if no strides describe the operand.
 std::optional<std::vector<Extent>> strides_before(const Node& view,
                                                   std::span<const Extent> strides);
 
-/// What lies in a segment of a concat.
+/// One segment of a concat.
 struct PlacedSegment {
-  const Node* node = nullptr;   ///< computed; the operand, or what that is a view of
+  const Node* node = nullptr;   ///< the operand, with its reshapes removed
   std::vector<Extent> strides;  ///< per axis of the node, in elements
   Extent offset = 0;            ///< of its first element
 };
 
-/// One for each operand of `concat`, in memory with `strides`; nullopt if one of them is not a
-/// whole result in its own order.
+/// The segments of `concat`, stored with `strides`: one per operand. nullopt if an operand is not a
+/// whole computed value in its own element order.
 std::optional<std::vector<PlacedSegment>> segments_of(const Node& concat,
                                                       std::span<const Extent> strides);
 
-/// One operand of `concat` that begins at `begin` along its axis; nullopt likewise.
+/// The segment of one operand of `concat`, which begins at `begin` along the axis; nullopt
+/// likewise.
 std::optional<PlacedSegment> segment_of(const Node& concat, const Node* operand, Extent begin,
                                         std::span<const Extent> strides);
-/// True if `part` is stored in runs of at least a sector, or all at once.
-bool has_long_runs(const PlacedSegment& part, const Facts& facts);
+/// True if `segment` is contiguous, or is stored in runs of at least a sector.
+bool has_long_runs(const PlacedSegment& segment, const Facts& facts);
 
-/// True if `group` does nothing but copy results that other kernels store into a concat, and they
-/// can store them there: in runs of at least a sector.
+/// True if `group` only copies results of other kernels into a concat. These kernels must be able
+/// to store the results there directly, in runs of at least a sector.
 bool is_placeable_concat(const GraphData& graph, const Groups& groups, int group,
                          const Facts& facts);
 
-/// The concats that are not placed, could be in groups of their own, and are made of what
-/// reductions or scans give: by elementwise ops, at most.
+/// The concats that are not placed but could be, if they depend on a reduction or scan through
+/// elementwise ops, casts and views only.
 std::vector<const Node*> concats_to_place(const GraphData& graph, const Groups& groups,
                                           const Facts& facts);
 

@@ -15,8 +15,8 @@ namespace sinter {
 
 namespace {
 
-/// Graphs with more nodes are fused in one order only.
-constexpr std::size_t kMostNodesTwice = 512;
+/// Larger graphs are fused neither with other shapes first, nor past the array limit.
+constexpr std::size_t kMaxNodesForRetries = 512;
 
 /// A graph and its groups.
 struct Fused {
@@ -25,28 +25,31 @@ struct Fused {
   std::shared_ptr<LazyValueNames> names = std::make_shared<LazyValueNames>();
 };
 
-/// `graph` in groups: in the best of several ways, or each node apart.
+/// Groups the nodes of `graph` by several strategies and returns the fastest result. If not
+/// `fuses`, each node is a group.
 Fused fused(Graph graph, Program& program, const Target& target, bool fuses = true) {
   Fused result{.graph = std::make_shared<Graph>(std::move(graph)), .fuser = nullptr};
   const GraphData& data = result.graph->data();
   const auto fuser = [&] {
-    return std::make_unique<Fuser>(data, *result.names, target, program.facts, program.work,
-                                   fuses ? Groups::Begin::joined : Groups::Begin::apart);
+    return std::make_unique<Fuser>(
+        data, *result.names, target, program.facts, program.work,
+        fuses ? Groups::InitialGroups::fanout_free : Groups::InitialGroups::single_nodes);
   };
-  Fuser::Way best;
-  const auto try_other = [&](Fuser::Way way) {
+  Fuser::Strategy best;
+  const auto try_other = [&](Fuser::Strategy strategy) {
     auto other = fuser();
-    other->run(way);
+    other->run(strategy);
     if (other->seconds() >= result.fuser->seconds() * (1 - kRounding)) return;
     result.fuser = std::move(other);
-    best = std::move(way);
+    best = std::move(strategy);
   };
   result.fuser = fuser();
   if (!fuses) return result;
-  result.fuser->run();
-  const bool is_small = data.nodes.size() <= kMostNodesTwice;
+  result.fuser->run({});
+  const bool is_small = data.nodes.size() <= kMaxNodesForRetries;
   if (result.fuser->has_deferred_shapes() && is_small) try_other({.shapes_first = true});
-  // A concat that computes its segments may keep them from the kernels of their reductions.
+  // A kernel of a concat that computes its segments may keep them out of the kernels of their
+  // reductions.
   std::vector<const Node*> placed = concats_to_place(data, result.fuser->groups, program.facts);
   if (!placed.empty()) try_other({.placed = std::move(placed)});
   if (result.fuser->has_hit_array_limit() && is_small) {

@@ -1,4 +1,5 @@
-// Fusing: which nodes of a simplified graph share a kernel, and why the others do not.
+// The fusion pass: decides which nodes of a simplified graph share a kernel, and records why the
+// other kernels are separate.
 #pragma once
 
 #include "compiler/program/kernel.h"
@@ -7,9 +8,9 @@
 
 namespace sinter {
 
-/// Groups the nodes of `graph` into kernels. Needs: primitive nodes only (lower). Guarantees: every
-/// output and update is stored by one kernel, kernels stand in an order that keeps all
-/// dependencies, every body exists, and every edge between two kernels has a Boundary.
+/// Groups the nodes of `graph` into kernels. Needs: primitive nodes only (lower). Guarantees: one
+/// kernel stores each output and update, and every kernel has a body. The order of the kernels
+/// respects all dependencies. Every edge between two kernels has a Boundary.
 Program fuse(Graph graph, const Target& target, const Facts& facts, const PlanOptions& options);
 
 }  // namespace sinter

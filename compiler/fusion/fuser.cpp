@@ -18,43 +18,43 @@ namespace sinter {
 
 namespace {
 
-/// More arrays than values are live in a kernel of any use.
-constexpr std::size_t kMostArraysOnTheWay = 8 * kMaxArguments;
+/// The limit of merge_past_arrays: more arrays than a useful kernel has live values.
+constexpr std::size_t kRelaxedMaxArrays = 8 * kMaxArguments;
 
 std::string nodes_refusal(std::size_t nodes) {
   if (nodes <= kMaxNodes) return {};
-  return fmt::format("together they are {} ops, more than {}", nodes, kMaxNodes);
+  return fmt::format("one kernel would have {} ops, more than {}", nodes, kMaxNodes);
 }
 
 }  // namespace
 
 Fuser::Fuser(const GraphData& graph, LazyValueNames& names, const Target& target,
-             const Facts& facts, PlanWork& work, Groups::Begin begin)
-    : groups(graph, names, work, begin),
+             const Facts& facts, PlanWork& work, Groups::InitialGroups initial)
+    : groups(graph, names, work, initial),
       graph_(graph),
       target_(target),
       facts_(facts),
       work_(work),
-      judge_(graph, groups, target, facts),
+      evaluator_(graph, groups, target, facts),
       sizes_(graph, facts),
-      seconds_(static_cast<std::size_t>(groups.size())),
+      cached_times_(static_cast<std::size_t>(groups.size())),
       cones_(graph, groups),
       queue_(groups.size()) {}
 
-void Fuser::run(const Way& way) {
-  if (way.shapes_first) judge_.allow_other_shapes_along_rows();
-  for (const Node* node : way.placed) groups.place(groups.home(node));
+void Fuser::run(const Strategy& strategy) {
+  if (strategy.shapes_first) evaluator_.allow_other_shapes_along_rows();
+  for (const Node* node : strategy.placed) groups.mark_placed(groups.home(node));
   merge_neighbours();
-  recompute_cheap_values();
+  rematerialize_cheap_values();
   groups.find_chain();
   merge_siblings();
-  judge_.allow_other_shapes();
+  evaluator_.allow_other_shapes();
   groups.find_chain();
   merge_neighbours();
   merge_siblings();
-  // What has joined since may read what others are made of.
-  most_after_recompute_ = 1 - kRounding;
-  recompute_cheap_values();
+  // Groups merged since then may already load the operands of other values.
+  max_time_ratio_ = 1 - kRounding;
+  rematerialize_cheap_values();
   const auto seconds_of = [&](int group) {
     return groups[group].alive ? cost_or_infinite(group) : 0.0;
   };
@@ -64,17 +64,17 @@ void Fuser::run(const Way& way) {
     merge_neighbours();
     groups.find_chain();
   }
-  queue_ = MergeQueue(0);  // its memory is of use to what comes next
+  queue_ = MergeQueue(0);  // frees its memory
   place_concats();
 }
 
 std::vector<Fuser::Merge> Fuser::merge_past_arrays() {
-  most_arrays_ = kMostArraysOnTheWay;
-  judge_.allow_arrays(most_arrays_);
+  max_arrays_ = kRelaxedMaxArrays;
+  evaluator_.set_max_arrays(max_arrays_);
   queue_ = MergeQueue(groups.size());
   groups.find_chain();
   merge_neighbours();
-  // From the last one on: what leads to a group that is small enough is a part of it.
+  // Backwards: keeps the merges that lead to a group within the limit.
   std::vector<bool> is_part(static_cast<std::size_t>(groups.size()));
   std::vector<Merge> kept;
   for (const Merge& merge : merges_ | std::views::reverse) {
@@ -96,54 +96,51 @@ bool Fuser::merge_as(const std::vector<Merge>& merges) {
     Groups::Between between = groups.between(merge.into, merge.from);
     if (between.detour != Groups::Detour::none) return false;
     groups.merge(merge.into, merge.from, std::move(between));
-    // What became of others since may have left it other results.
+    // Changes of other groups may have changed the values that it stores.
     if (groups.arguments(merge.into) != merge.arrays) return false;
   }
   return true;
 }
 
-KernelContents Fuser::parts(int group) const {
-  return {
-      .nodes = groups[group].nodes, .loads = groups[group].loads, .stores = groups[group].stores};
-}
-
-bool Fuser::are_simply_one(int a, int b) {
+bool Fuser::may_merge_without_body(int a, int b) {
   const GroupShape both = groups.group_shape(a, b);
   if (both.kind != GroupShape::Kind::rows) return both.kind == GroupShape::Kind::plain;
-  return reads_rows_once(both, most_kept_bytes(parts(a)) + most_kept_bytes(parts(b)), target_,
-                         facts_);
+  const std::int64_t max_kept =
+      max_kept_bytes(groups[a].contents()) + max_kept_bytes(groups[b].contents());
+  return reads_rows_once(both, max_kept, target_, facts_);
 }
 
-std::optional<Cost> Fuser::simple_cost(int group) {
+std::optional<Cost> Fuser::cost_without_body(int group) {
   const GroupShape& group_shape = groups[group].group_shape;
   if (group_shape.kind == GroupShape::Kind::rows &&
-      !reads_rows_once(group_shape, most_kept_bytes(parts(group)), target_, facts_))
+      !reads_rows_once(group_shape, max_kept_bytes(groups[group].contents()), target_, facts_))
     return std::nullopt;
-  return cost_of(group_shape, parts(group), target_, sizes_);
+  return cost_of(group_shape, groups[group].contents(), target_, sizes_);
 }
 
-const Fuser::Least& Fuser::least(int group) {
-  Least& known = least_[group];
+const Fuser::LowerBounds& Fuser::lower_bounds(int group) {
+  LowerBounds& known = lower_bounds_[group];
   const Group& now = groups[group];
-  // Between versions a group may come to store less.
+  // A group may lose stores without a new version.
   const auto stores = static_cast<std::uint32_t>(now.stores.size());
   if (known.version == now.version && known.stores == stores) return known;
   known = {.version = now.version, .stores = stores};
-  if (const std::optional<Cost> cost = simple_cost(group)) {
+  if (const std::optional<Cost> cost = cost_without_body(group)) {
     known.bytes = cost->bytes_read + cost->bytes_written;
     known.seconds = cost->seconds;
-    // In other company, what is the same all along a row may be computed less often.
+    // In a larger kernel, values that are constant along a row may be computed less often.
     if (now.group_shape.kind != GroupShape::Kind::mixed) known.instructions = cost->instructions;
   }
   return known;
 }
 
 double Fuser::seconds(int group) {
-  const Known& known = seconds_[static_cast<std::size_t>(group)];
+  const CachedTime& known = cached_times_[static_cast<std::size_t>(group)];
   if (known.version == groups[group].version) return known.seconds;
   if (groups[group].is_call) return remember(group, seconds_of_call(group));
-  if (const std::optional<Cost> cost = simple_cost(group)) return remember(group, cost->seconds);
-  return remember(group, judge_.cost(groups.whole(group)).seconds);
+  if (const std::optional<Cost> cost = cost_without_body(group))
+    return remember(group, cost->seconds);
+  return remember(group, evaluator_.cost(groups.kernel_nodes(group)).seconds);
 }
 
 double Fuser::seconds_of_call(int group) {
@@ -153,16 +150,16 @@ double Fuser::seconds_of_call(int group) {
   return seconds_of(cost, target_);
 }
 
-double Fuser::seconds(int group, const Least& least) {
-  const Known& known = seconds_[static_cast<std::size_t>(group)];
-  if (known.version != groups[group].version && least.bytes >= 0)
-    return remember(group, least.seconds);
+double Fuser::seconds(int group, const LowerBounds& bounds) {
+  const CachedTime& known = cached_times_[static_cast<std::size_t>(group)];
+  if (known.version != groups[group].version && bounds.bytes >= 0)
+    return remember(group, bounds.seconds);
   return seconds(group);
 }
 
 double Fuser::remember(int group, double seconds) {
-  seconds_[static_cast<std::size_t>(group)] = {.version = groups[group].version,
-                                               .seconds = seconds};
+  cached_times_[static_cast<std::size_t>(group)] = {.version = groups[group].version,
+                                                    .seconds = seconds};
   return seconds;
 }
 
@@ -176,28 +173,29 @@ double Fuser::seconds() {
 double Fuser::cost_or_infinite(int group) {
   if (groups[group].nodes.size() > kMaxNodes || groups.arguments(group) > kMaxArguments)
     return kImpossibleSeconds;
-  if (const std::optional<Cost> cost = simple_cost(group)) return cost->seconds;
-  const FusionEvaluator::Evaluation& finding = judge_.of(groups.whole(group));
-  const bool is_one = finding.cost && finding.shapes_reason.empty();
-  return is_one ? finding.cost->seconds : kImpossibleSeconds;
+  if (const std::optional<Cost> cost = cost_without_body(group)) return cost->seconds;
+  const FusionEvaluator::Evaluation& evaluation = evaluator_.of(groups.kernel_nodes(group));
+  const bool is_allowed = evaluation.cost && evaluation.shapes_reason.empty();
+  return is_allowed ? evaluation.cost->seconds : kImpossibleSeconds;
 }
 
-Fuser::Verdict Fuser::judge(int a, int b) {
-  if (are_simply_one(a, b)) return {.is_one = true};
-  const FusionEvaluator::Evaluation& finding = judge_.of(groups.whole(a, b));
-  if (!finding.cost || !finding.shapes_reason.empty()) return {};
-  const double together = finding.cost->seconds;
-  return {.is_one = together <= seconds(a) + seconds(b), .seconds = together};
+Fuser::MergeDecision Fuser::decide(int a, int b) {
+  if (may_merge_without_body(a, b)) return {.merges = true};
+  const FusionEvaluator::Evaluation& evaluation = evaluator_.of(groups.kernel_nodes(a, b));
+  if (!evaluation.cost || !evaluation.shapes_reason.empty()) return {};
+  const double together = evaluation.cost->seconds;
+  return {.merges = together <= seconds(a) + seconds(b), .seconds = together};
 }
 
 std::string Fuser::boundary_reason(int a, int b) {
   if (std::string refusal = nodes_refusal(count_nodes(a, b)); !refusal.empty()) return refusal;
-  if (are_simply_one(a, b)) return arguments_refusal(groups.union_traffic(a, b, sizes_).arguments);
-  const FusionEvaluator::Evaluation& finding = judge_.of(groups.whole(a, b));
-  if (finding.has_body && !finding.shapes_reason.empty())
-    return judge_.in_words(finding.shapes_reason);
-  if (!finding.cost) return judge_.in_words(finding.reason);
-  const Cost cost = *finding.cost;
+  if (may_merge_without_body(a, b))
+    return arguments_refusal(groups.union_traffic(a, b, sizes_).arguments);
+  const FusionEvaluator::Evaluation& evaluation = evaluator_.of(groups.kernel_nodes(a, b));
+  if (evaluation.has_body && !evaluation.shapes_reason.empty())
+    return evaluator_.with_names(evaluation.shapes_reason);
+  if (!evaluation.cost) return evaluator_.with_names(evaluation.reason);
+  const Cost cost = *evaluation.cost;
   const double apart = seconds(a) + seconds(b);
   if (cost.seconds <= apart) return {};
   return fmt::format(
@@ -211,26 +209,26 @@ std::string Fuser::reason(int producer, int consumer) {
     if (groups[group].is_call) return opaque_boundary(*groups[group].nodes.front());
   const Groups::Detour detour = groups.between(producer, consumer).detour;
   if (detour == Groups::Detour::some)
-    return "a third kernel needs the result of one and feeds the other";
+    return "merging them would create a cycle through a third kernel";
   if (detour == Groups::Detour::too_far_to_tell)
-    return "so much lies between them that a third kernel may need the result of one and feed "
-           "the other";
+    return "merging them might create a cycle: there are too many kernels between them to "
+           "check";
   const std::string reason = boundary_reason(producer, consumer);
-  return reason.empty() ? "merging them later became possible only in another order" : reason;
+  return reason.empty() ? "one kernel is possible, but only in another merge order" : reason;
 }
 
 void Fuser::offer(int owner, int a, int b) {
   const int other = a == owner ? b : a;
   if (a == b || !groups[other].alive) return;
   if (groups.has_own_kernel(a) || groups.has_own_kernel(b)) return;
-  // What is too much for one kernel now only grows with the groups.
+  // Groups only grow, so a pair that is too large stays too large.
   if (count_nodes(a, b) > kMaxNodes) return;
   ++work_.candidates_scored;
   const Groups::UnionTraffic union_traffic = groups.union_traffic_with(other, b, sizes_);
-  if (union_traffic.arguments <= most_arrays_)
+  if (union_traffic.arguments <= max_arrays_)
     queue_.add({.saved = union_traffic.saved, .a = a, .b = b}, owner, groups[other].version);
   else
-    has_met_too_many_arrays_ = true;
+    has_hit_array_limit_ = true;
 }
 
 void Fuser::score(int owner, auto offer_all) {
@@ -247,12 +245,12 @@ void Fuser::drain() {
     const int a = best->a, b = best->b;
     Groups::Between between = groups.between(a, b);
     if (between.detour != Groups::Detour::none) continue;
-    const Verdict verdict = judge(a, b);
-    if (!verdict.is_one) continue;
+    const MergeDecision decision = decide(a, b);
+    if (!decision.merges) continue;
     groups.merge(a, b, std::move(between));
-    if (most_arrays_ > kMaxArguments)
+    if (max_arrays_ > kMaxArguments)
       merges_.push_back({.into = a, .from = b, .arrays = groups.arguments(a)});
-    if (verdict.seconds) remember(a, *verdict.seconds);
+    if (decision.seconds) remember(a, *decision.seconds);
     score(a, [&] {
       groups.visit_consumers(a, [&](int consumer) { offer(a, a, consumer); });
       groups.visit_producers(a, [&](int producer) { offer(a, producer, a); });
@@ -293,7 +291,7 @@ void Fuser::merge_siblings() {
 
 void Fuser::place_concats() {
   for (int group = 0; group < groups.size(); ++group)
-    if (is_placeable_concat(graph_, groups, group, facts_)) groups.place(group);
+    if (is_placeable_concat(graph_, groups, group, facts_)) groups.mark_placed(group);
 }
 
 }  // namespace sinter

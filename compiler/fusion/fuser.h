@@ -1,4 +1,4 @@
-// Merges groups of nodes into kernels, the pairs that save most first.
+// Greedy fusion: merges groups of nodes into kernels, the pairs that save the most bytes first.
 #pragma once
 
 #include <optional>
@@ -18,83 +18,81 @@ namespace sinter {
 class Fuser {
  public:
   Fuser(const GraphData& graph, LazyValueNames& names, const Target& target, const Facts& facts,
-        PlanWork& work, Groups::Begin begin = Groups::Begin::joined);
+        PlanWork& work, Groups::InitialGroups initial = Groups::InitialGroups::fanout_free);
 
-  /// In which order, and from what.
-  struct Way {
-    /// Results of other shapes join as early as all others.
+  /// A fusion strategy.
+  struct Strategy {
+    /// Merges results with other shapes as early as all others.
     bool shapes_first = false;
-    /// These concats are stored segment by segment from the outset, and merged with nothing.
+    /// Places these concats from the start (concat_placement.h), so that they merge with nothing.
     std::vector<const Node*> placed = {};
   };
-  void run(const Way& way);
-  void run() { run(Way{}); }
+  void run(const Strategy& strategy);
 
-  /// True if other shapes first might have made other kernels.
-  bool has_deferred_shapes() const { return judge_.has_deferred(); }
-  /// True if groups stayed apart for touching too many arrays.
-  bool has_hit_array_limit() const { return has_met_too_many_arrays_; }
+  /// True if `Strategy::shapes_first` might give other kernels.
+  bool has_deferred_shapes() const { return evaluator_.has_deferred_shapes(); }
+  /// True if groups stayed separate because one kernel would touch too many arrays.
+  bool has_hit_array_limit() const { return has_hit_array_limit_; }
 
-  /// One group has become part of another, which touches so many arrays then.
+  /// A merge of group `from` into group `into`, which then touches `arrays` arrays.
   struct Merge {
     int into = 0;
     int from = 0;
     std::size_t arrays = 0;
   };
-  /// Goes on merging where groups touch too many arrays on the way to one that does not: values
-  /// that many read are many arrays between their producers and their readers, and none where these
-  /// are one. Returns the merges that lead to such groups, in their order; this one is good for
-  /// nothing else then.
+  /// Continues merging past the array limit, to find groups that respect it again. Values with many
+  /// readers are many arrays between groups, but none once producers and readers are one group.
+  /// Returns the merges that lead to groups within the limit, in order. This Fuser must not be used
+  /// afterwards.
   std::vector<Merge> merge_past_arrays();
-  /// Merges what another one found so, which was the same until then; false if that cannot be told
-  /// to be right, and this one is good for nothing.
+  /// Repeats the merges that an equal Fuser found by `merge_past_arrays`. Returns false if a merge
+  /// is not provably correct; this Fuser must not be used afterwards.
   bool merge_as(const std::vector<Merge>& merges);
 
-  /// Why `producer` and `consumer` are two kernels.
+  /// Returns why `producer` and `consumer` are separate kernels.
   std::string reason(int producer, int consumer);
   /// Bytes that one kernel of both would not move.
   double bytes_between(int producer, int consumer) {
     return groups.union_traffic(producer, consumer, sizes_).saved;
   }
 
-  /// What all kernels take, one after the other.
+  /// The predicted time of all kernels in sequence.
   double seconds();
 
   Groups groups;
 
  private:
-  /// Cost of a group when it had this version.
-  struct Known {
+  /// The predicted time of a group at this version.
+  struct CachedTime {
     int version = -1;
     double seconds = 0;
   };
-  /// What a group moves and computes at least, if that is known without a body, when it had this
-  /// version and stored so many values.
-  struct Least {
+  /// Lower bounds on the work of a group, if they are known without a body. They hold for this
+  /// version and this number of stored values.
+  struct LowerBounds {
     int version = -1;
     std::uint32_t stores = 0;
-    double bytes = -1;  ///< negative: only a body tells
+    double bytes = -1;  ///< negative: unknown without a body
     double instructions = 0;
     double seconds = 0;
   };
-  struct Verdict {
-    bool is_one = false;
-    std::optional<double> seconds = {};  ///< that the one kernel takes, where that was asked
+  struct MergeDecision {
+    bool merges = false;
+    std::optional<double> seconds = {};  ///< of the one kernel, if it was predicted
   };
 
   double bytes(const Node* node) { return sizes_.bytes(*node); }
-  KernelContents parts(int group) const;
   /// True if it is known without a body that one kernel of `a` and `b` is no slower than two.
-  bool are_simply_one(int a, int b);
-  /// What `group` takes if that is known without a body.
-  std::optional<Cost> simple_cost(int group);
-  /// What `group` moves and computes at least.
-  const Least& least(int group);
-  /// Cost of a group as it stands.
+  bool may_merge_without_body(int a, int b);
+  /// The cost of `group`, if it is known without a body.
+  std::optional<Cost> cost_without_body(int group);
+  /// The lower bounds of `group`.
+  const LowerBounds& lower_bounds(int group);
+  /// The predicted time of a group in its current state.
   double seconds(int group);
-  /// The same of a group of which this much is known.
-  double seconds(int group, const Least& least);
-  /// Of an opaque call: its arrays at the speed of memory.
+  /// The same, for a group with known lower bounds.
+  double seconds(int group, const LowerBounds& bounds);
+  /// The time of an opaque call: its arrays at full memory bandwidth.
   double seconds_of_call(int group);
   double remember(int group, double seconds);
   double cost_or_infinite(int group);
@@ -102,63 +100,64 @@ class Fuser {
     return groups[a].nodes.size() + groups[b].nodes.size();
   }
 
-  /// Whether one kernel may take the place of both and is no slower, detours apart; they are not
-  /// too many.
-  Verdict judge(int a, int b);
-  /// The same in words; "" if one kernel it may be.
+  /// Decides whether one kernel may replace `a` and `b` and is no slower. The caller checks cycles
+  /// and the number of nodes.
+  MergeDecision decide(int a, int b);
+  /// The reason against one kernel; "" if there is none.
   std::string boundary_reason(int a, int b);
 
-  /// True if `group` is still what it was when it had this version.
+  /// True if `group` is alive and has not changed since this version.
   bool is_current(int group, int version) const {
     return groups[group].alive && groups[group].version == version;
   }
-  /// Adds a pair to the list of `owner`, which is one of both and faced.
+  /// Adds a pair to the list of `owner`, which is one of the pair and has the focus.
   void offer(int owner, int a, int b);
-  /// Scores pairs of `owner`: those that `offer_all` offers.
+  /// Replaces the list of `owner` by the pairs that `offer_all` offers.
   void score(int owner, auto offer_all);
-  /// Merges the best candidates until none is left; a merged group's neighbours are scored again.
+  /// Merges the best pairs until none is left. Scores the neighbours of each merged group again.
   void drain();
   void merge_neighbours();
-  /// Groups that read the same array without needing one another's results.
+  /// Merges groups that read the same array but not each other's results.
   void merge_siblings();
 
-  /// Where loading what a value is made of moves no more bytes than storing and loading the value,
-  /// its readers compute it themselves; or at least cast it from what is narrower.
-  void recompute_cheap_values();
-  /// Lets the readers of `node` compute what it is `made_of`; false if that does not pay.
-  bool try_recompute(int group, const Node* node, const RematerializationCone& made_of);
-  /// What `group` and `readers` take at least, each byte and each element counted once, once these
-  /// compute `node` by its cone themselves, instead of loading it; 0 where that is not known.
-  double least_seconds(int group, const Node* node, const RematerializationCone& made_of,
-                       std::span<const int> readers);
+  /// Rematerialization: readers of a value compute it themselves if that takes no more time than
+  /// storing and loading it. Otherwise readers may at least cast it from a narrower value.
+  void rematerialize_cheap_values();
+  /// Lets the readers of `node` compute `cone`, its cone. Returns false, without a change, if that
+  /// is not worthwhile.
+  bool try_recompute(int group, const Node* node, const RematerializationCone& cone);
+  /// A lower bound on the time of `group` and `readers` if the readers compute the cone of `node`
+  /// instead of loading `node`. Counts each byte and each element once. 0 if it is unknown.
+  double min_seconds(int group, const Node* node, const RematerializationCone& cone,
+                     std::span<const int> readers);
   double instructions(const Node* node);
-  /// What `reader` computes besides at least, if it comes to compute `nodes`; 0 where that is not
-  /// known.
+  /// A lower bound on the instructions that `reader` adds if it also computes `nodes`; 0 if it is
+  /// unknown.
   double more_instructions(int reader, std::span<const Node* const> nodes);
 
-  /// A kernel that only copies what others can store in its place is not needed.
+  /// Marks the concats that need no kernel, because other kernels can store their segments.
   void place_concats();
 
   const GraphData& graph_;
   const Target& target_;
   const Facts& facts_;
   PlanWork& work_;
-  FusionEvaluator judge_;
+  FusionEvaluator evaluator_;
   NodeSizes sizes_;
-  std::vector<Known> seconds_;  ///< by group
-  DenseMap<int, Least> least_;  ///< by group, while values are tried as recomputed
+  std::vector<CachedTime> cached_times_;     ///< by group
+  DenseMap<int, LowerBounds> lower_bounds_;  ///< by group, during rematerialization
   RematerializationCones cones_;
-  /// Of what it took before, what may be taken once a value is recomputed.
-  double most_after_recompute_ = 1;
-  std::size_t most_arrays_ = kMaxArguments;
-  bool has_met_too_many_arrays_ = false;
-  std::vector<Merge> merges_;  ///< past that many arrays
+  /// Rematerialization must take at most this fraction of the time before it.
+  double max_time_ratio_ = 1;
+  std::size_t max_arrays_ = kMaxArguments;
+  bool has_hit_array_limit_ = false;
+  std::vector<Merge> merges_;  ///< made past the array limit
   MergeQueue queue_;
 };
 
-/// More than sums of seconds are off by.
+/// A relative margin above the rounding errors of sums of times.
 inline constexpr double kRounding = 1e-9;
-/// More seconds than any kernel takes.
+/// Longer than any kernel takes.
 inline constexpr double kImpossibleSeconds = 1e30;
 
 }  // namespace sinter

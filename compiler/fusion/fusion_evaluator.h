@@ -1,5 +1,5 @@
-// Whether one kernel may compute some nodes, and what it costs. Kernels that are alike but for the
-// names of their values are judged once.
+// Decides whether one kernel may compute a set of nodes, and predicts its cost. Kernels that differ
+// only in the names of their values are evaluated once.
 #pragma once
 
 #include <optional>
@@ -11,63 +11,66 @@
 
 namespace sinter {
 
-/// Beyond this many ops a kernel takes more than about a second to compile, and ever longer per op
-/// (PERFORMANCE §13). Up to there one compiles in less time than the two that it is cut into.
+/// Maximum ops of a kernel. A larger kernel takes more than about a second to compile, and more
+/// time per op (PERFORMANCE §13). Up to this size, one kernel compiles faster than two halves of
+/// it.
 inline constexpr std::size_t kMaxNodes = 512;
-/// Beyond this many arrays what a thread has on its way fills its registers.
+/// Maximum arrays of a kernel. With more arrays, the loads in flight fill a thread's registers.
 inline constexpr std::size_t kMaxArguments = 25;
 
-/// "" unless so many arrays are more than `most`.
-std::string arguments_refusal(std::size_t arguments, std::size_t most = kMaxArguments);
+/// The reason against a kernel with so many arrays; "" if they are at most `max`.
+std::string arguments_refusal(std::size_t arguments, std::size_t max = kMaxArguments);
 
 class FusionEvaluator {
  public:
   FusionEvaluator(const GraphData& graph, const Groups& groups, const Target& target,
                   const Facts& facts);
 
-  /// What is known of one kernel.
+  /// The evaluation of one kernel.
   struct Evaluation {
     bool has_body = true;
-    // Why there is no such kernel, where values stand as their places in the key.
+    // The reason against the kernel. It names values by their positions in the key (with_names).
     std::string reason;
-    std::string shapes_reason;  ///< what its results of several shapes say against it
-    std::optional<Cost> cost;   ///< unless it is refused
+    std::string shapes_reason;  ///< against its results with several shapes
+    std::optional<Cost> cost;   ///< nullopt if there is a `reason`
   };
-  /// Of a kernel of `whole`. It holds until the next call.
-  const Evaluation& of(const Groups::Whole& whole);
-  /// `reason` of the latest finding in the words of its own values.
-  std::string in_words(const std::string& reason) const;
-  /// What a kernel costs, even one that would be refused.
-  Cost cost(const Groups::Whole& whole);
+  /// Evaluates a kernel of `kernel`. The reference is valid until the next call.
+  const Evaluation& of(const Groups::KernelNodes& kernel);
+  /// Inserts the value names of the latest evaluated kernel into its `reason`.
+  std::string with_names(const std::string& reason) const;
+  /// The cost of a kernel, even if its evaluation refuses it.
+  Cost cost(const Groups::KernelNodes& kernel);
 
-  /// Results of other shapes hold a kernel's space fast, so what they join is made whole first.
+  /// Allows results with other shapes. Fusion calls this late, because such a result fixes the
+  /// iteration space of its kernel.
   void allow_other_shapes() { allows_other_shapes_ = true; }
-  /// The same from the outset, but for what kernels of rows would store across them.
-  void allow_other_shapes_along_rows() { allows_other_shapes_ = has_them_first_ = true; }
-  /// True if some kernel was refused because that was not allowed yet.
-  bool has_deferred() const { return has_deferred_; }
-  /// From now on kernels may touch so many arrays.
-  void allow_arrays(std::size_t most) { most_arrays_ = most; }
+  /// The same from the start, except for results that are contiguous across the rows of their
+  /// kernel.
+  void allow_other_shapes_along_rows() { allows_other_shapes_ = allows_other_shapes_first_ = true; }
+  /// True if a kernel was refused because other shapes were not allowed yet.
+  bool has_deferred_shapes() const { return has_deferred_shapes_; }
+  /// Sets the maximum arrays of a kernel.
+  void set_max_arrays(std::size_t max) { max_arrays_ = max; }
 
  private:
-  const KernelKey& key_of(const Groups::Whole& whole);
-  Evaluation evaluate_kernel(const Groups::Whole& whole) const;
+  const KernelKey& key_of(const Groups::KernelNodes& kernel);
+  Evaluation evaluate_kernel(const Groups::KernelNodes& kernel) const;
   std::string shapes_refusal(const Body& body) const;
   std::string scatter_refusal(const Body& body) const;
   std::string split_refusal(const Body& body) const;
   std::string final_refusal(const Body& body) const;
-  std::string place_text(const Node* node) const;
+  std::string value_mark(const Node* node) const;
 
   const Groups& groups_;
   const Target& target_;
   const Facts& facts_;
   DenseMap<const Node*, const Node*> parameter_of_;  ///< by the value that updates it
   bool allows_other_shapes_ = false;
-  bool has_them_first_ = false;
-  std::size_t most_arrays_ = kMaxArguments;
-  mutable bool has_deferred_ = false;
+  bool allows_other_shapes_first_ = false;
+  std::size_t max_arrays_ = kMaxArguments;
+  mutable bool has_deferred_shapes_ = false;
   KernelKeys keys_;
-  KernelKey key_;  ///< the latest, with what counts beside it
+  KernelKey key_;  ///< the latest, with the options that affect its evaluation
   KernelKeyMap<Evaluation> known_;
 };
 

@@ -11,7 +11,8 @@ namespace sinter {
 
 namespace {
 
-/// So that there is less to sort: what reads one value mostly reads its neighbours too.
+/// Skips adjacent repetitions, so that there is less to sort: a reader of one value usually reads
+/// its neighbours too.
 void add_if_new(GroupNumbers& numbers, int group) {
   if (numbers.empty() || numbers.back() != group) numbers.push_back(group);
 }
@@ -26,21 +27,21 @@ void drop_if(Nodes& nodes, auto is_unwanted) {
   nodes.erase(std::ranges::remove_if(nodes, is_unwanted).begin(), nodes.end());
 }
 
-/// Both lists, each by ascending id, as one without repetition.
-Nodes merged_shape(std::span<const Node* const> a, std::span<const Node* const> b) {
+/// The union of two lists that are sorted by id.
+Nodes node_union(std::span<const Node* const> a, std::span<const Node* const> b) {
   Nodes result;
   result.reserve(a.size() + b.size());
   std::ranges::set_union(a, b, std::back_inserter(result), {}, &Node::id, &Node::id);
   return result;
 }
 
-/// Adds `more`, which is by ascending id as well.
+/// Merges `more` into `nodes`; both are sorted by id.
 void unite(Nodes& nodes, std::span<const Node* const> more) {
   std::size_t left = nodes.size(), added = more.size();
   const bool is_behind = left == 0 || added == 0 || nodes.back()->id < more.front()->id;
   nodes.append(more.begin(), more.end());
   if (is_behind) return;
-  // Merged from behind, in place.
+  // Merges in place, from the end.
   bool repeats = false;
   for (std::size_t to = nodes.size(); added > 0;) {
     const bool takes_old = left > 0 && nodes[left - 1]->id >= more[added - 1]->id;
@@ -50,8 +51,8 @@ void unite(Nodes& nodes, std::span<const Node* const> more) {
   if (repeats) nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
 }
 
-/// What a group of `nodes` is.
-GroupShape regular_of(std::span<const Node* const> nodes) {
+/// The shape of a group of `nodes`.
+GroupShape group_shape_of(std::span<const Node* const> nodes) {
   if (nodes.empty()) return {};
   GroupShape result = group_shape(*nodes[0]);
   for (const Node* node : nodes.subspan(1)) result = merged_shape(result, group_shape(*node));
@@ -67,7 +68,7 @@ void sort_unique(Nodes& nodes) {
 
 std::string Groups::name(const Node* node) const { return names_.of(graph_).of(node); }
 
-bool Groups::is_wanted_outside(const Node* node, int group, int besides) const {
+bool Groups::is_needed_outside(const Node* node, int group, int partner) const {
   const Value& known = value(node);
   if (known.is_result) return true;
   const auto loads = [&](int reader) {
@@ -76,18 +77,18 @@ bool Groups::is_wanted_outside(const Node* node, int group, int besides) const {
   };
   std::uint32_t others = known.loaders;
   if (others > 0 && known.home != group && loads(group)) --others;
-  if (others > 0 && loads(besides)) --others;
+  if (others > 0 && loads(partner)) --others;
   return others > 0;
 }
 
-bool Groups::is_wanted_beside(const Node* node, int group) const {
+bool Groups::is_used_by_others(const Node* node, int group) const {
   const auto is_other = [&](int other) { return other != group; };
   return std::ranges::any_of(value(node).groups, is_other) ||
          std::ranges::any_of(readers(home(node), node), is_other);
 }
 
-bool Groups::is_read_besides(int group, const Node* node,
-                             std::span<const Node* const> nodes) const {
+bool Groups::has_other_reader(int group, const Node* node,
+                              std::span<const Node* const> nodes) const {
   return std::ranges::any_of(users(node), [&](const Node* user) {
     return contains(group, user) && std::ranges::find(nodes, user) == nodes.end();
   });
@@ -97,14 +98,14 @@ void Groups::find_stores(int group) {
   Group& target = at(group);
   target.stores.clear();
   for (const Node* node : target.nodes)
-    if (home(node) == group && is_wanted_outside(node, group, -1)) target.stores.push_back(node);
+    if (home(node) == group && is_needed_outside(node, group)) target.stores.push_back(node);
 }
 
-void Groups::drop_unwanted_store(int group, const Node* node) {
-  if (is_wanted_outside(node, group, -1)) return;
+void Groups::drop_unneeded_store(int group, const Node* node) {
+  if (is_needed_outside(node, group)) return;
   Nodes& stores = at(group).stores;
-  const auto place = std::ranges::lower_bound(stores, node->id, {}, &Node::id);
-  if (place != stores.end() && *place == node) stores.erase(place);
+  const auto store = std::ranges::lower_bound(stores, node->id, {}, &Node::id);
+  if (store != stores.end() && *store == node) stores.erase(store);
 }
 
 void Groups::find_loads(int group) {
@@ -118,7 +119,7 @@ void Groups::find_loads(int group) {
   count_loads(group, 1);
 }
 
-/// Before what a group loads changes it is counted out, and in again afterwards.
+/// Callers subtract the loads of a group before they change, and add them again afterwards.
 void Groups::count_loads(int group, int by) {
   for (const Node* node : (*this)[group].loads)
     value(node).loaders += static_cast<std::uint32_t>(by);
@@ -127,9 +128,7 @@ void Groups::count_loads(int group, int by) {
 GroupNumbers Groups::consumers(int group) const {
   GroupNumbers result;
   for (const Node* node : (*this)[group].stores)
-    for (const Node* user : users(node))
-      for (const int reader : value(user).groups)
-        if (reader != group && !contains(reader, node)) add_if_new(result, reader);
+    for (const int reader : readers(group, node)) add_if_new(result, reader);
   return each_once(std::move(result));
 }
 
@@ -173,24 +172,25 @@ Nodes Groups::readers_within(int group, const Node* node) const {
 }
 
 Groups::UnionTraffic Groups::union_traffic_with(int other, int b, NodeSizes& sizes) {
-  const Group& faced = (*this)[focused_];
-  const Group& met = (*this)[other];
-  UnionTraffic result{.arguments = faced.stores.size() + met.stores.size() + faced.loads.size()};
-  // What one stores and the other reads is an argument only where others want it too. What `b`
-  // reads of `a` need not be read any more, and mostly not be stored.
+  const Group& focused = (*this)[focused_];
+  const Group& other_group = (*this)[other];
+  UnionTraffic result{.arguments =
+                          focused.stores.size() + other_group.stores.size() + focused.loads.size()};
+  // A value that one stores and the other reads is an argument only if a third group reads it too.
+  // Values that `b` reads from `a` are no longer loaded, and usually not stored.
   const auto sink = [&](const Node* node, Value& known, int reader) {
-    const bool is_wanted = known.is_result || known.loaders > 1;
-    result.arguments -= is_wanted ? 0 : 1;
-    if (reader == b) result.saved += bytes(known, node, sizes) * (is_wanted ? 1 : 2);
+    const bool is_needed = known.is_result || known.loaders > 1;
+    result.arguments -= is_needed ? 0 : 1;
+    if (reader == b) result.saved += bytes(known, node, sizes) * (is_needed ? 1 : 2);
   };
   for (std::size_t i = 0; i < homes_of_loads_.size(); ++i)
     if (homes_of_loads_[i] == other) {
       --result.arguments;
-      sink(faced.loads[i], value(faced.loads[i]), focused_);
+      sink(focused.loads[i], value(focused.loads[i]), focused_);
     }
   for (const Node* node : shared_loads_)
     if (home(node) != other && contains(other, node)) --result.arguments;
-  for (const Node* node : met.loads) {
+  for (const Node* node : other_group.loads) {
     Value& known = value(node);
     if (known.mark == focus_mark_)
       result.saved += bytes(known, node, sizes);
@@ -203,7 +203,7 @@ Groups::UnionTraffic Groups::union_traffic_with(int other, int b, NodeSizes& siz
 }
 
 void Groups::merge(int into, int from, Between between) {
-  find_place(into, from, std::move(between));
+  assign_position(into, from, std::move(between));
   Group& target = at(into);
   Group& source = at(from);
   target.group_shape = group_shape(into, from);
@@ -219,7 +219,7 @@ void Groups::merge(int into, int from, Between between) {
   count_loads(from, -1);
   unite(target.loads, source.loads);
   unite(target.stores, source.stores);
-  Nodes inside;  // what one of them read from memory and the other one computes
+  Nodes inside;  // loads of one group that the other group computes
   drop_if(target.loads, [&](const Node* node) {
     if (!contains(into, node)) return false;
     inside.push_back(node);
@@ -228,7 +228,7 @@ void Groups::merge(int into, int from, Between between) {
   count_loads(into, 1);
   drop_if(inside, [&](const Node* node) {
     if (home(node) != into) return false;
-    drop_unwanted_store(into, node);
+    drop_unneeded_store(into, node);
     return true;
   });
   source = {.version = source.version, .alive = false};
@@ -242,7 +242,7 @@ void Groups::recompute(int group, std::span<const Node* const> nodes) {
   for (const Node* node : nodes) {
     if (contains(group, node)) continue;
     added.push_back(node);
-    join_group(node, group);
+    add_to_group(node, group);
     target.group_shape = merged_shape(target.group_shape, sinter::group_shape(*node));
   }
   sort_unique(added);
@@ -253,25 +253,25 @@ void Groups::recompute(int group, std::span<const Node* const> nodes) {
 
 void Groups::sink(std::span<const Node* const> nodes, int from, int to) {
   for (const Node* node : nodes) {
-    join_group(node, to);
-    leave_group(node, from);
+    add_to_group(node, to);
+    remove_from_group(node, from);
   }
   Group& source = at(from);
   drop_if(source.nodes, [&](const Node* node) { return !contains(from, node); });
-  source.group_shape = regular_of(source.nodes);
+  source.group_shape = group_shape_of(source.nodes);
   drop_unused(from);
   Group& target = at(to);
   Nodes added(nodes.begin(), nodes.end());
   sort_unique(added);
   unite(target.nodes, added);
-  target.group_shape = regular_of(target.nodes);
+  target.group_shape = group_shape_of(target.nodes);
   drop_unused(to);
 }
 
 void Groups::drop_unused(int group) {
   Group& target = at(group);
   find_stores(group);
-  // Users have larger ids: one walk downward meets each node behind all that read it.
+  // Users have larger ids, so one loop over descending ids visits each node after all its readers.
   const std::uint32_t search = ++search_;
   const auto is_needed = [&](const Node* node) { return value(node).mark == search; };
   for (const Node* node : target.stores) value(node).mark = search;
@@ -284,9 +284,9 @@ void Groups::drop_unused(int group) {
   }
   if (drops) {
     for (const Node* node : target.nodes)
-      if (!is_needed(node)) leave_group(node, group);
+      if (!is_needed(node)) remove_from_group(node, group);
     drop_if(target.nodes, [&](const Node* node) { return !is_needed(node); });
-    target.group_shape = regular_of(target.nodes);
+    target.group_shape = group_shape_of(target.nodes);
   }
   find_loads(group);
   target.alive = !target.nodes.empty();
@@ -297,26 +297,26 @@ void Groups::remove_reader(std::span<const Node* const> nodes) {
   for (const Node* node : nodes) {
     const int group = home(node);
     if (group < 0 || !(*this)[group].alive) continue;
-    drop_unwanted_store(group, node);
+    drop_unneeded_store(group, node);
     if (!(*this)[group].stores.empty()) continue;
     const Nodes loads = (*this)[group].loads;
     drop_unused(group);
     remove_reader(loads);
   }
-  changes_.clear();  // nobody takes these back
+  changes_.clear();  // these are never undone
 }
 
-void Groups::join_group(const Node* node, int group) {
+void Groups::add_to_group(const Node* node, int group) {
   llvm::SmallVector<int, 2>& in = value(node).groups;
   changes_.push_back({.node = node, .home = home(node), .groups = in});
   in.push_back(group);
 }
 
-void Groups::leave_group(const Node* node, int group) {
+void Groups::remove_from_group(const Node* node, int group) {
   llvm::SmallVector<int, 2>& in = value(node).groups;
   changes_.push_back({.node = node, .home = home(node), .groups = in});
   in.erase(std::ranges::find(in, group));
-  // Whoever else computes it becomes its home; nobody reads it from memory any more.
+  // Another group that computes it becomes its home. No group loads it any more.
   if (home(node) == group) value(node).home = in.empty() ? -1 : in.front();
 }
 
@@ -341,29 +341,29 @@ void Groups::restore(Snapshot before) {
   }
 }
 
-Groups::Whole Groups::whole(int a, int b) const {
-  Whole result{.nodes = (*this)[a].nodes, .stores = {}};
+Groups::KernelNodes Groups::kernel_nodes(int a, int b) const {
+  KernelNodes result{.nodes = (*this)[a].nodes, .stores = {}};
   Nodes stores = (*this)[a].stores;
   if (b >= 0) {
-    result.nodes = merged_shape(result.nodes, (*this)[b].nodes);
-    stores = merged_shape(stores, (*this)[b].stores);
+    result.nodes = node_union(result.nodes, (*this)[b].nodes);
+    stores = node_union(stores, (*this)[b].stores);
   }
   for (const Node* node : stores)
-    if (is_wanted_outside(node, a, b))
+    if (is_needed_outside(node, a, b))
       result.stores.push_back({.node = node, .strides = strides_.lookup(node)});
   return result;
 }
 
-BodyRequest Groups::request(const Whole& whole) const {
-  return {.nodes = whole.nodes, .stores = whole.stores, .strides = [this](const Node* node) {
+BodyRequest Groups::request(const KernelNodes& kernel) const {
+  return {.nodes = kernel.nodes, .stores = kernel.stores, .strides = [this](const Node* node) {
             return strides_.lookup(node);
           }};
 }
 
-BodyAnswer Groups::body(const Whole& whole, const NodeNames& names) const {
+BodyAnswer Groups::body(const KernelNodes& kernel, const NodeNames& names) const {
   ++work_.bodies_built;
-  work_.values_built += static_cast<std::int64_t>(whole.nodes.size());
-  return build_body(request(whole), names);
+  work_.values_built += static_cast<std::int64_t>(kernel.nodes.size());
+  return build_body(request(kernel), names);
 }
 
 }  // namespace sinter

@@ -1,5 +1,5 @@
-// Groups of nodes on their way to becoming kernels: membership, what each group reads and stores,
-// and the order between groups.
+// Groups of nodes that fusion turns into kernels: their nodes, loads and stores, and the
+// topological order of the groups.
 #pragma once
 
 #include <algorithm>
@@ -19,65 +19,69 @@
 namespace sinter {
 
 using Nodes = llvm::SmallVector<const Node*, 2>;
-/// Orders them by id, each once.
+/// Sorts by id and removes duplicates.
 void sort_unique(Nodes& nodes);
-/// Some groups.
+/// Indices of groups.
 using GroupNumbers = llvm::SmallVector<int, 12>;
 
-/// Nodes that share a kernel. A cheap node may be in several groups; `home` names the one that
-/// stores it.
+/// Nodes that share a kernel. A cheap node may be in several groups; Groups::home returns the group
+/// that stores it.
 struct Group {
-  Nodes nodes;      ///< by ascending id, as the other two
-  Nodes loads;      ///< what it reads from memory
-  Nodes stores;     ///< its nodes that others or the caller want
-  int version = 0;  ///< changes whenever the group does
-  int place = 0;    ///< groups that it reads from have smaller ones
+  Nodes nodes;       ///< by ascending id, like the next two
+  Nodes loads;       ///< values that it reads from memory
+  Nodes stores;      ///< its nodes that other groups or the caller read
+  int version = 0;   ///< changes whenever the group does
+  int position = 0;  ///< topological position: larger than those of its producers
   bool alive = true;
-  /// The results of an opaque call: merged with nothing.
+  /// The results of an opaque call, which merge with nothing.
   bool is_call = false;
-  /// A concat whose segments are stored in their places by the kernels that compute them: no
-  /// kernel.
+  /// A concat that needs no kernel: the kernels that compute its segments store them in its buffer.
   bool is_placed = false;
   GroupShape group_shape;  ///< how its nodes read one another
+
+  KernelContents contents() const { return {.nodes = nodes, .loads = loads, .stores = stores}; }
 };
 
-/// All groups of a graph. Views and free nodes belong to none: every reader looks through them.
+/// All groups of a graph. Views and free nodes belong to no group: readers look through them.
 class Groups {
  public:
-  enum class Begin {
-    apart,   ///< one group for each node
-    joined,  ///< elementwise ops with the one group that reads them
+  enum class InitialGroups {
+    single_nodes,  ///< one group per node
+    fanout_free,   ///< elementwise ops start in the only group that reads them
   };
-  /// Groups of all nodes that compute something (one of all results of an opaque call), and of the
-  /// outputs, and operands of calls, that are only views or numbers. `names` are those of `graph`;
-  /// what is done is counted in `work`.
-  Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work, Begin begin);
+  /// Groups all nodes that compute something. The results of one opaque call form one group.
+  /// Outputs and operands of calls that are only views or numbers are grouped too. `names` are
+  /// those of `graph`; `work` counts the work done.
+  Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work, InitialGroups initial);
 
   int size() const { return static_cast<int>(groups_.size()); }
   const Group& operator[](int group) const { return groups_[static_cast<std::size_t>(group)]; }
   bool contains(int group, const Node* node) const { return contains(group, value(node)); }
-  /// What `node` is called in the text of the graph.
+  /// The name of `node` in the text of the graph.
   std::string name(const Node* node) const;
-  /// The group that stores `node`; it computes it. -1 for inputs and what nobody computes any more.
+  /// The group that computes and may store `node`; -1 for inputs and for nodes that no group
+  /// computes any more.
   int home(const Node* node) const { return value(node).home; }
-  /// The computed nodes and inputs that `node` reads, views looked through.
+  /// The computed nodes and inputs that `node` reads, directly or through views.
   std::span<const Node* const> reads(const Node* node) const {
     return {reads_.data() + first_read_[node->id], reads_.data() + first_read_[node->id + 1]};
   }
-  /// True if the caller wants `node`, as an output or to update an input.
+  /// True if `node` is an output, the new value of an input, or an operand of an opaque call.
   bool is_result(const Node* node) const { return value(node).is_result; }
 
-  /// True if an opaque call reads `node`, which then must be in memory whole and row-major.
+  /// True if an opaque call reads `node`, which must then be a whole row-major array in memory.
   bool is_call_operand(const Node* node) const { return value(node).is_call_operand; }
-  /// True if `group` is what it is for good.
-  bool has_own_kernel(int group) const { return (*this)[group].is_placed || (*this)[group].is_call; }
+  /// True if `group` never merges: an opaque call or a placed concat.
+  bool has_own_kernel(int group) const {
+    return (*this)[group].is_placed || (*this)[group].is_call;
+  }
 
   /// True if a node of `group` other than `nodes` reads `node`.
-  bool is_read_besides(int group, const Node* node, std::span<const Node* const> nodes) const;
-  /// Groups that read what `group` stores, and groups whose stores it reads.
+  bool has_other_reader(int group, const Node* node, std::span<const Node* const> nodes) const;
+  /// The groups that read the stores of `group`, and the groups whose stores it reads, sorted.
   GroupNumbers consumers(int group) const;
   GroupNumbers producers(int group) const;
-  /// The same, each once and in no order.
+  /// Visit the same groups, each once, in any order.
   void visit_consumers(int group, auto visit) {
     const std::uint32_t search = ++search_;
     for (const Node* node : (*this)[group].stores)
@@ -91,94 +95,95 @@ class Groups {
       if (const int from = home(node); from >= 0 && from != group && !is_seen(from, search))
         visit(from);
   }
-  /// True if `node` is stored for anybody but `group` and the groups in `besides`.
-  bool is_wanted_outside(const Node* node, int group, int besides) const;
+  /// True if `node` is a result, or a group other than `group` and `partner` loads it.
+  bool is_needed_outside(const Node* node, int group, int partner = -1) const;
   /// True if several groups compute `node`.
   bool is_recomputed(const Node* node) const { return value(node).groups.size() > 1; }
-  /// True if other groups than `group` read `node` or compute it too.
-  bool is_wanted_beside(const Node* node, int group) const;
-  /// Arrays that a kernel of `group` reads and writes.
+  /// True if groups other than `group` read or compute `node`.
+  bool is_used_by_others(const Node* node, int group) const;
+  /// The number of arrays that a kernel of `group` reads and writes.
   std::size_t arguments(int group) const;
-  /// Groups that read `node`, which `group` stores.
+  /// The groups that read `node`, which `group` stores.
   GroupNumbers readers(int group, const Node* node) const;
   /// The nodes of `group` that read `node`.
   Nodes readers_within(int group, const Node* node) const;
-  /// What one kernel of two groups reads and writes.
+  /// The traffic of one kernel of two groups.
   struct UnionTraffic {
     std::size_t arguments = 0;  ///< arrays
-    /// Bytes that do not cross memory any more: what both read, and what `b` reads of `a`.
+    /// Bytes that no longer cross memory: arrays that both read, and arrays that `b` reads from
+    /// `a`.
     double saved = 0;
   };
   UnionTraffic union_traffic(int a, int b, NodeSizes& sizes) {
     set_focus(a);
     return union_traffic_with(b, b, sizes);
   }
-  /// Makes `union_traffic_with` cheap for one `group` and many others, as long as nothing changes.
+  /// Makes `union_traffic_with` cheap for one `group` and many others, until a group changes.
   void set_focus(int group);
-  /// The union_traffic of the faced group and `other`; `b` is the one of them that reads.
+  /// The union traffic of the group with the focus and `other`; `b` is the consumer of the two.
   UnionTraffic union_traffic_with(int other, int b, NodeSizes& sizes);
-  /// How the nodes of both read one another.
+  /// The group shape of the union of both.
   GroupShape group_shape(int a, int b) const {
     return merged_shape((*this)[a].group_shape, (*this)[b].group_shape);
   }
 
-  /// What is known of ways between two groups through at least one other.
+  /// The knowledge about paths between two groups through other groups, which forbid a merge.
   enum class Detour { none, some, too_far_to_tell };
   struct Between {
     Detour detour = Detour::none;
-    // Where there is none:
-    GroupNumbers before;  ///< groups in between that the later one waits for
-    GroupNumbers after;   ///< groups that wait for the earlier one, among those
+    // If there is no detour:
+    GroupNumbers before;  ///< groups in between that the later one depends on
+    GroupNumbers after;   ///< groups in between that depend on the earlier one
   };
   Between between(int a, int b);
-  /// Finds the longest chain of groups anew, along which `between` sees far. To be called when
-  /// nodes may have been recomputed or dropped: that cuts ways.
+  /// Recomputes the longest chain of groups, which lets `between` answer many queries at once. Must
+  /// be called after nodes were recomputed or dropped, because that removes paths.
   void find_chain();
 
-  /// Moves everything of `from` into `into`; without a detour `between` them.
+  /// Merges `from` into `into`. Needs: `between` shows no detour.
   void merge(int into, int from, Between between);
-  /// Lets `group` compute `nodes` itself instead of reading their results.
+  /// Lets `group` compute `nodes` itself instead of loading their results.
   void recompute(int group, std::span<const Node* const> nodes);
-  /// Lets `to` compute and store `nodes`, which `from` alone computes of what `to` stores, so that
-  /// `from` reads them instead.
+  /// Moves `nodes` from group `from` to group `to`, whose stores they read. `to` then stores those
+  /// that `from` still reads. Needs: only `from` computes them.
   void sink(std::span<const Node* const> nodes, int from, int to);
-  /// Drops nodes of `group` that it no longer needs for what it stores.
+  /// Drops nodes of `group` that its stores no longer need.
   void drop_unused(int group);
-  /// Lets the homes of `nodes`, which have lost a reader, store no more than is wanted.
+  /// Removes stores that are no longer needed, after `nodes` lost a reader.
   void remove_reader(std::span<const Node* const> nodes);
 
-  /// `group` is a concat that needs no kernel.
-  void place(int group) { at(group).is_placed = true; }
+  /// Marks `group` as a concat that needs no kernel.
+  void mark_placed(int group) { at(group).is_placed = true; }
 
-  /// Some groups as they are. What `recompute`, `sink` and `drop_unused` then do can be taken
-  /// back, until the next snapshot.
+  /// The state of some groups. `restore` undoes later changes by `recompute`, `sink` and
+  /// `drop_unused`, until the next snapshot.
   struct Snapshot {
     std::vector<int> numbers;
     std::vector<Group> groups;
   };
   Snapshot snapshot(std::span<const int> groups);
-  /// Takes back what was recomputed and dropped in the groups of `before` since then.
+  /// Resets the groups of `before` to that state.
   void restore(Snapshot before);
 
-  /// What a kernel of `a` and `b` (b = -1: of `a` alone) computes and stores.
-  struct Whole {
+  /// The nodes and stores of a kernel of `a` and `b` (b = -1: of `a` alone).
+  struct KernelNodes {
     Nodes nodes;
     llvm::SmallVector<StoreRequest, 2> stores;
   };
-  Whole whole(int a, int b = -1) const;
-  /// What is asked of its body, as long as `whole` is there.
-  BodyRequest request(const Whole& whole) const;
-  /// `names` gives the words of messages.
-  BodyAnswer body(const Whole& whole, const NodeNames& names) const;
+  KernelNodes kernel_nodes(int a, int b = -1) const;
+  /// The body request of `kernel`, to which it refers.
+  BodyRequest request(const KernelNodes& kernel) const;
+  /// Builds the body of `kernel`. `names` returns the names of values for messages.
+  BodyAnswer body(const KernelNodes& kernel, const NodeNames& names) const;
 
  private:
-  /// What is kept of a node, in one place: pairs of groups are compared by what they load.
+  /// The state of a node. It is in one struct because comparing pairs of groups reads it often.
   struct Value {
     llvm::SmallVector<int, 2> groups;  ///< that compute it
-    double bytes = -1;                 ///< negative: nobody has asked yet
+    double bytes = -1;                 ///< negative: not computed yet
     int home = -1;
     std::uint32_t loaders = 0;  ///< how many groups load it
-    std::uint32_t mark = 0;     ///< the latest search that met it
+    std::uint32_t mark = 0;     ///< the latest search that visited it
     bool is_result = false;
     bool is_call_operand = false;
   };
@@ -197,69 +202,71 @@ class Groups {
   std::span<const Node* const> users(const Node* node) const {
     return {users_.data() + first_user_[node->id], users_.data() + first_user_[node->id + 1]};
   }
-  /// True if this search has asked so of `group` before.
+  /// Marks `group` as visited by `search`. Returns true if it was visited before.
   bool is_seen(int group, std::uint32_t search) {
     return std::exchange(seen_[static_cast<std::size_t>(group)], search) == search;
   }
   void find_results(std::span<const Node* const> nodes);
-  /// What each node reads. Returns those that have groups, of opaque calls the first result.
+  /// Finds the nodes that each node reads. Returns the nodes that get groups; of each opaque call
+  /// only the first result.
   std::vector<const Node*> find_reads(std::span<const Node* const> nodes);
   /// True if none of `nodes` is an earlier result of the opaque call that `node` is one of.
   bool is_first_of_call(const Node* node, std::span<const Node* const> nodes) const;
   void find_users(std::span<const Node* const> firsts);
-  void add_groups(std::span<const Node* const> firsts, Begin begin);
-  /// By place in `firsts`: the place of the last node of the group that each of them begins in.
+  void add_groups(std::span<const Node* const> firsts, InitialGroups initial);
+  /// For each of `firsts`: the index in `firsts` of the last node of its initial group.
   std::vector<std::uint32_t> find_last_nodes(std::span<const Node* const> firsts,
-                                             std::span<const GroupShape> group_shape, Begin begin);
-  /// Adds a result of an opaque call to the group of the first one.
-  void join_call(const Node* node);
-  void join_group(const Node* node, int group);
-  void leave_group(const Node* node, int group);
+                                             std::span<const GroupShape> group_shape,
+                                             InitialGroups initial);
+  /// Adds a result of an opaque call to the group of the call's first result.
+  void add_to_call_group(const Node* node);
+  void add_to_group(const Node* node, int group);
+  void remove_from_group(const Node* node, int group);
   void find_loads(int group);
   void count_loads(int group, int by);
   void find_stores(int group);
-  /// `node` may have lost a reader outside of `group`, its home.
-  void drop_unwanted_store(int group, const Node* node);
+  /// Removes the store of `node` from `group`, its home, if no other group reads it any more.
+  void drop_unneeded_store(int group, const Node* node);
 
-  /// True if `group` waits for `first` by way of the chain; false says nothing.
+  /// True if the chain shows that `group` depends on `first`; false: unknown.
   bool is_before(int first, int group) const {
     return chain_after_[static_cast<std::size_t>(first)] <=
            chain_before_[static_cast<std::size_t>(group)];
   }
-  /// Adds the groups behind `first` that `group` waits for, unless one of them waits for `first` or
-  /// they are too many to look at.
+  /// Adds the groups after the position of `first` on which `group` depends. Stops if one of them
+  /// depends on `first`, or if there are too many to visit.
   Detour ancestors(int group, int first, GroupNumbers& found);
-  /// Adds the groups before the place `last` that wait for `group`; false if they are too many.
+  /// Adds the groups before position `last` that depend on `group`; false if there are too many.
   bool descendants(int group, int last, GroupNumbers& found);
-  /// Gives `into`, which is becoming the union of both, a place that fits all others.
-  void find_place(int into, int from, Between between);
-  int last_place(std::span<const int> groups) const;
+  /// Gives `into`, which becomes the union, a topological position. Moves other groups if needed.
+  void assign_position(int into, int from, Between between);
+  int last_position(std::span<const int> groups) const;
 
   const GraphData& graph_;
   LazyValueNames& names_;
   PlanWork& work_;
   std::vector<Group> groups_;
-  std::vector<std::uint32_t> seen_;  ///< the latest search that met it, by group
+  std::vector<std::uint32_t> seen_;  ///< the latest search that visited it, by group
   std::uint32_t search_ = 0;
   std::vector<Value> values_;  ///< by id of the node
   int focused_ = -1;
-  std::uint32_t focus_mark_ = 0;  ///< the search that marks what the faced group loads
-  GroupNumbers homes_of_loads_;   ///< of the faced group
-  Nodes shared_loads_;            ///< of the faced group, what more than one group computes
-  /// Where a node was before it joined or left a group.
+  std::uint32_t focus_mark_ = 0;  ///< the search that marks the loads of the group with the focus
+  GroupNumbers homes_of_loads_;   ///< of the group with the focus
+  Nodes shared_loads_;            ///< those that several groups compute
+  /// The groups of a node before it is added to or removed from a group.
   struct Membership {
     const Node* node;
     int home;
     llvm::SmallVector<int, 2> groups;
   };
   std::vector<Membership> changes_;  ///< since the latest snapshot
-  // By group: the last link of the chain that it waits for, and the first one that waits for it;
-  // a link is both itself.
+  // By group: the last link of the chain that it depends on, and the first link that depends on it.
+  // For a link, both are the link itself.
   std::vector<int> chain_before_, chain_after_;
-  // By id of the node: where its begin; one more at the end.
+  // By node id: its first index in `reads_` and `users_`; one more entry at the end.
   std::vector<std::uint32_t> first_read_, first_user_;
   std::vector<const Node*> reads_, users_;
-  /// Of outputs that are not row-major, by what they are outputs of.
+  /// By node: the strides of its output, unless it is row-major.
   DenseMap<const Node*, std::span<const Extent>> strides_;
 };
 

@@ -1,7 +1,7 @@
-// The order of groups: what lies between two of them, and where their union may stand. Places are
-// kept in topological order as groups merge, so that only what stands between the two is looked at
-// (Pearce and Kelly 2006). Where that is much, the longest chain of groups mostly tells at once:
-// what leads to a link of it leads to all that a later link leads to.
+// The topological order of groups: finds paths between two groups, and a position for their union.
+// Positions stay valid as groups merge, so a search visits only groups between the two (Pearce and
+// Kelly 2006). If these are many, the longest chain of groups often answers at once. A group that
+// leads to one link also leads to all dependents of later links.
 #include <algorithm>
 #include <utility>
 
@@ -11,21 +11,20 @@ namespace sinter {
 
 namespace {
 
-// Beyond so many edges a merge is not worth the search, which would else grow with the program.
-// Half of them would cost the corpus of real programs some merges, four times as many find no more
-// there.
-constexpr std::size_t kMostVisits = 256;
+// Maximum edges that a search visits; without a limit it would grow with the program. On the corpus
+// of real programs, half as many lose some merges, and four times as many find no more.
+constexpr std::size_t kMaxVisits = 256;
 
 }  // namespace
 
 void Groups::find_chain() {
-  std::vector<int> order;  // of those alive, by place
+  std::vector<int> order;  // alive groups, by position
   order.reserve(groups_.size());
   for (int group = 0; group < size(); ++group)
     if ((*this)[group].alive) order.push_back(group);
-  const auto place = [&](int group) { return (*this)[group].place; };
-  if (!std::ranges::is_sorted(order, {}, place)) std::ranges::sort(order, {}, place);
-  // Whom they read from, one group's after the other's.
+  const auto position_of = [&](int group) { return (*this)[group].position; };
+  if (!std::ranges::is_sorted(order, {}, position_of)) std::ranges::sort(order, {}, position_of);
+  // The producers of all groups, group by group.
   std::vector<std::size_t> producers;
   std::vector<std::size_t> ends;
   ends.reserve(order.size());
@@ -40,7 +39,7 @@ void Groups::find_chain() {
     return std::span(producers).subspan(begin, ends[i] - begin);
   };
 
-  // How many groups one after the other lead to a group, and the one before it among these.
+  // The length of the longest path to each group, and the predecessor on that path.
   std::vector<int> depth(groups_.size(), 0), before(groups_.size(), -1);
   int last = -1;
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -82,17 +81,16 @@ Groups::Detour Groups::ancestors(int group, int first, GroupNumbers& found) {
         is_reached = is_reached || at != group;
       else
         is_reached = is_reached || (producer >= 0 && is_before(first, producer));
-      if (producer < 0 || (*this)[producer].place <= (*this)[first].place) continue;
-      if (std::exchange(seen_[static_cast<std::size_t>(producer)], search) != search)
-        found.push_back(producer);
+      if (producer < 0 || (*this)[producer].position <= (*this)[first].position) continue;
+      if (!is_seen(producer, search)) found.push_back(producer);
     }
   };
   visit(group);
-  for (std::size_t i = 0; i < found.size() && visits <= kMostVisits && !is_reached; ++i)
+  for (std::size_t i = 0; i < found.size() && visits <= kMaxVisits && !is_reached; ++i)
     visit(found[i]);
   work_.cycle_check_visits += static_cast<std::int64_t>(visits);
   if (is_reached) return Detour::some;
-  return visits <= kMostVisits ? Detour::none : Detour::too_far_to_tell;
+  return visits <= kMaxVisits ? Detour::none : Detour::too_far_to_tell;
 }
 
 bool Groups::descendants(int group, int last, GroupNumbers& found) {
@@ -102,56 +100,55 @@ bool Groups::descendants(int group, int last, GroupNumbers& found) {
     for (const Node* node : (*this)[at].stores)
       for (const Node* user : users(node))
         for (const int reader : value(user).groups) {
-          if (++visits > kMostVisits) return;
-          if ((*this)[reader].place >= last || reader == at || contains(reader, node)) continue;
-          if (std::exchange(seen_[static_cast<std::size_t>(reader)], search) != search)
-            found.push_back(reader);
+          if (++visits > kMaxVisits) return;
+          if ((*this)[reader].position >= last || reader == at || contains(reader, node)) continue;
+          if (!is_seen(reader, search)) found.push_back(reader);
         }
   };
   visit(group);
-  for (std::size_t i = 0; i < found.size() && visits <= kMostVisits; ++i) visit(found[i]);
+  for (std::size_t i = 0; i < found.size() && visits <= kMaxVisits; ++i) visit(found[i]);
   work_.cycle_check_visits += static_cast<std::int64_t>(visits);
-  return visits <= kMostVisits;
+  return visits <= kMaxVisits;
 }
 
-int Groups::last_place(std::span<const int> groups) const {
+int Groups::last_position(std::span<const int> groups) const {
   int result = -1;
-  for (const int group : groups) result = std::max(result, (*this)[group].place);
+  for (const int group : groups) result = std::max(result, (*this)[group].position);
   return result;
 }
 
 Groups::Between Groups::between(int a, int b) {
-  if ((*this)[a].place > (*this)[b].place) std::swap(a, b);
+  if ((*this)[a].position > (*this)[b].position) std::swap(a, b);
   Between result;
   result.detour = ancestors(b, a, result.before);
   if (result.detour != Detour::none) return result;
-  // Merging will move those that wait for `a` as well, if any of the others stand among them.
+  // If `b` depends on groups after `a`, the merge also moves the dependents of `a` among them.
   const bool can_move =
-      result.before.empty() || descendants(a, last_place(result.before), result.after);
+      result.before.empty() || descendants(a, last_position(result.before), result.after);
   if (!can_move) result.detour = Detour::too_far_to_tell;
   return result;
 }
 
-void Groups::find_place(int into, int from, Between between) {
-  const int first = (*this)[into].place < (*this)[from].place ? into : from;
+void Groups::assign_position(int into, int from, Between between) {
+  const int first = (*this)[into].position < (*this)[from].position ? into : from;
   const auto to = static_cast<std::size_t>(into), gone = static_cast<std::size_t>(from);
   chain_before_[to] = std::max(chain_before_[to], chain_before_[gone]);
   chain_after_[to] = std::min(chain_after_[to], chain_after_[gone]);
-  at(into).place = (*this)[first].place;
+  at(into).position = (*this)[first].position;
   if (between.before.empty() && between.after.empty()) return;
 
-  // What the second one waits for stands before their union, what waits for the first one after it.
-  const auto place_of = [&](int group) { return (*this)[group].place; };
-  std::ranges::sort(between.before, {}, place_of);
-  std::ranges::sort(between.after, {}, place_of);
+  // Dependencies of the second group go before the union, dependents of the first go after it.
+  const auto position_of = [&](int group) { return (*this)[group].position; };
+  std::ranges::sort(between.before, {}, position_of);
+  std::ranges::sort(between.after, {}, position_of);
 
   GroupNumbers moved = std::move(between.before);
   moved.push_back(into);
   moved.append(between.after.begin(), between.after.end());
-  GroupNumbers places;
-  for (const int group : moved) places.push_back(place_of(group));
-  std::ranges::sort(places);
-  for (std::size_t i = 0; i < moved.size(); ++i) at(moved[i]).place = places[i];
+  GroupNumbers positions;
+  for (const int group : moved) positions.push_back(position_of(group));
+  std::ranges::sort(positions);
+  for (std::size_t i = 0; i < moved.size(); ++i) at(moved[i]).position = positions[i];
 }
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// How groups begin: with one node each, or with what is read by nobody else.
+// The initial groups of fusion: one node each, or elementwise ops together with their only reader.
 #include <algorithm>
 #include <numeric>
 
@@ -12,19 +12,19 @@ namespace sinter {
 
 namespace {
 
-/// As many nodes as a group begins with at most: few enough for groups to be filled up with.
-constexpr int kMostAtFirst = kMaxNodes / 8;
+/// Maximum nodes of an initial group: small groups can still fill up larger ones.
+constexpr int kMaxInitialNodes = kMaxNodes / 8;
 
-/// True if `node` is larger in memory than what it is made of: whoever reads it might as well.
+/// True if `node` is larger in memory than its operand. Its readers could read the operand instead.
 bool widens(const Node& node) {
   return node.op == Op::cast && size_of(node.dtype) > size_of(node.operand(0)->dtype);
 }
 
 bool computes(const Node& node) { return !is_view(node) && !is_source(node.op); }
 
-/// Nodes that outputs and updates need, operands first; of outputs those that are written.
+/// The nodes that updates and written outputs need, operands first.
 std::vector<const Node*> needed_nodes(const GraphData& graph) {
-  if (graph.is_all_needed() && std::ranges::none_of(graph.outputs, &OutputInfo::is_unwritten))
+  if (graph.are_all_live() && std::ranges::none_of(graph.outputs, &OutputInfo::is_unwritten))
     return graph.nodes;
   std::vector<std::uint8_t> needed(graph.nodes.size());
   for (const OutputInfo& output : graph.outputs)
@@ -41,7 +41,7 @@ std::vector<const Node*> needed_nodes(const GraphData& graph) {
 
 }  // namespace
 
-Groups::Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work, Begin begin)
+Groups::Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work, InitialGroups initial)
     : graph_(graph),
       names_(names),
       work_(work),
@@ -51,9 +51,9 @@ Groups::Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work, Be
   find_results(nodes);
   const std::vector<const Node*> firsts = find_reads(nodes);
   find_users(firsts);
-  add_groups(firsts, begin);
+  add_groups(firsts, initial);
   for (const Node* node : nodes)
-    if (is_opaque(*node) && home(node) < 0) join_call(node);
+    if (is_opaque(*node) && home(node) < 0) add_to_call_group(node);
   for (Group& group : groups_)
     for (const Node* node : group.nodes)
       if (value(node).is_result || value(node).loaders > 0) group.stores.push_back(node);
@@ -64,7 +64,7 @@ Groups::Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work, Be
 void Groups::find_results(std::span<const Node* const> nodes) {
   for (const OutputInfo& output : graph_.outputs) {
     if (output.is_unwritten) continue;
-    // The first one is read by others.
+    // If a value is several outputs, readers use the first one.
     if (!value(output.node).is_result && !output.strides.empty())
       strides_[output.node] = output.strides;
     value(output.node).is_result = true;
@@ -82,7 +82,7 @@ std::vector<const Node*> Groups::find_reads(std::span<const Node* const> nodes) 
   std::vector<const Node*> firsts;
   firsts.reserve(static_cast<std::size_t>(std::ranges::count_if(
       nodes, [&](const Node* node) { return computes(*node) || is_result(node); })));
-  // through[v]: what a reader of the view v really reads.
+  // through[v]: the nodes that a reader of the view v reads.
   DenseMap<const Node*, llvm::SmallVector<const Node*, 4>> through;
   std::size_t next = 0;
   for (const Node* node : nodes) {
@@ -117,7 +117,7 @@ bool Groups::is_first_of_call(const Node* node, std::span<const Node* const> nod
   });
 }
 
-/// Turns `reads_` around.
+/// Inverts `reads_`.
 void Groups::find_users(std::span<const Node* const> firsts) {
   first_user_.assign(first_read_.size(), 0);
   for (const Node* read : reads_) ++first_user_[read->id + 1];
@@ -128,12 +128,12 @@ void Groups::find_users(std::span<const Node* const> firsts) {
     for (const Node* read : reads(node)) users_[next[read->id]++] = node;
 }
 
-void Groups::add_groups(std::span<const Node* const> firsts, Begin begin) {
+void Groups::add_groups(std::span<const Node* const> firsts, InitialGroups initial) {
   std::vector<GroupShape> group_shape;
   group_shape.reserve(firsts.size());
   for (const Node* node : firsts) group_shape.push_back(sinter::group_shape(*node));
-  const std::vector<std::uint32_t> last = find_last_nodes(firsts, group_shape, begin);
-  // Groups that others read from have earlier last nodes.
+  const std::vector<std::uint32_t> last = find_last_nodes(firsts, group_shape, initial);
+  // Producers have earlier last nodes than their consumers, so this order is topological.
   std::vector<int> number(firsts.size());
   int count = 0;
   for (std::size_t i = 0; i < firsts.size(); ++i)
@@ -147,7 +147,7 @@ void Groups::add_groups(std::span<const Node* const> firsts, Begin begin) {
                             ? group_shape[i]
                             : sinter::merged_shape(group.group_shape, group_shape[i]);
     group.is_call = is_opaque(*node);
-    group.place = home;
+    group.position = home;
     group.nodes.push_back(node);
     for (const Node* read : reads(node))
       if (value(read).home != home) group.loads.push_back(read);
@@ -160,19 +160,19 @@ void Groups::add_groups(std::span<const Node* const> firsts, Begin begin) {
   }
 }
 
-/// A value that only one group reads begins there, elementwise ops of one shape like it: one kernel
-/// of both does no more than two, and nothing can stand between them (a fanout-free cone, of which
-/// Cong and Ding, "FlowMap", 1994, make logic).
+/// An elementwise op starts in the only group that reads it, if that group has the same shape. One
+/// kernel then does no more work than two, and no group can come between them. Such a group is a
+/// fanout-free cone (Cong and Ding, "FlowMap", 1994).
 std::vector<std::uint32_t> Groups::find_last_nodes(std::span<const Node* const> firsts,
                                                    std::span<const GroupShape> group_shape,
-                                                   Begin begin) {
+                                                   InitialGroups initial) {
   std::vector<std::uint32_t> last(firsts.size());
   std::iota(last.begin(), last.end(), 0U);
-  if (begin == Begin::apart) return last;
+  if (initial == InitialGroups::single_nodes) return last;
   for (std::size_t i = 0; i < firsts.size(); ++i) value(firsts[i]).home = static_cast<int>(i);
   struct Size {
     std::uint32_t nodes = 1;
-    std::uint32_t arguments = 0;  ///< at most: what several of its nodes read counts for each
+    std::uint32_t arguments = 0;  ///< upper bound: counts shared values repeatedly
   };
   std::vector<Size> sizes(firsts.size());
   for (std::size_t i = firsts.size(); i-- > 0;) {
@@ -190,7 +190,7 @@ std::vector<std::uint32_t> Groups::find_last_nodes(std::span<const Node* const> 
     const std::uint32_t arguments =
         size.arguments + count - static_cast<std::uint32_t>(readers.size());
     if (group_shape[to].kind != GroupShape::Kind::plain || widens(*firsts[to]) ||
-        size.nodes == kMostAtFirst || arguments > kMaxArguments ||
+        size.nodes == kMaxInitialNodes || arguments > kMaxArguments ||
         !std::ranges::equal(group_shape[to].shape(), group_shape[i].shape()) ||
         !std::ranges::all_of(readers, [&](const Node* reader) { return last_of(reader) == to; }))
       continue;
@@ -200,7 +200,7 @@ std::vector<std::uint32_t> Groups::find_last_nodes(std::span<const Node* const> 
   return last;
 }
 
-void Groups::join_call(const Node* node) {
+void Groups::add_to_call_group(const Node* node) {
   for (const Node* other : results_of_call(graph_, *node)) {
     if (!other || home(other) < 0) continue;
     Value& known = value(node);

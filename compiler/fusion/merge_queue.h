@@ -1,4 +1,4 @@
-// Pairs of groups that might become one, the best first.
+// A priority queue of pairs of groups that fusion might merge.
 #pragma once
 
 #include <algorithm>
@@ -11,17 +11,17 @@
 
 namespace sinter {
 
-/// Two groups that might become one.
+/// Two groups that fusion might merge.
 struct Candidate {
   double saved = 0;  ///< bytes
   int a = 0;
   int b = 0;
 };
 
-/// Each pair is in the list of one of its groups, its *owner*: the one that changed last. The best
-/// pairs of all lists meet in a tournament: when groups merge, most of their pairs are out of date
-/// without ever having stood in it. `is_current(group, version)`, which is asked of pairs that come
-/// up, says whether a group is still what it was.
+/// Each pair is in the list of its *owner*, the group of the two that changed last. A tournament
+/// tree compares the best pairs of all lists. When groups merge, most of their pairs become
+/// outdated without ever having been compared. `is_current(group, version)` must return whether a
+/// group still has this version.
 class MergeQueue {
  public:
   explicit MergeQueue(int groups)
@@ -32,13 +32,14 @@ class MergeQueue {
     for (std::uint32_t match = size(); match-- > 1;) winners_[match] = winners_[2 * match];
   }
 
-  /// What is added next are pairs of `owner`, which has this version now; its old ones are gone.
+  /// Starts a new list of `owner`, which has this version, and drops its old list. Calls of `add`
+  /// follow.
   void begin_list(int owner, int version, std::predicate<int, int> auto is_current) {
-    if (offers_.capacity() - offers_.size() < kRoom) forget(is_current);
+    if (offers_.capacity() - offers_.size() < kMinFree) free_outdated(is_current);
     list(owner) = {
         .begin = static_cast<std::uint32_t>(offers_.size()), .size = 0, .version = version};
   }
-  /// `version` is that of the other group.
+  /// Adds a pair. `version` is that of the group that is not the owner.
   void add(const Candidate& candidate, int owner, int version) {
     const bool is_second = candidate.b == owner;
     offers_.push_back({.saved = candidate.saved,
@@ -58,16 +59,16 @@ class MergeQueue {
       std::swap(*first, *offer);
     }
     if (popped_ == owner) popped_ = -1;
-    play(static_cast<std::uint32_t>(owner), best);
+    update_tournament(static_cast<std::uint32_t>(owner), best);
   }
 
-  /// Takes the one that saves most out, of pairs of groups that are as they were.
+  /// Removes and returns the current pair that saves most; nullopt if there is none.
   std::optional<Candidate> pop(std::predicate<int, int> auto is_current) {
     while (size() > 0) {
       if (popped_ >= 0) end_list(popped_);
       const std::uint32_t winner = size() > 1 ? winners_[1] : 0;
       if (best_[winner] == Rank{}) break;
-      // Its next pair plays only when its list has not begun anew until then.
+      // Its next pair enters the tournament at the next pop, unless a new list replaces it.
       popped_ = static_cast<int>(winner);
       List& own = list(popped_);
       if (!is_current(popped_, own.version)) {
@@ -82,11 +83,11 @@ class MergeQueue {
   }
 
  private:
-  /// More pairs than almost any list has.
-  static constexpr std::size_t kRoom = 256;
-  /// Larger is better, and none is worst: what saves more, then what was recorded first.
+  /// Longer than almost any list.
+  static constexpr std::size_t kMinFree = 256;
+  /// Larger is better: more bytes saved, then recorded first. The default is the worst.
   struct Rank {
-    std::uint64_t saved = 0;  ///< the bits of a number that is not negative: they grow with it
+    std::uint64_t saved = 0;  ///< the bits of a non-negative double, which sort like it
     std::uint64_t order = 0;
     friend bool operator==(const Rank&, const Rank&) = default;
     friend bool operator<(const Rank& x, const Rank& y) {
@@ -121,8 +122,8 @@ class MergeQueue {
   List& list(int owner) { return lists_[static_cast<std::size_t>(owner)]; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(lists_.size()); }
 
-  /// `owner` plays again all matches that this may change.
-  void play(std::uint32_t owner, const Rank& best) {
+  /// Updates the tournament for a new best pair of `owner`.
+  void update_tournament(std::uint32_t owner, const Rank& best) {
     best_[owner] = best;
     std::uint32_t* const winners = winners_.data();
     const Rank* const ranks = best_.data();
@@ -134,7 +135,7 @@ class MergeQueue {
     }
   }
 
-  /// Drops the first pair of a list and those that are out of date.
+  /// Drops the first pair of a list, and its outdated pairs.
   void drop_first(int owner, std::predicate<int, int> auto is_current) {
     List& own = list(owner);
     Offer* const first = offers_.data() + own.begin;
@@ -145,21 +146,20 @@ class MergeQueue {
     own.size = static_cast<std::uint32_t>(end - first) - 1;
   }
 
-  /// Before the pairs grow many, those of old lists go: they take no more memory than what may
-  /// still be merged.
-  void forget(std::predicate<int, int> auto is_current) {
+  /// Frees the pairs of outdated lists, so that memory grows only with pairs that may still merge.
+  void free_outdated(std::predicate<int, int> auto is_current) {
     std::size_t kept = 0;
     for (std::uint32_t owner = 0; owner < size(); ++owner) {
       List& own = lists_[owner];
       if (own.size == 0) continue;
       if (!is_current(static_cast<int>(owner), own.version)) {
         own.size = 0;
-        play(owner, {});
+        update_tournament(owner, {});
       }
       kept += own.size;
     }
     std::vector<Offer> offers;
-    offers.reserve(kept + kept / 2 + 2 * kRoom);
+    offers.reserve(kept + kept / 2 + 2 * kMinFree);
     for (List& own : lists_) {
       const auto begin = static_cast<std::uint32_t>(offers.size());
       const auto first = offers_.begin() + own.begin;
@@ -171,9 +171,10 @@ class MergeQueue {
 
   std::vector<Rank> best_;   ///< of each list
   std::vector<List> lists_;  ///< by owner
-  /// By match: that of `m` is between the winners of 2m and 2m + 1; the latter half are the owners.
+  /// The owner that wins each match: match m is between the winners of 2m and 2m + 1. The second
+  /// half are the owners themselves.
   std::vector<std::uint32_t> winners_;
-  int popped_ = -1;  ///< the owner of the latest pair that was taken, if it has not played since
+  int popped_ = -1;  ///< the owner of the latest popped pair, until its next pair is compared
   std::vector<Offer> offers_;  ///< of all lists
 };
 

@@ -13,12 +13,12 @@ RematerializationCone RematerializationCones::of(int group, const Node* node) {
   RematerializationCone result;
   if (has_own_kernel(node)) return result;
   llvm::SmallVector<const Node*, 16> pending = {node};
-  met_.resize(graph_.nodes.size());
-  ++count_;
+  visited_.resize(graph_.nodes.size());
+  ++search_;
   while (!pending.empty()) {
     const Node* at = pending.pop_back_val();
-    if (std::exchange(met_[at->id], count_) == count_) continue;
-    // A result is in memory anyway.
+    if (std::exchange(visited_[at->id], search_) == search_) continue;
+    // Results are stored anyway, so the cone can load them.
     if (has_own_kernel(at) || (at != node && groups_.is_result(at))) {
       result.loads.push_back(at);
       continue;

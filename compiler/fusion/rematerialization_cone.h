@@ -1,4 +1,4 @@
-// What a value is made of within its group: what its readers would compute to make it themselves.
+// The nodes of a group that compute one value: readers recompute them to rematerialize it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace sinter {
 
 struct RematerializationCone {
   std::vector<const Node*> nodes;
-  Nodes loads;  ///< what these read of others, by ascending id
+  Nodes loads;  ///< values that `nodes` read from outside the cone, by ascending id
 };
 
 class RematerializationCones {
@@ -18,19 +18,19 @@ class RematerializationCones {
   RematerializationCones(const GraphData& graph, const Groups& groups)
       : graph_(graph), groups_(groups) {}
 
-  /// The part of `node`'s group that computes it from what it loads and from results of reductions;
-  /// empty if it is one of these itself.
+  /// The nodes of `group` that compute `node` from loads and from results of reductions, scans and
+  /// scatters. Empty if `node` itself is one of these.
   RematerializationCone of(int group, const Node* node);
-  /// `node` alone where it is narrower in memory before it is cast to what it is.
+  /// `node` alone, if it casts a narrower value of its group; else empty.
   RematerializationCone of_widening(int group, const Node* node) const;
-  /// Gives memory back that only `of` needs.
-  void forget() { met_ = {}; }
+  /// Frees memory that only `of` needs.
+  void forget() { visited_ = {}; }
 
  private:
   const GraphData& graph_;
   const Groups& groups_;
-  std::vector<std::uint32_t> met_;  ///< the latest cone that met a node, by id
-  std::uint32_t count_ = 0;
+  std::vector<std::uint32_t> visited_;  ///< the latest cone that visited a node, by id
+  std::uint32_t search_ = 0;
 };
 
 }  // namespace sinter

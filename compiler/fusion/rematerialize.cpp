@@ -1,4 +1,4 @@
-// The part of Fuser that lets readers compute values themselves.
+// Rematerialization in Fuser: readers compute cheap values themselves instead of loading them.
 #include "compiler/cost/cost.h"
 #include "compiler/fusion/fuser.h"
 #include "compiler/program/op_cost.h"
@@ -7,7 +7,7 @@
 
 namespace sinter {
 
-void Fuser::recompute_cheap_values() {
+void Fuser::rematerialize_cheap_values() {
   for (int group = 0; group < groups.size(); ++group) {
     if (!groups[group].alive) continue;
     const Nodes stores = groups[group].stores;
@@ -17,12 +17,12 @@ void Fuser::recompute_cheap_values() {
         try_recompute(group, node, cones_.of_widening(group, node));
     }
   }
-  least_ = DenseMap<int, Least>();
+  lower_bounds_ = DenseMap<int, LowerBounds>();
   cones_.forget();
 }
 
-bool Fuser::try_recompute(int group, const Node* node, const RematerializationCone& made_of) {
-  const std::vector<const Node*>& nodes = made_of.nodes;
+bool Fuser::try_recompute(int group, const Node* node, const RematerializationCone& cone) {
+  const std::vector<const Node*>& nodes = cone.nodes;
   if (nodes.empty() || !groups[group].alive || groups.has_own_kernel(group)) return false;
   GroupNumbers touched = {group};
   for (const int consumer : groups.readers(group, node)) {
@@ -33,17 +33,17 @@ bool Fuser::try_recompute(int group, const Node* node, const RematerializationCo
     touched.push_back(consumer);
   }
   double before = 0;
-  for (const int at : touched) before += seconds(at, least(at));
+  for (const int at : touched) before += seconds(at, lower_bounds(at));
   const std::span<const int> readers = std::span(touched).subspan(1);
-  if (least_seconds(group, node, made_of, readers) > before * (1 + kRounding)) return false;
-  // Whether it pays shows only when it is done.
+  if (min_seconds(group, node, cone, readers) > before * (1 + kRounding)) return false;
+  // The exact cost is known only after the change.
   Groups::Snapshot saved = groups.snapshot(touched);
   for (const int reader : readers) groups.recompute(reader, nodes);
   groups.drop_unused(group);
   double after = 0;
   for (const int at : touched)
     if (groups[at].alive && after <= before) after += cost_or_infinite(at);
-  if (after > before * most_after_recompute_) {
+  if (after > before * max_time_ratio_) {
     groups.restore(std::move(saved));
     return false;
   }
@@ -51,19 +51,19 @@ bool Fuser::try_recompute(int group, const Node* node, const RematerializationCo
   return true;
 }
 
-double Fuser::least_seconds(int group, const Node* node, const RematerializationCone& made_of,
-                            std::span<const int> readers) {
-  const std::vector<const Node*>& nodes = made_of.nodes;
+double Fuser::min_seconds(int group, const Node* node, const RematerializationCone& cone,
+                          std::span<const int> readers) {
+  const std::vector<const Node*>& nodes = cone.nodes;
   Cost all;
   int launches = 0;
   const auto add = [&](int at, double more_bytes, double more_instructions) {
-    const Least& known = least(at);
+    const LowerBounds& known = lower_bounds(at);
     all.bytes_read += known.bytes + more_bytes;
     all.instructions += std::max(known.instructions + more_instructions, 0.0);
     ++launches;
     return known.bytes >= 0;
   };
-  Nodes stored;  // of what its group computes, because readers load it from now on
+  Nodes stored;  // values of `group` that it must store, because readers load them from now on
   for (const int reader : readers) {
     double more = -bytes(node);
     const Nodes& known = groups[reader].loads;
@@ -71,7 +71,7 @@ double Fuser::least_seconds(int group, const Node* node, const Rematerialization
       return std::ranges::binary_search(known, load->id, {}, &Node::id);
     };
     std::size_t arguments = groups.arguments(reader);
-    for (const Node* load : made_of.loads) {
+    for (const Node* load : cone.loads) {
       if (groups.contains(reader, load)) continue;
       if (groups.home(load) == group) stored.push_back(load);
       if (is_known(load)) continue;
@@ -83,15 +83,15 @@ double Fuser::least_seconds(int group, const Node* node, const Rematerialization
       return kImpossibleSeconds;
     if (!add(reader, more, more_instructions(reader, nodes))) return 0;
   }
-  // Without anything else to store it is gone; else it drops what only `nodes` read, and stores
-  // what they read of its own.
+  // Without other stores the group disappears. Otherwise it drops loads that only `nodes` read, and
+  // stores its own values that they read.
   if (groups[group].stores.size() > 1) {
     double more = -bytes(node);
-    for (const Node* load : made_of.loads) {
+    for (const Node* load : cone.loads) {
       if (!groups.contains(group, load))
-        more -= groups.is_read_besides(group, load, nodes) ? 0 : bytes(load);
+        more -= groups.has_other_reader(group, load, nodes) ? 0 : bytes(load);
       else if (std::ranges::find(stored, load) != stored.end() &&
-               !groups.is_wanted_outside(load, group, -1))
+               !groups.is_needed_outside(load, group))
         more += bytes(load);
     }
     double dropped = 0;

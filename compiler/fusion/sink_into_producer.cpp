@@ -11,13 +11,13 @@ namespace sinter {
 
 namespace {
 
-/// What `reader` makes of `value`, which it alone loads, step by step and of nothing else, up to
-/// what is smaller in memory; with the results that are views of these steps. Empty if there is no
-/// such thing, or `reader` does nothing else.
-std::vector<const Node*> made_smaller(const Groups& groups, int reader, const Node* value,
-                                      NodeSizes& sizes) {
-  std::vector<const Node*> made;
-  if (groups.is_wanted_outside(value, groups.home(value), reader)) return {};
+/// The chain of ops in `reader` from `value`, which only `reader` loads, to the first value that is
+/// smaller in memory. Each op reads only the previous one. Includes results that are views of these
+/// ops. Empty if there is no such chain, or if `reader` has no other nodes.
+std::vector<const Node*> shrinking_chain(const Groups& groups, int reader, const Node* value,
+                                         NodeSizes& sizes) {
+  std::vector<const Node*> chain;
+  if (groups.is_needed_outside(value, groups.home(value), reader)) return {};
   for (const Node* at = value;;) {
     const bool is_smaller = sizes.bytes(*at) < sizes.bytes(*value);
     const Node* next = nullptr;
@@ -26,19 +26,19 @@ std::vector<const Node*> made_smaller(const Groups& groups, int reader, const No
       if (!is_copy && is_smaller) continue;
       if (groups.is_recomputed(user) || groups.reads(user).size() != 1) return {};
       if (!is_copy && (next || is_reduction(user->op) || is_scan(user->op))) return {};
-      made.push_back(user);
+      chain.push_back(user);
       if (!is_copy) next = user;
     }
     if (is_smaller) break;
     if (!next || next->op == Op::scatter) return {};
     at = next;
   }
-  return made.size() < groups[reader].nodes.size() ? made : std::vector<const Node*>();
+  return chain.size() < groups[reader].nodes.size() ? chain : std::vector<const Node*>();
 }
 
-/// Hands `nodes` of `from` over to `to` if the two take less time then.
-bool pays_to_hand_over(Groups& groups, std::span<const Node* const> nodes, int from, int to,
-                       const std::function<double(int)>& seconds) {
+/// Moves `nodes` from `from` to `to` if the two then take less time; else returns false.
+bool sink_if_faster(Groups& groups, std::span<const Node* const> nodes, int from, int to,
+                    const std::function<double(int)>& seconds) {
   const double before = seconds(to) + seconds(from);
   Groups::Snapshot saved = groups.snapshot(std::array{to, from});
   groups.sink(nodes, from, to);
@@ -47,12 +47,12 @@ bool pays_to_hand_over(Groups& groups, std::span<const Node* const> nodes, int f
   return false;
 }
 
-/// The one group that stores all that `node` reads; -1 if there is none.
-int only_maker(const Groups& groups, const Node* node) {
+/// The group that stores all values that `node` reads; -1 if there is no single one.
+int only_producer(const Groups& groups, const Node* node) {
   const std::span<const Node* const> reads = groups.reads(node);
-  const int maker = reads.empty() ? -1 : groups.home(reads[0]);
-  const auto is_of_maker = [&](const Node* read) { return groups.home(read) == maker; };
-  return std::ranges::all_of(reads, is_of_maker) ? maker : -1;
+  const int producer = reads.empty() ? -1 : groups.home(reads[0]);
+  const auto is_of_producer = [&](const Node* read) { return groups.home(read) == producer; };
+  return std::ranges::all_of(reads, is_of_producer) ? producer : -1;
 }
 
 }  // namespace
@@ -63,9 +63,9 @@ void sink_concats(Groups& groups, const std::function<double(int)>& seconds) {
     for (const Node* node : stores) {
       if (node->op != Op::concat || !groups.is_result(node) || groups[group].nodes.size() < 2)
         continue;
-      const int maker = only_maker(groups, node);
-      if (maker >= 0 && maker != group && !groups.has_own_kernel(maker))
-        pays_to_hand_over(groups, {&node, 1}, group, maker, seconds);
+      const int producer = only_producer(groups, node);
+      if (producer >= 0 && producer != group && !groups.has_own_kernel(producer))
+        sink_if_faster(groups, {&node, 1}, group, producer, seconds);
     }
   }
 }
@@ -77,10 +77,10 @@ bool sink_shrinking_consumers(Groups& groups, NodeSizes& sizes,
     if (!groups[reader].alive || groups.has_own_kernel(reader)) continue;
     const Nodes loads = groups[reader].loads;
     for (const Node* load : loads) {
-      const int maker = groups.home(load);
-      if (maker < 0 || groups.has_own_kernel(maker) || !groups[reader].alive) continue;
-      const std::vector<const Node*> made = made_smaller(groups, reader, load, sizes);
-      if (!made.empty()) result |= pays_to_hand_over(groups, made, reader, maker, seconds);
+      const int producer = groups.home(load);
+      if (producer < 0 || groups.has_own_kernel(producer) || !groups[reader].alive) continue;
+      const std::vector<const Node*> chain = shrinking_chain(groups, reader, load, sizes);
+      if (!chain.empty()) result |= sink_if_faster(groups, chain, reader, producer, seconds);
     }
   }
   return result;

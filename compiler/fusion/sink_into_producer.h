@@ -1,4 +1,4 @@
-// Values that one kernel makes of another's result, and that the other may as well make itself.
+// Moves consumers of a value from the group that loads it into the group that computes it.
 #pragma once
 
 #include <functional>
@@ -7,14 +7,14 @@
 
 namespace sinter {
 
-/// A concat that is a result, and that a group stores because it makes something else of it too, is
-/// stored by the group that has all of its operands at hand, if the two take less time then.
-/// `seconds` is what a group takes.
+/// Moves each concat that is a result into the group that stores all of its operands, if the two
+/// groups then take less time. The concat's current group must have other nodes too. `seconds`
+/// returns the predicted time of a group.
 void sink_concats(Groups& groups, const std::function<double(int)>& seconds);
 
-/// Where a group makes something smaller of a value that it alone reads, the group of the value
-/// computes and stores that instead, if the two take less time then. True if something was handed
-/// over.
+/// Moves computations that shrink a value into the group of the value, which then stores the
+/// smaller result. The current group must be the only reader of the value. Does so only if the two
+/// groups then take less time. Returns true if any node was moved.
 bool sink_shrinking_consumers(Groups& groups, NodeSizes& sizes,
                               const std::function<double(int)>& seconds);
 

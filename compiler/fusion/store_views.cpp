@@ -12,16 +12,16 @@ namespace sinter {
 
 namespace {
 
-/// True for views that have each element of their operand once and can be undone by a view.
+/// True for views that contain each element of their operand once and that a view can undo.
 bool is_reordering(const Node& node) { return node.op == Op::reshape || node.op == Op::permute; }
 
-/// What `view` is an order of.
+/// The value that `view` reorders.
 const Node* base_of(const Node* view) {
   while (is_reordering(*view)) view = view->operand(0);
   return view;
 }
 
-bool is_made_by_elements(const Node& node) {
+bool is_elementwise_or_cast(const Node& node) {
   return is_elementwise(node.op) || node.op == Op::cast;
 }
 
@@ -37,14 +37,14 @@ const Node* permuted(GraphData& graph, const Node* node, std::span<const std::in
   return merge_chain(graph, permute(operand_at(graph, node, place), Axes(axes)).node());
 }
 
-/// `node`, of the shape of `view`'s operand, as `view` has that.
-const Node* seen_as(GraphData& graph, const Node* node, const Node& view) {
+/// Applies `view` to `node`, which has the shape of `view`'s operand.
+const Node* apply_view(GraphData& graph, const Node* node, const Node& view) {
   if (view.op == Op::reshape) return reshaped(graph, node, view.shape, &view);
   return permuted(graph, node, attribute(view, "axes").integers, &view);
 }
 
-/// `node`, of the shape of `view`, as `view`'s operand has that.
-const Node* undone(GraphData& graph, const Node* node, const Node& view) {
+/// Applies the inverse of `view` to `node`, which has the shape of `view`.
+const Node* undo_view(GraphData& graph, const Node* node, const Node& view) {
   if (view.op == Op::reshape) return reshaped(graph, node, view.operand(0)->shape, &view);
   const std::span<const std::int64_t> axes = attribute(view, "axes").integers;
   std::vector<std::int64_t> back(axes.size());
@@ -69,7 +69,7 @@ class ViewRewriter {
       if (result != node) name(result, node);
       replacements_[node->id] = result;
     }
-    graph_.forget_needed();
+    graph_.invalidate_liveness();
     for (OutputInfo& output : graph_.outputs) output.node = replacement(output.node);
     for (UpdateInfo& update : graph_.updates) update.value = replacement(update.value);
   }
@@ -78,7 +78,7 @@ class ViewRewriter {
   const Node* replacement(const Node* node) const { return replacements_[node->id]; }
 
   const Node* replaced(const Node* node) {
-    // A view comes behind what it is an order of, which has computed it already.
+    // A view comes after the value that it reorders, which has computed the view already.
     if (const auto computed = computed_.find(node); computed != computed_.end())
       return computed->second;
     llvm::SmallVector<const Node*, 4> operands;
@@ -86,7 +86,7 @@ class ViewRewriter {
     const Node* result = with_operands(graph_, *node, operands);
     const auto view = view_of_.find(node);
     if (view == view_of_.end()) return is_view(*result) ? merge_chain(graph_, result) : result;
-    return undone_from(view->second, computed(*result, view->second));
+    return undo_views(view->second, computed(*result, view->second));
   }
 
   void name(const Node* replacement, const Node* node) {
@@ -102,16 +102,16 @@ class ViewRewriter {
     return chain;
   }
 
-  /// `value` in the order of `view`, element by element.
+  /// Computes `value` in the order of `view`, from views of its operands.
   const Node* computed(const Node& value, const Node* view) {
     const std::vector<const Node*> chain = chain_to(view);
     llvm::SmallVector<const Node*, 4> operands;
     for (const Node* operand : value.operands) {
-      // Numbers are the same everywhere.
+      // Scalars need no view.
       if (!operand->shape.empty()) {
         if (!std::ranges::equal(operand->shape, value.shape))
           operand = broadcast_to(operand_at(graph_, operand, &value), value.shape).node();
-        for (const Node* step : chain) operand = seen_as(graph_, operand, *step);
+        for (const Node* step : chain) operand = apply_view(graph_, operand, *step);
       }
       operands.push_back(operand);
     }
@@ -125,15 +125,15 @@ class ViewRewriter {
     return computed_[view] = result;
   }
 
-  const Node* undone_from(const Node* view, const Node* result) {
-    for (; is_reordering(*view); view = view->operand(0)) result = undone(graph_, result, *view);
+  const Node* undo_views(const Node* view, const Node* result) {
+    for (; is_reordering(*view); view = view->operand(0)) result = undo_view(graph_, result, *view);
     return result;
   }
 
   GraphData& graph_;
   std::vector<const Node*> replacements_;        ///< by id
-  DenseMap<const Node*, const Node*> view_of_;   ///< by value
-  DenseMap<const Node*, const Node*> computed_;  ///< by view
+  DenseMap<const Node*, const Node*> view_of_;   ///< value → output view
+  DenseMap<const Node*, const Node*> computed_;  ///< output view → its replacement
 };
 
 }  // namespace
@@ -150,14 +150,14 @@ std::vector<int> views_to_compute(const GraphData& graph, const Groups& groups) 
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     const Node* view = graph.outputs[i].node;
     const Node* base = base_of(view);
-    if (graph.outputs[i].is_unwritten || base == view || !is_made_by_elements(*base)) continue;
-    if (groups.is_result(base) || !groups.is_wanted_beside(base, groups.home(view))) continue;
+    if (graph.outputs[i].is_unwritten || base == view || !is_elementwise_or_cast(*base)) continue;
+    if (groups.is_result(base) || !groups.is_used_by_others(base, groups.home(view))) continue;
     if (bases.insert(base).second) result.push_back(static_cast<int>(i));
   }
   return result;
 }
 
-DenseMap<const Node*, const Node*> values_read_as_outputs(const GraphData& graph) {
+DenseMap<const Node*, const Node*> values_stored_as_output_views(const GraphData& graph) {
   DenseMap<const Node*, const Node*> result;
   for (const OutputInfo& output : graph.outputs)
     if (const Node* base = base_of(output.node);

@@ -1,4 +1,4 @@
-// Results that are views, as kernels store them.
+// Rewrites and queries for outputs that are views of computed values.
 #pragma once
 
 #include <vector>
@@ -7,21 +7,21 @@
 
 namespace sinter {
 
-/// Lets inputs that are outputs themselves, or are written into other inputs, be read by kernels of
-/// their own like any value: through views of themselves.
+/// Wraps inputs that are also outputs, or are copied into other inputs, in identity views, so that
+/// fusion treats them like computed values.
 void read_inputs_as_values(GraphData& graph);
 
-/// The outputs, by number, that are another order of a value that other kernels than theirs read or
-/// compute again: where these read the output instead, the value need not be stored beside it. One
-/// output for each value, of those that are made element by element.
+/// The indices of outputs that reorder an elementwise value that other kernels also read or
+/// recompute. If these kernels read the output instead, the value itself need not be stored. At
+/// most one output per value.
 std::vector<int> views_to_compute(const GraphData& graph, const Groups& groups);
 
-/// Lets each of these outputs be computed from views of operands instead of being one, and the
-/// value be a view of it.
+/// Rewrites each of these outputs to be computed in its own order, from views of the operands of
+/// the value. The value becomes a view of the output.
 void compute_views(GraphData& graph, const std::vector<int>& outputs);
 
-/// The outputs that are another order of a value which is read in that order alone, by value. Where
-/// one kernel stores both, the value may lie where the output does.
-DenseMap<const Node*, const Node*> values_read_as_outputs(const GraphData& graph);
+/// Maps each value that is read in the order of one output only to that output. If one kernel
+/// stores both, readers of the value can use the output's memory.
+DenseMap<const Node*, const Node*> values_stored_as_output_views(const GraphData& graph);
 
 }  // namespace sinter

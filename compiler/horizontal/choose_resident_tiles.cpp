@@ -1,4 +1,4 @@
-// Which resident tiles pay: how many channels, blocks and rounds, predicted.
+// Chooses resident tiles by predicted time: channels per tile, arrays, blocks per SM and rounds.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -6,8 +6,8 @@
 #include "compiler/cost/cost.h"
 #include "compiler/horizontal/local_tile_cost.h"
 #include "compiler/horizontal/local_tiles.h"
+#include "compiler/horizontal/memory_units.h"
 #include "compiler/horizontal/resident_tiles.h"
-#include "compiler/horizontal/unit_walk.h"
 #include "compiler/program/op_cost.h"
 #include "compiler/program/reduction_tree.h"
 #include "compiler/target/gpu_constants.h"
@@ -20,45 +20,44 @@ namespace sinter {
 
 namespace {
 
-/// Threads of an SM for which there are registers enough, as kernels of several sections have them.
+/// Threads per SM that the registers of a horizontally fused kernel usually allow.
 constexpr int kThreadsPerSm = 512;
-/// What predictions are not told apart by, of the time that the kernel takes: barriers and waiting
-/// are assumptions, bytes are counted.
-constexpr double kAlike = 0.03;
-/// Shared memory: 32 banks of 4 bytes per clock of an SM, 6.5 times what an H200 reads.
+/// Predictions that differ by at most this fraction of the kernel's time count as equal, because
+/// the costs of barriers and waiting are assumed. Bytes are counted.
+constexpr double kEqualTimeShare = 0.03;
+/// Shared memory: 32 banks of a word per clock and SM, 6.5 times the memory bandwidth of an H200.
 constexpr std::int64_t kBanks = 32;
-constexpr std::int64_t kBankBytes = 4;
-constexpr double kBanksFaster = 6.5;
+constexpr double kBankBandwidthRatio = 6.5;
 
 class ResidentTileChooser {
  public:
   ResidentTileChooser(const Program& program, std::span<const Kernel> sections,
-                      std::span<const Body> bodies, std::span<const int> inner,
-                      const Schedule& joined, const Target& target)
+                      std::span<const Body> bodies, std::span<const int> internal_buffers,
+                      const Schedule& fused, const Target& target)
       : program_(program),
         sections_(sections),
         bodies_(bodies),
-        inner_(inner),
-        joined_(joined),
+        internal_buffers_(internal_buffers),
+        fused_(fused),
         target_(target) {}
 
   std::vector<ResidentTileChoice> choose() {
     const std::optional<std::int64_t> own = own_shared_bytes();
     if (!own) return {};
-    reserved_ = *own;
+    own_shared_bytes_ = *own;
     std::vector<ResidentTileChoice> choices;
     if (const auto resident_tiles =
-            find_resident_tiles(program_, sections_, bodies_, joined_.sections)) {
-      // Whatever stays in memory is worked on by as few threads.
-      moved_ = static_cast<double>(resident_tiles->bytes());
+            find_resident_tiles(program_, sections_, bodies_, fused_.sections)) {
+      // Arrays that stay in memory count too: the same few threads process them.
+      tiled_bytes_ = static_cast<double>(resident_tiles->bytes());
       consider_sizes(*resident_tiles);
     }
     take_best(choices);
-    std::vector<std::int64_t> units = numbers_of_units(bodies_);
+    std::vector<std::int64_t> units = unit_counts(bodies_);
     units.push_back(0);
     for (const std::int64_t number : units)
-      if (const auto resident_tiles =
-              find_local_tiles(program_, sections_, bodies_, inner_, joined_.sections, number))
+      if (const auto resident_tiles = find_local_tiles(program_, sections_, bodies_,
+                                                       internal_buffers_, fused_.sections, number))
         consider_sizes(*resident_tiles);
     take_best(choices);
     return choices;
@@ -67,10 +66,14 @@ class ResidentTileChooser {
  private:
   void consider_sizes(const ResidentTiles& resident_tiles) {
     for (std::int64_t channels = resident_tiles.channels; channels > 0; --channels) {
-      if (resident_tiles.channels % channels != 0 || !suits(resident_tiles, channels)) continue;
+      if (resident_tiles.channels % channels != 0 ||
+          !keeps_blocks_within(resident_tiles, ResidentTileSection::Role::resident_tiles,
+                               channels) ||
+          !has_whole_sectors(resident_tiles, channels))
+        continue;
       ResidentTiles some = with_aligned_arrays(resident_tiles, channels);
       for (; !some.arrays.empty() && !reads_again(some); some.arrays.pop_back())
-        for (int blocks = std::max(1, kThreadsPerSm / joined_.threads); blocks > 0; blocks /= 2)
+        for (int blocks = std::max(1, kThreadsPerSm / fused_.threads); blocks > 0; blocks /= 2)
           if (some.is_local)
             consider_local(some, channels, blocks);
           else
@@ -78,12 +81,12 @@ class ResidentTileChooser {
     }
   }
 
-  /// Shared memory that sections use for other things; nullopt where that is not known here.
+  /// Bytes of shared memory that sections use for other purposes; nullopt if unknown here.
   std::optional<std::int64_t> own_shared_bytes() const {
     std::int64_t most = 0;
     for (std::size_t i = 0; i < sections_.size(); ++i) {
       const Body& body = bodies_[i];
-      const Schedule& schedule = joined_.sections[i];
+      const Schedule& schedule = fused_.sections[i];
       std::int64_t state = 0;
       for (const std::vector<BodyReduction>* reductions : {&body.reductions, &body.finals})
         for (const BodyReduction& reduction : *reductions)
@@ -92,11 +95,11 @@ class ResidentTileChooser {
       std::int64_t bytes = 0;
       switch (sections_[i].kind) {
         case KernelKind::column_reduce:
-          bytes = 2 * round_up(exchange_places(schedule) * state, 16);
+          bytes = 2 * round_up(exchange_slots(schedule) * state, 16);
           break;
         case KernelKind::row_reduce: {
           const bool across =
-              schedule.threads_per_row > 32 * schedule.groups || schedule.groups > 1;
+              schedule.threads_per_row > kWarp * schedule.groups || schedule.groups > 1;
           const std::int64_t chunks = std::max<std::int64_t>(schedule.vector / kChunk, 1);
           const std::int64_t places = across ? chunks : body.finals.empty() ? 0 : 1;
           bytes = 2 * round_up(schedule.threads * places * state, 16);
@@ -119,56 +122,50 @@ class ResidentTileChooser {
     return round_up(most, 16);
   }
 
-  /// True if a section goes through something again that is in memory: it would keep it by itself.
+  /// True if a section with several passes would read an array from memory in each pass. Without
+  /// resident tiles, the section could keep its rows itself.
   bool reads_again(const ResidentTiles& resident_tiles) const {
     for (std::size_t i = 0; i < sections_.size(); ++i) {
-      if (bodies_[i].passes() == 1 || joined_.sections[i].resident) continue;
+      if (bodies_[i].passes() == 1 || fused_.sections[i].resident) continue;
       if (std::ranges::any_of(bodies_[i].values, [&](const Value& value) {
             return value.kind == Value::Kind::load && value.varies &&
-                   std::ranges::find(resident_tiles.arrays, program_.buffer_of.lookup(value.node),
-                                     [](const ResidentTileArray& array) {
-                                       return array.access.buffer;
-                                     }) == resident_tiles.arrays.end();
+                   !resident_tiles.has_array(program_.buffer_of.lookup(value.node));
           }))
         return true;
     }
     return false;
   }
 
-  /// True if blocks can keep to resident tiles of so many channels, and these have whole sectors.
-  bool suits(const ResidentTiles& resident_tiles, std::int64_t channels) const {
+  /// True if no block of the sections with `role` would cross a multiple of `channels` channels.
+  bool keeps_blocks_within(const ResidentTiles& resident_tiles, ResidentTileSection::Role role,
+                           std::int64_t channels) const {
     for (std::size_t i = 0; i < sections_.size(); ++i)
-      if (resident_tiles.sections[i].part == ResidentTileSection::Part::resident_tiles &&
-          !stop_at_resident_tiles(sections_[i], resident_tiles.sections[i].walk,
-                                  joined_.sections[i], channels))
-        return false;
-    return resident_tiles.has_units || channels == resident_tiles.channels ||
-           std::ranges::all_of(resident_tiles.arrays, [&](const ResidentTileArray& array) {
-             return !array.has_neighbouring_channels() ||
-                    channels * size_of(array.access.dtype) % kSectorBytes == 0;
-           });
-  }
-
-  /// True if blocks of those that have channels can keep to those of a round.
-  bool suits_rounds(const ResidentTiles& resident_tiles, std::int64_t channels_per_round) const {
-    for (std::size_t i = 0; i < sections_.size(); ++i)
-      if (resident_tiles.sections[i].part == ResidentTileSection::Part::channels &&
-          !stop_at_resident_tiles(sections_[i], resident_tiles.sections[i].walk,
-                                  joined_.sections[i], channels_per_round))
+      if (resident_tiles.sections[i].role == role &&
+          !block_limit_for_tiles(sections_[i], resident_tiles.sections[i].axes, fused_.sections[i],
+                                 channels))
         return false;
     return true;
   }
 
-  /// What a thread copies at once, over what sections would load at once.
-  double width_of_copies(const ResidentTiles& resident_tiles, std::int64_t channels) const {
+  /// True if tiles of `channels` channels consist of whole sectors.
+  static bool has_whole_sectors(const ResidentTiles& resident_tiles, std::int64_t channels) {
+    return resident_tiles.has_units || channels == resident_tiles.channels ||
+           std::ranges::all_of(resident_tiles.arrays, [&](const ResidentTileArray& array) {
+             return !array.has_contiguous_channels() ||
+                    channels * size_of(array.access.dtype) % kSectorBytes == 0;
+           });
+  }
+
+  /// The vector width of copies into resident tiles, relative to the widest loads of the sections;
+  /// at most 1.
+  double copy_width(const ResidentTiles& resident_tiles, std::int64_t channels) const {
     int vector = 1;
     for (std::size_t i = 0; i < sections_.size(); ++i)
-      if (resident_tiles.sections[i].part == ResidentTileSection::Part::resident_tiles)
-        vector = std::max(vector, joined_.sections[i].vector);
+      if (resident_tiles.runs_on_tiles(i)) vector = std::max(vector, fused_.sections[i].vector);
     double copies = 0;
     double loads = 0;
     for (const ResidentTileArray& array : resident_tiles.arrays) {
-      if (array.is_written) continue;
+      if (array.is_produced) continue;
       const int widest = 16 / size_of(array.access.dtype);
       copies += 1.0 / copy_of(resident_tiles, array, channels, program_.facts.alignment).vector;
       loads += 1.0 / std::min(vector, widest);
@@ -176,67 +173,68 @@ class ResidentTileChooser {
     return copies > 0 ? std::min(loads / copies, 1.0) : 1;
   }
 
-  /// What sections lose to threads without work and to banks of shared memory that they all ask, as
-  /// if they moved so many bytes more.
-  double bytes_of_waiting(const ResidentTiles& resident_tiles, std::int64_t channels) const {
+  /// The loss to threads without work and to bank conflicts, in equivalent bytes of memory traffic.
+  double idle_loss_bytes(const ResidentTiles& resident_tiles, std::int64_t channels) const {
     double bytes = 0;
     for (std::size_t i = 0; i < sections_.size(); ++i) {
-      if (resident_tiles.sections[i].part != ResidentTileSection::Part::resident_tiles) continue;
-      const double over = threads_over_work(sections_[i], resident_tiles.sections[i].walk,
-                                            joined_.sections[i], channels);
-      bytes += (over - 1) * moved_ / kTimesFaster;
+      if (!resident_tiles.runs_on_tiles(i)) continue;
+      const double over = thread_work_ratio(sections_[i], resident_tiles.sections[i].axes,
+                                            fused_.sections[i], channels);
+      bytes += (over - 1) * tiled_bytes_ / kTileSpeedup;
     }
-    return bytes + bytes_of_banks(resident_tiles, channels);
+    return bytes + bank_conflict_bytes(resident_tiles, channels);
   }
 
-  double bytes_of_banks(const ResidentTiles& resident_tiles, std::int64_t channels) const {
+  /// The loss to bank conflicts, in the same unit.
+  double bank_conflict_bytes(const ResidentTiles& resident_tiles, std::int64_t channels) const {
     double bytes = 0;
     for (std::size_t i = 0; i < sections_.size(); ++i) {
-      if (resident_tiles.sections[i].part != ResidentTileSection::Part::resident_tiles) continue;
-      if (sections_[i].kind != KernelKind::pointwise || joined_.sections[i].tile > 0) continue;
-      // Its threads stand along rows.
+      if (!resident_tiles.runs_on_tiles(i)) continue;
+      if (sections_[i].kind != KernelKind::pointwise || fused_.sections[i].tile > 0) continue;
+      // Adjacent threads have adjacent rows, which are `channels` elements apart in the tile.
       for (const ResidentTileArray& array : resident_tiles.arrays) {
-        if (resident_tiles.has_units || !array.has_neighbouring_channels()) continue;
+        if (resident_tiles.has_units || !array.has_contiguous_channels()) continue;
         const std::int64_t size = size_of(array.access.dtype);
-        const std::int64_t words = std::max<std::int64_t>(channels * size / kBankBytes, 1);
+        const std::int64_t words = std::max<std::int64_t>(channels * size / kWordBytes, 1);
         const auto together = static_cast<double>(std::gcd(kBanks, words));
-        bytes += static_cast<double>(resident_tiles.elements(array) * kBankBytes) * together /
-                 kBanksFaster;
+        bytes += static_cast<double>(resident_tiles.elements(array) * kWordBytes) * together /
+                 kBankBandwidthRatio;
       }
     }
     return bytes;
   }
 
-  /// ResidentTiles that a block has place for where an SM has so many blocks.
-  std::int64_t most_slots(const ResidentTiles& resident_tiles, std::int64_t channels,
-                          int blocks) const {
+  /// Resident tiles that fit in the shared memory of a block, with `blocks` blocks per SM.
+  std::int64_t max_slots(const ResidentTiles& resident_tiles, std::int64_t channels,
+                         int blocks) const {
     const std::int64_t there =
         std::min(target_.shared_per_sm / blocks - 1024, target_.shared_per_block_opt_in) / 16 * 16;
-    return there <= reserved_
+    return there <= own_shared_bytes_
                ? 0
-               : (there - reserved_) / resident_tiles.bytes_of_resident_tile(channels);
+               : (there - own_shared_bytes_) / resident_tiles.bytes_of_resident_tile(channels);
   }
 
   void consider(const ResidentTiles& resident_tiles, std::int64_t channels, int blocks) {
-    const std::int64_t most_slots = this->most_slots(resident_tiles, channels, blocks);
-    if (most_slots == 0) return;
+    const std::int64_t max_slots = this->max_slots(resident_tiles, channels, blocks);
+    if (max_slots == 0) return;
     const std::int64_t resident = std::int64_t{target_.sm_count} * blocks;
     const std::int64_t groups = resident_tiles.channels / channels;
-    std::int64_t per_round = std::min(groups, resident * most_slots / resident_tiles.outer);
+    std::int64_t per_round = std::min(groups, resident * max_slots / resident_tiles.outer);
     if (per_round == 0) return;
-    std::int64_t rounds = (groups + per_round - 1) / per_round;
-    per_round = (groups + rounds - 1) / rounds;
-    rounds = (groups + per_round - 1) / per_round;
-    if (rounds > 1 &&
-        (!resident_tiles.may_have_rounds || !suits_rounds(resident_tiles, per_round * channels)))
+    std::int64_t rounds = divide_up(groups, per_round);
+    per_round = divide_up(groups, rounds);
+    rounds = divide_up(groups, per_round);
+    if (rounds > 1 && (!resident_tiles.may_have_rounds ||
+                       !keeps_blocks_within(resident_tiles, ResidentTileSection::Role::channels,
+                                            per_round * channels)))
       return;
-    const std::int64_t slots = (per_round * resident_tiles.outer + resident - 1) / resident;
-    const int barriers = sections_.back().phase - resident_tiles.first_of_rounds;
+    const std::int64_t slots = divide_up(per_round * resident_tiles.outer, resident);
+    const int barriers = sections_.back().phase - resident_tiles.first_repeated_phase;
     const double lost =
-        static_cast<double>(rounds - 1) * (barriers * target_.barrier_seconds + kFillSeconds);
+        static_cast<double>(rounds - 1) * (barriers * target_.barrier_seconds + kTileCopySeconds);
     const auto bytes = static_cast<double>(resident_tiles.bytes_saved());
     const auto at_once = static_cast<double>(per_round * resident_tiles.outer);
-    const double lost_to_blocks = bytes_of_blocks(resident_tiles, channels, blocks, at_once);
+    const double lost_to_blocks = block_loss_bytes(resident_tiles, channels, blocks, at_once);
     const double saved = (bytes - lost_to_blocks) / target_.bandwidth - lost;
     if (saved <= 0) return;
     add(resident_tiles, blocks, saved,
@@ -246,31 +244,33 @@ class ResidentTileChooser {
          .rounds = static_cast<int>(rounds)});
   }
 
-  /// What is lost to too few blocks with too little on its way, and to uneven shares of them, as if
-  /// so many bytes more were moved.
-  double bytes_of_blocks(const ResidentTiles& resident_tiles, std::int64_t channels, int blocks,
-                         double at_once) const {
+  /// The loss to few blocks with few loads in flight and to uneven shares of the SMs, in equivalent
+  /// bytes of memory traffic.
+  double block_loss_bytes(const ResidentTiles& resident_tiles, std::int64_t channels, int blocks,
+                          double at_once) const {
     const double busy = std::min(at_once / target_.sm_count, 1.0);
     // A block copies one resident tile at a time.
     const double of_block =
-        std::min(kBytesAhead * width_of_copies(resident_tiles, channels) * joined_.threads,
+        std::min(kBytesInFlightPerThread * copy_width(resident_tiles, channels) * fused_.threads,
                  static_cast<double>(resident_tiles.bytes_of_resident_tile(channels)));
-    const double ahead = of_block * blocks * busy;
+    const double bytes_in_flight = of_block * blocks * busy;
     const double uneven = std::ceil(at_once / target_.sm_count) * target_.sm_count / at_once;
-    return slower_by(target_, ahead) * moved_ + bytes_of_waiting(resident_tiles, channels) +
-           (uneven - 1) * moved_ / kTimesFaster;
+    return extra_memory_time(target_, bytes_in_flight) * tiled_bytes_ +
+           idle_loss_bytes(resident_tiles, channels) + (uneven - 1) * tiled_bytes_ / kTileSpeedup;
   }
 
-  /// Blocks that go through their phases alone save the grid's barriers.
+  /// Considers local tiles, which also save the grid barriers between their phases.
   void consider_local(const ResidentTiles& resident_tiles, std::int64_t channels, int blocks) {
-    if (most_slots(resident_tiles, channels, blocks) == 0) return;
-    if (!local_time_) local_time_.emplace(program_, sections_, bodies_, joined_, target_);
+    if (max_slots(resident_tiles, channels, blocks) == 0) return;
+    if (!local_cost_) local_cost_.emplace(program_, sections_, bodies_, fused_, target_);
     const auto bytes = static_cast<double>(resident_tiles.bytes_saved());
-    const int barriers = sections_.back().phase - *std::ranges::max_element(resident_tiles.steps);
-    const double saved = (bytes - bytes_of_banks(resident_tiles, channels)) / target_.bandwidth +
-                         barriers * target_.barrier_seconds -
-                         local_time_->lost(resident_tiles, channels, blocks,
-                                           width_of_copies(resident_tiles, channels));
+    const int barriers =
+        sections_.back().phase - *std::ranges::max_element(resident_tiles.barriers_before);
+    const double saved =
+        (bytes - bank_conflict_bytes(resident_tiles, channels)) / target_.bandwidth +
+        barriers * target_.barrier_seconds -
+        local_cost_->predicted_loss(resident_tiles, channels, blocks,
+                                    copy_width(resident_tiles, channels));
     if (saved <= 0) return;
     add(resident_tiles, blocks, saved,
         {.channels = static_cast<int>(channels),
@@ -280,7 +280,7 @@ class ResidentTileChooser {
          .units = resident_tiles.has_units ? resident_tiles.channels : 0});
   }
 
-  /// The best of what was considered since the last time.
+  /// Appends the best choice considered since the last call.
   void take_best(std::vector<ResidentTileChoice>& choices) {
     if (considered_.empty()) return;
     const double seconds = seconds_without_resident_tiles(bodies_, target_, program_.facts);
@@ -291,33 +291,32 @@ class ResidentTileChooser {
   void add(const ResidentTiles& resident_tiles, int blocks, double saved,
            const ResidentTileSchedule& chosen) {
     ResidentTileChoice& choice = considered_.emplace_back(
-        ResidentTileChoice{.schedule = joined_,
+        ResidentTileChoice{.schedule = fused_,
                            .bytes_saved = static_cast<double>(resident_tiles.bytes_saved()),
                            .seconds_saved = saved});
     choice.schedule.resident_tiles = chosen;
     choice.schedule.blocks_per_sm = blocks;
     const std::int64_t channels = chosen.channels;
-    const std::int64_t per_round =
-        (resident_tiles.channels / channels + chosen.rounds - 1) / chosen.rounds;
+    const std::int64_t per_round = divide_up(resident_tiles.channels / channels, chosen.rounds);
     for (std::size_t i = 0; i < sections_.size(); ++i) {
       const ResidentTileSection& section = resident_tiles.sections[i];
-      const bool has_resident_tiles = section.part == ResidentTileSection::Part::resident_tiles;
-      if (!has_resident_tiles &&
-          (chosen.rounds == 1 || section.part != ResidentTileSection::Part::channels))
+      const bool runs_on_tiles = resident_tiles.runs_on_tiles(i);
+      if (!runs_on_tiles &&
+          (chosen.rounds == 1 || section.role != ResidentTileSection::Role::channels))
         continue;
-      if (has_resident_tiles && section.walk.strip > 0)
-        choice.schedule.sections[i].strips = {.channels = static_cast<int>(section.walk.strip),
-                                              .outer = static_cast<int>(section.walk.strip_outer)};
-      if (has_resident_tiles && section.walk.rows_of_channel() > 1) {
-        // What stands side by side in columns are channels.
+      if (runs_on_tiles && section.axes.strip > 0)
+        choice.schedule.sections[i].strips = {.channels = static_cast<int>(section.axes.strip),
+                                              .outer = static_cast<int>(section.axes.strip_outer)};
+      if (runs_on_tiles && section.axes.rows_per_channel() > 1) {
+        // Adjacent columns are adjacent channels.
         const bool has_columns = sections_[i].kind == KernelKind::column_reduce;
         choice.schedule.sections[i].strips = {
             .channels = has_columns ? static_cast<int>(channels) : 1,
-            .outer = static_cast<int>(section.walk.segments)};
+            .outer = static_cast<int>(section.axes.segments)};
       }
       choice.schedule.sections[i].block_limit =
-          stop_at_resident_tiles(sections_[i], section.walk, joined_.sections[i],
-                                 has_resident_tiles ? channels : per_round * channels)
+          block_limit_for_tiles(sections_[i], section.axes, fused_.sections[i],
+                                runs_on_tiles ? channels : per_round * channels)
               .value();
     }
   }
@@ -325,12 +324,12 @@ class ResidentTileChooser {
   const Program& program_;
   std::span<const Kernel> sections_;
   std::span<const Body> bodies_;
-  std::span<const int> inner_;
-  const Schedule& joined_;
+  std::span<const int> internal_buffers_;
+  const Schedule& fused_;
   const Target& target_;
-  std::int64_t reserved_ = 0;  ///< shared memory that sections use for other things
-  double moved_ = 0;           ///< bytes of all arrays, once
-  std::optional<LocalTileTime> local_time_;
+  std::int64_t own_shared_bytes_ = 0;  ///< of shared memory that sections use otherwise
+  double tiled_bytes_ = 0;             ///< bytes of all arrays, each counted once
+  std::optional<LocalTileCost> local_cost_;
   std::vector<ResidentTileChoice> considered_;
 };
 
@@ -341,8 +340,8 @@ std::size_t best_of(std::span<const ResidentTileChoice> choices, double seconds)
   for (const ResidentTileChoice& choice : choices) most = std::max(most, choice.seconds_saved);
   std::size_t best = 0;
   const auto is_better = [&](const ResidentTileChoice& a, const ResidentTileChoice& b) {
-    const bool is_fast = a.seconds_saved >= most - kAlike * seconds;
-    const bool other_is_fast = b.seconds_saved >= most - kAlike * seconds;
+    const bool is_fast = a.seconds_saved >= most - kEqualTimeShare * seconds;
+    const bool other_is_fast = b.seconds_saved >= most - kEqualTimeShare * seconds;
     if (is_fast != other_is_fast) return is_fast;
     if (a.bytes_saved != b.bytes_saved) return a.bytes_saved > b.bytes_saved;
     return a.seconds_saved > b.seconds_saved;
@@ -359,10 +358,12 @@ double seconds_without_resident_tiles(std::span<const Body> bodies, const Target
   return seconds;
 }
 
-std::vector<ResidentTileChoice> choose_resident_tiles(
-    const Program& program, std::span<const Kernel> sections, std::span<const Body> bodies,
-    std::span<const int> inner, const Schedule& joined, const Target& target) {
-  return ResidentTileChooser(program, sections, bodies, inner, joined, target).choose();
+std::vector<ResidentTileChoice> choose_resident_tiles(const Program& program,
+                                                      std::span<const Kernel> sections,
+                                                      std::span<const Body> bodies,
+                                                      std::span<const int> internal_buffers,
+                                                      const Schedule& fused, const Target& target) {
+  return ResidentTileChooser(program, sections, bodies, internal_buffers, fused, target).choose();
 }
 
 }  // namespace sinter

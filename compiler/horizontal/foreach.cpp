@@ -15,11 +15,11 @@ namespace sinter {
 
 namespace {
 
-/// With fewer kernels, parameters do as well, and no block has to search a table.
-constexpr std::size_t kFewest = 8;
-/// Where as many compute the same on arrays of different shapes, each shape's share of them, so
-/// that a launch has room for all shapes.
-constexpr std::size_t kFewestOfAShape = 2;
+/// Fewer kernels get their arrays as parameters, so that no block must search a table.
+constexpr std::size_t kMinKernels = 8;
+/// Minimum number of kernels per shape, if kMinKernels kernels have the same ops. It is small, so
+/// that all shapes fit in one launch.
+constexpr std::size_t kMinKernelsPerShape = 2;
 
 using Key = std::vector<std::uint64_t>;
 
@@ -29,7 +29,7 @@ void append_literal(Key& key, const Literal& literal) {
   key.push_back(std::bit_cast<std::uint64_t>(literal.real));
 }
 
-/// What a node computes, whatever the shapes.
+/// Appends the op, dtype and scalar attributes of a node, but no shape.
 void append_op(Key& key, const Node& node) {
   key.push_back(static_cast<std::uint64_t>(node.op));
   key.push_back(static_cast<std::uint64_t>(node.dtype));
@@ -42,8 +42,8 @@ void append_op(Key& key, const Node& node) {
   }
 }
 
-/// Equal for kernels that compute the same, whatever their shapes: nodes and what they are made of,
-/// by order of appearance.
+/// A key that is equal for kernels with the same ops on the same operands, regardless of shape.
+/// Operands are numbered by first appearance.
 Key key_of_ops(const Kernel& kernel) {
   Key key = {static_cast<std::uint64_t>(kernel.kind), kernel.nodes.size()};
   DenseMap<const Node*, std::size_t> numbers;
@@ -52,7 +52,7 @@ Key key_of_ops(const Kernel& kernel) {
     key.push_back(found->second);
     if (!is_new) return;
     if (is_free(*node)) return append_op(key, *node);
-    // An array or a run-time scalar, whichever it is.
+    // A run-time scalar (1) or an array (0), regardless of which one.
     key.push_back(node->op == Op::scalar ? 1 : 0);
     key.push_back(static_cast<std::uint64_t>(node->dtype));
   };
@@ -65,15 +65,16 @@ Key key_of_ops(const Kernel& kernel) {
   return key;
 }
 
-/// What the ops leave open: nothing where all axes have merged into one.
+/// A key of the shapes and layouts that the ops leave open. Empty for pointwise kernels whose axes
+/// have all merged into one.
 KernelKey key_of_shapes(const Program& program, const Kernel& kernel, KernelKeys& keys) {
   if (kernel.kind == KernelKind::pointwise && kernel.parallel.size() == 1) return {};
   const std::vector<StoreRequest> stores = stores_of(program, kernel);
   return keys.of(request_of(program, kernel, stores));
 }
 
-/// Kernels by a key of what they compute. Those that follow another one's schedules are its like in
-/// all that keys say, so theirs is worked out once.
+/// Kernels by a key of their computation. Kernels that share one list of schedules have equal keys,
+/// so the key is computed once per list.
 template <class Key>
 class Lists {
  public:
@@ -91,27 +92,27 @@ class Lists {
 
 }  // namespace
 
-int find_lists(Program& program) {
-  if (program.kernels.size() < kFewest) return 0;
-  std::unordered_map<std::uint64_t, std::size_t> roughly_alike;
-  for (const Kernel& kernel : program.kernels) ++roughly_alike[kernel_hash(kernel)];
+int find_foreach_lists(Program& program) {
+  if (program.kernels.size() < kMinKernels) return 0;
+  std::unordered_map<std::uint64_t, std::size_t> count_by_hash;
+  for (const Kernel& kernel : program.kernels) ++count_by_hash[kernel_hash(kernel)];
   Lists<Key> by_ops;
   for (const Kernel& kernel : program.kernels)
-    if (kernel.kind != KernelKind::opaque && roughly_alike[kernel_hash(kernel)] >= kFewest)
+    if (kernel.kind != KernelKind::opaque && count_by_hash[kernel_hash(kernel)] >= kMinKernels)
       by_ops.add(kernel, [&] { return key_of_ops(kernel); });
   KernelKeys keys(program.graph->data());
-  DenseMap<const Kernel*, const Kernel*> first_of;  // of its list
+  DenseMap<const Kernel*, const Kernel*> first_of;  // by kernel: the first one of its list
   for (const auto& [ops, alike] : by_ops.by_key()) {
-    if (alike.size() < kFewest) continue;
+    if (alike.size() < kMinKernels) continue;
     Lists<KernelKey> by_shapes;
     for (const Kernel* kernel : alike)
       by_shapes.add(*kernel, [&] { return key_of_shapes(program, *kernel, keys); });
     for (const auto& [shapes, equal] : by_shapes.by_key()) {
-      if (equal.size() < kFewestOfAShape) continue;
+      if (equal.size() < kMinKernelsPerShape) continue;
       for (const Kernel* kernel : equal) first_of[kernel] = equal.front();
     }
   }
-  // Numbered in the order of the program.
+  // Lists are numbered in program order.
   int lists = 0;
   for (Kernel& kernel : program.kernels) {
     const Kernel* first = first_of.lookup(&kernel);
@@ -121,13 +122,13 @@ int find_lists(Program& program) {
   return lists;
 }
 
-std::vector<int> order_by_lists(const Program& program, std::size_t most_codes) {
+std::vector<int> order_by_lists(const Program& program, std::size_t max_distinct) {
   const std::size_t count = program.kernels.size();
   std::vector<std::vector<int>> lists;
-  std::size_t codes = 0;
+  std::size_t distinct = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const int list = program.kernels[i].foreach_list;
-    if (list < 0 || list == static_cast<int>(lists.size())) ++codes;
+    if (list < 0 || list == static_cast<int>(lists.size())) ++distinct;
     if (list < 0) continue;
     if (list == static_cast<int>(lists.size())) lists.emplace_back();
     lists[static_cast<std::size_t>(list)].push_back(static_cast<int>(i));
@@ -135,7 +136,7 @@ std::vector<int> order_by_lists(const Program& program, std::size_t most_codes) 
   std::vector<int> order;
   order.reserve(count);
   std::vector<bool> is_placed(count, false);
-  std::vector<std::size_t> done(lists.size(), 0);  // of a list, how many are placed
+  std::vector<std::size_t> done(lists.size(), 0);  // by list: kernels placed so far
   const auto take = [&](int number) {
     order.push_back(number);
     is_placed[static_cast<std::size_t>(number)] = true;
@@ -152,7 +153,7 @@ std::vector<int> order_by_lists(const Program& program, std::size_t most_codes) 
     const auto number = static_cast<std::size_t>(program.kernels[i].foreach_list);
     const std::vector<int>& list = lists[number];
     ++done[number];
-    if (codes <= most_codes) continue;
+    if (distinct <= max_distinct) continue;
     for (; done[number] < list.size() && is_ready(list[done[number]]); ++done[number])
       take(list[done[number]]);
   }

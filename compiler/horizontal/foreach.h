@@ -1,4 +1,4 @@
-// Lists of kernels that run the same code, each on arrays of its own: what optimisers are made of.
+// Lists of kernels that run the same code on different arrays, as the steps of optimisers do.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 namespace sinter {
 
-/// Gives kernels of `program` that run the same code one number in Kernel::list, where there are
-/// enough of them for a table of their arrays to pay. Their shapes may differ where all axes have
-/// merged into one. Returns the number of lists.
-int find_lists(Program& program);
+/// Sets Kernel::foreach_list of the kernels of `program` that run the same code, if they are enough
+/// for a table of their arrays. Shapes may differ if all axes have merged into one. Returns the
+/// number of lists.
+int find_foreach_lists(Program& program);
 
-/// The order in which the kernels of `program` find a place in launches, none before what it
-/// depends on: that of the program. If they are of more codes than a launch may have, each list
-/// comes as a whole as far as its kernels wait for nothing that comes later: else every launch
-/// would begin with the same codes once more.
-std::vector<int> order_by_lists(const Program& program, std::size_t most_codes);
+/// The order in which the kernels of `program` are placed in launches; dependencies come first.
+/// This is program order, unless more than `max_distinct` kernels are distinct (a list counts as
+/// one). Then each list follows its first kernel, up to the first one that is not ready. Otherwise
+/// every launch would contain the same code again.
+std::vector<int> order_by_lists(const Program& program, std::size_t max_distinct);
 
 }  // namespace sinter

@@ -12,6 +12,7 @@
 #include "compiler/horizontal/section_schedules.h"
 #include "compiler/program/buffer_readers.h"
 #include "compiler/program/op_cost.h"
+#include "ir/support/sort_unique.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -19,60 +20,59 @@ namespace sinter {
 namespace {
 
 constexpr std::size_t kMaxSections = 24;
-constexpr int kMostPhases = 16;
-/// Beyond this many ops the compiler of a horizontally fused kernel takes longer than its launches
-/// save.
-constexpr std::size_t kMostOps = 400;
-/// Pointers among the 4 KiB of parameters that a kernel may have. Those of lists are in a table.
-constexpr std::size_t kMostArrays = 64;
-/// Blocks that stay and take up one piece of work after another keep the memory a little less busy
-/// than blocks that come and go: an assumption, to be measured.
-constexpr double kLossOfStaying = 0.01;
-/// Blocks that keep rows or columns in shared memory leave SMs no place for many others, and these
-/// have less in flight: a guess, since how much they keep is not known here.
-constexpr double kLossBesideShared = 0.25;
-/// What one block alone may read and write while the others have gone: some 40 GB/s are left.
-constexpr double kMostTailBytes = 64 << 10;
+constexpr int kMaxPhases = 16;
+/// Beyond this many ops, compiling a horizontally fused kernel takes longer than its launches save.
+constexpr std::size_t kMaxOps = 400;
+/// Maximum number of pointers in the 4 KiB of kernel parameters. A table holds those of lists.
+constexpr std::size_t kMaxArrays = 64;
+/// Blocks of a cooperative launch stay and take one piece of work after another. They lose this
+/// fraction of the memory bandwidth: an assumption, not a measurement.
+constexpr double kCooperativeLoss = 0.01;
+/// Blocks that keep rows or columns in shared memory leave little room for other blocks, which then
+/// lose this fraction of their time. A guess: the kept bytes are unknown here.
+constexpr double kSharedMemoryLoss = 0.25;
+/// Maximum bytes that the last block moves alone in a tail, and its bandwidth.
+constexpr double kMaxTailBytes = 64 << 10;
 constexpr double kTailBandwidth = 40e9;
-/// Launches that are looked at together for resident tiles, and what makes an array worth it, in
-/// bytes.
-constexpr int kMostUnited = 5;
+/// Maximum number of launches that merge for resident tiles, and the minimum size of an array that
+/// makes this worthwhile, in bytes.
+constexpr int kMaxMergedLaunches = 5;
 constexpr std::int64_t kLargeArray = 128 << 10;
 
-/// Kernels on their way into one launch, and what they have together.
+/// Kernels that form one launch, and their totals.
 struct Launch {
   std::vector<int> kernels;
   int phases = 1;
-  std::size_t codes = 0;    ///< kernels, those of a list being one
-  std::size_t ops = 0;      ///< of these
-  std::size_t arrays = 0;   ///< but those of lists
-  unsigned sizes = 0;       ///< of blocks that suit all (suited_sizes)
-  double seconds = 0;       ///< of all, without what it takes to launch them
-  double moving = 0;        ///< of these, what keeps the memory busy
-  double beside = 0;        ///< of these, what keeps nothing in shared memory
-  bool has_shared = false;  ///< some keep so much there that SMs have place for a block or two
-  double tail_bytes = 0;    ///< of the phases behind the first
-  bool has_tail() const { return phases > 1 && tail_bytes <= kMostTailBytes; }
+  std::size_t distinct_kernels = 0;   ///< a list counts as one
+  std::size_t ops = 0;                ///< of the distinct kernels
+  std::size_t arrays = 0;             ///< without those of lists
+  unsigned block_sizes = 0;           ///< that suit all kernels, as bits (supported_block_sizes)
+  double seconds = 0;                 ///< of all kernels, without launch overhead
+  double memory_seconds = 0;          ///< the part of `seconds` that keeps the memory busy
+  double seconds_without_shared = 0;  ///< the part of kernels that keep nothing in shared memory
+  bool has_shared = false;  ///< some kernel keeps so much there that few blocks fit on an SM
+  double tail_bytes = 0;    ///< moved by the phases after the first
+  bool has_tail() const { return phases > 1 && tail_bytes <= kMaxTailBytes; }
   bool is_cooperative() const { return phases > 1 && !has_tail(); }
 };
 
-class Joiner {
+class LaunchFuser {
  public:
-  Joiner(Program& program, const Target& target) : program_(program), target_(target) {}
+  LaunchFuser(Program& program, const Target& target) : program_(program), target_(target) {}
 
   void run() {
     const std::size_t count = program_.kernels.size();
     launch_of_.resize(count, -1);
     phase_of_.resize(count, 0);
     section_of_.resize(count, 0);
-    touched_by_.resize(program_.buffers.size(), -1);
-    launch_of_list_.resize(static_cast<std::size_t>(find_lists(program_)), -1);
+    latest_access_.resize(program_.buffers.size(), -1);
+    launch_of_list_.resize(static_cast<std::size_t>(find_foreach_lists(program_)), -1);
     const std::vector<int> order = order_by_lists(program_, kMaxSections);
     find_followers(order);
     readers_ = BufferReaders(program_);
-    for (const int number : order) place(number);
+    for (const int number : order) add_to_launch(number);
     if (read_large_array_again(program_.kernels))
-      for (int first = 0; first < latest(); ++first) unite_for_resident_tiles(first);
+      for (int first = 0; first < latest(); ++first) merge_for_resident_tiles(first);
     for (Launch& launch : launches_) number_sections(launch);
     std::vector<std::string> names;
     names.reserve(launches_.size());
@@ -93,13 +93,13 @@ class Joiner {
   int phase_of(int number) const { return phase_of_[static_cast<std::size_t>(number)]; }
   int latest() const { return static_cast<int>(launches_.size()) - 1; }
 
-  /// Of what a kernel takes, what keeps the memory busy.
-  double moving_seconds(const Kernel& kernel) const {
+  /// The part of a kernel's time that keeps the memory busy.
+  double memory_seconds_of(const Kernel& kernel) const {
     return std::min(kernel.seconds - target_.launch_seconds, kernel.bytes / target_.bandwidth);
   }
 
-  /// What comes right behind a kernel in its list: one of them alone is no reason for a launch, and
-  /// half of them save none.
+  /// Sums the kernels that directly follow each kernel in its list. `add_to_launch` judges them
+  /// together, because moving only a part of a list saves no launch.
   void find_followers(std::span<const int> order) {
     followers_.resize(order.size());
     for (std::size_t i = order.size(); i-- > 1;) {
@@ -109,35 +109,36 @@ class Joiner {
       const Followers& behind = followers_[static_cast<std::size_t>(order[i])];
       followers_[static_cast<std::size_t>(order[i - 1])] = {
           .seconds = behind.seconds + seconds,
-          .moving = behind.moving + moving_seconds(next),
-          .beside = behind.beside + (next.schedule.in_shared ? 0 : seconds),
+          .memory_seconds = behind.memory_seconds + memory_seconds_of(next),
+          .seconds_without_shared =
+              behind.seconds_without_shared + (next.schedule.in_shared ? 0 : seconds),
           .bytes = behind.bytes + next.bytes};
     }
   }
 
-  /// `launch` with all that follows `added` in its list.
+  /// `launch` plus the kernels that directly follow `added` in its list.
   Launch with_followers(Launch launch, int added, int phase) const {
     const Followers& followers = followers_[static_cast<std::size_t>(added)];
     launch.seconds += followers.seconds;
-    launch.moving += followers.moving;
-    launch.beside += followers.beside;
+    launch.memory_seconds += followers.memory_seconds;
+    launch.seconds_without_shared += followers.seconds_without_shared;
     if (phase > 0) launch.tail_bytes += followers.bytes;
     return launch;
   }
 
-  /// Into the launch before, else into one of its own. Kernels only ever join the latest launch, so
-  /// no launch can come to wait for a later one.
-  void place(int number) {
-    const std::vector<int> touched = touched_by(kernel(number));
+  /// Adds a kernel to the latest launch, or else starts a new one. Kernels join only the latest
+  /// launch, so no launch can wait for a later one.
+  void add_to_launch(int number) {
+    const std::vector<int> accessed = accessed_by(kernel(number));
     if (!launches_.empty()) {
       const int phase = phase_in_latest(number);
       const Launch& before = launches_.back();
-      Launch both = united(before, kernel(number), phase, touched);
+      Launch both = totals_with(before, kernel(number), phase, accessed);
       std::string refusal = refusal_of(before, with_followers(both, number, phase), number);
       if (refusal.empty()) {
         both.kernels = std::move(launches_.back().kernels);
         launches_.back() = std::move(both);
-        enter(number, phase, touched);
+        record(number, phase, accessed);
         return;
       }
       refusals_.push_back(std::move(refusal));
@@ -145,21 +146,20 @@ class Joiner {
       refusals_.emplace_back();
     }
     launches_.emplace_back();
-    launches_.back() = united({.sizes = ~0U}, kernel(number), 0, touched);
-    enter(number, 0, touched);
+    launches_.back() = totals_with({.block_sizes = ~0U}, kernel(number), 0, accessed);
+    record(number, 0, accessed);
   }
 
-  /// The buffers that `kernel` reads or writes; of a list they are in a table.
-  static std::vector<int> touched_by(const Kernel& kernel) {
+  /// The buffers that `kernel` reads or writes; none for kernels of lists, which use a table.
+  static std::vector<int> accessed_by(const Kernel& kernel) {
     if (kernel.foreach_list >= 0) return {};
     std::vector<int> result = kernel.reads;
     for (const Store& store : kernel.stores) result.push_back(store.buffer);
-    std::ranges::sort(result);
-    result.erase(std::unique(result.begin(), result.end()), result.end());
+    sort_unique(result);
     return result;
   }
 
-  /// Behind what it needs of the latest launch.
+  /// The phase after all dependencies of the kernel in the latest launch.
   int phase_in_latest(int number) const {
     int phase = 0;
     for (const int before : kernel(number).depends_on)
@@ -167,58 +167,59 @@ class Joiner {
     return phase;
   }
 
-  /// What `launch`, the latest one or none, and `added` have together; the kernels are left out.
-  Launch united(const Launch& launch, const Kernel& added, int phase,
-                std::span<const int> touched) const {
+  /// The totals of `launch`, which is the latest one or empty, and `added`. Sets no `kernels`.
+  Launch totals_with(const Launch& launch, const Kernel& added, int phase,
+                     std::span<const int> accessed) const {
     const int own = launch.kernels.empty() ? -2 : latest();
     const double seconds = added.seconds - target_.launch_seconds;
-    const bool is_new_code =
-        added.foreach_list < 0 || launch_of_list_[static_cast<std::size_t>(added.foreach_list)] != own;
+    const bool is_new_code = added.foreach_list < 0 ||
+                             launch_of_list_[static_cast<std::size_t>(added.foreach_list)] != own;
     Launch both{.kernels = {},
                 .phases = std::max(launch.phases, phase + 1),
-                .codes = launch.codes + (is_new_code ? 1 : 0),
+                .distinct_kernels = launch.distinct_kernels + (is_new_code ? 1 : 0),
                 .ops = launch.ops + (is_new_code ? added.nodes.size() : 0),
                 .arrays = launch.arrays,
-                .sizes = launch.sizes & suited_sizes(added, target_),
+                .block_sizes = launch.block_sizes & supported_block_sizes(added, target_),
                 .seconds = launch.seconds + seconds,
-                .moving = launch.moving + moving_seconds(added),
-                .beside = launch.beside + (added.schedule.in_shared ? 0 : seconds),
+                .memory_seconds = launch.memory_seconds + memory_seconds_of(added),
+                .seconds_without_shared =
+                    launch.seconds_without_shared + (added.schedule.in_shared ? 0 : seconds),
                 .has_shared = launch.has_shared || added.schedule.in_shared,
                 .tail_bytes = launch.tail_bytes + (phase > 0 ? added.bytes : 0)};
-    for (const int buffer : touched)
-      both.arrays += touched_by_[static_cast<std::size_t>(buffer)] != own ? 1 : 0;
+    for (const int buffer : accessed)
+      both.arrays += latest_access_[static_cast<std::size_t>(buffer)] != own ? 1 : 0;
     return both;
   }
 
-  /// `number` is now in the latest launch.
-  void enter(int number, int phase, std::span<const int> touched) {
+  /// Records that kernel `number` is in the latest launch.
+  void record(int number, int phase, std::span<const int> accessed) {
     launches_.back().kernels.push_back(number);
     launch_of_[static_cast<std::size_t>(number)] = latest();
     phase_of_[static_cast<std::size_t>(number)] = phase;
-    for (const int buffer : touched) touched_by_[static_cast<std::size_t>(buffer)] = latest();
+    for (const int buffer : accessed) latest_access_[static_cast<std::size_t>(buffer)] = latest();
     if (const int list = kernel(number).foreach_list; list >= 0)
       launch_of_list_[static_cast<std::size_t>(list)] = latest();
   }
 
-  /// Clusters are neighbouring blocks of one kernel: in the first phase they stand beside such of
-  /// the same size alone, and others follow in the last block alone.
+  /// Clusters are adjacent blocks of one kernel. In the first phase they may only be next to
+  /// clusters of the same size, and only the last block may run later phases.
   std::string cluster_refusal(const Launch& before, const Launch& both, int added) const {
     const Kernel& first = kernel(before.kernels.front());
     const int cluster = kernel(added).schedule.blocks_per_row();
     const int of_first = first.schedule.blocks_per_row();
-    const bool is_behind = phase_in_latest(added) > 0;
-    if (of_first > 1 && is_behind && both.has_tail() && cluster == 1) return {};
+    const bool is_later = phase_in_latest(added) > 0;
+    if (of_first > 1 && is_later && both.has_tail() && cluster == 1) return {};
     const auto has_own_launch = [](const Kernel& one) {
       return one.foreach_list >= 0 || one.kind == KernelKind::row_column_reduce;
     };
-    if (cluster > 1 && cluster == of_first && !is_behind && !both.is_cooperative() &&
+    if (cluster > 1 && cluster == of_first && !is_later && !both.is_cooperative() &&
         !has_own_launch(first) && !has_own_launch(kernel(added)))
       return {};
     for (const Kernel* one : {&first, &kernel(added)})
       if (const int size = one->schedule.blocks_per_row(); size > 1)
         return fmt::format(
-            "rows of {} are kept by clusters of {} blocks, which only a last block can follow in "
-            "one launch",
+            "the rows of {} stay in clusters of {} blocks, and only a last block can follow these "
+            "in one launch",
             one->name, size);
     return {};
   }
@@ -228,37 +229,39 @@ class Joiner {
       return "nothing shares a launch with an opaque call";
     if (std::string refusal = cluster_refusal(before, both, added); !refusal.empty())
       return refusal;
-    if (both.codes > kMaxSections)
+    if (both.distinct_kernels > kMaxSections)
       return fmt::format("a launch has no more than {} different kernels", kMaxSections);
-    if (both.phases > kMostPhases)
-      return fmt::format("a launch has no more than {} phases", kMostPhases);
-    if (both.ops > kMostOps)
-      return fmt::format("in one launch they are {} ops, more than {}", both.ops, kMostOps);
-    if (both.arrays > kMostArrays)
-      return fmt::format("in one launch they touch {} arrays, more than {}", both.arrays,
-                         kMostArrays);
+    if (both.phases > kMaxPhases)
+      return fmt::format("a launch has no more than {} phases", kMaxPhases);
+    if (both.ops > kMaxOps)
+      return fmt::format("one launch would have {} ops, more than {}", both.ops, kMaxOps);
+    if (both.arrays > kMaxArrays)
+      return fmt::format("one launch would access {} arrays, more than {}", both.arrays,
+                         kMaxArrays);
     const double waits = both.has_tail() ? (both.tail_bytes - before.tail_bytes) / kTailBandwidth
                                          : target_.barrier_seconds * (both.phases - before.phases);
     const double saved = target_.stream_launch_seconds - waits;
-    const double beside = both.has_shared ? kLossBesideShared * both.beside : 0;
-    const double lost = (both.is_cooperative() ? kLossOfStaying * both.moving : 0) + beside;
+    const double lost_to_shared =
+        both.has_shared ? kSharedMemoryLoss * both.seconds_without_shared : 0;
+    const double lost =
+        (both.is_cooperative() ? kCooperativeLoss * both.memory_seconds : 0) + lost_to_shared;
     if (lost > saved)
       return fmt::format(
           "one launch would save {:.1f} us and lose {:.1f} of {:.0f} us to blocks "
           "that {}",
           saved * 1e6, lost * 1e6, both.seconds * 1e6,
-          beside > 0 ? "have an SM almost for themselves" : "wait for one another");
-    if (both.sizes == 0 && !suits_heaviest(before, added)) return "no size of a block suits both";
+          lost_to_shared > 0 ? "leave an SM little room for others" : "wait for one another");
+    if (both.block_sizes == 0 && !has_size_of_heaviest(before, added))
+      return "no block size suits both";
     return {};
   }
 
-  // --- resident tiles
-  // -----------------------------------------------------------------------------------
+  // --- resident tiles ---------------------------------------------------------------------------
 
-  /// Launch `first` and those behind it become one where its blocks then keep resident tiles of
-  /// what several of them read.
-  void unite_for_resident_tiles(int first) {
-    for (int last = std::min(first + kMostUnited - 1, latest()); last > first; --last) {
+  /// Merges launch `first` with the following launches if the blocks can then keep resident tiles
+  /// of arrays that several of them read.
+  void merge_for_resident_tiles(int first) {
+    for (int last = std::min(first + kMaxMergedLaunches - 1, latest()); last > first; --last) {
       std::vector<int> kernels;
       for (int launch = first; launch <= last; ++launch)
         append(kernels, launches_[static_cast<std::size_t>(launch)].kernels);
@@ -268,11 +271,11 @@ class Joiner {
       const auto is_of_user = [&](int number) { return is_call(number); };
       if (kernels.size() > kMaxSections || std::ranges::any_of(kernels, is_of_user)) continue;
       if (!read_large_array_again(each)) return;
-      if (unite(first, last, kernels)) return;
+      if (try_merge(first, last, kernels)) return;
     }
   }
 
-  /// True if several kernels of a launch read an array that is worth to be kept.
+  /// True if several of `kernels` read one array of at least kLargeArray bytes.
   template <class Kernels>
   bool read_large_array_again(const Kernels& kernels) const {
     DenseSet<int> read;
@@ -285,8 +288,8 @@ class Joiner {
     return false;
   }
 
-  bool unite(int first, int last, std::vector<int> kernels) {
-    Launch all{.sizes = ~0U};
+  bool try_merge(int first, int last, std::vector<int> kernels) {
+    Launch all{.block_sizes = ~0U};
     std::vector<int> phases(kernels.size(), 0);
     std::set<int> arrays;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
@@ -294,24 +297,24 @@ class Joiner {
         if (const auto found = std::ranges::find(kernels, before); found != kernels.end())
           phases[i] =
               std::max(phases[i], phases[static_cast<std::size_t>(found - kernels.begin())] + 1);
-      const std::vector<int> touched = touched_by(kernel(kernels[i]));
-      arrays.insert(touched.begin(), touched.end());
+      const std::vector<int> accessed = accessed_by(kernel(kernels[i]));
+      arrays.insert(accessed.begin(), accessed.end());
       all.phases = std::max(all.phases, phases[i] + 1);
       all.ops += kernel(kernels[i]).nodes.size();
-      all.sizes &= suited_sizes(kernel(kernels[i]), target_);
+      all.block_sizes &= supported_block_sizes(kernel(kernels[i]), target_);
       all.seconds += kernel(kernels[i]).seconds - target_.launch_seconds;
-      all.moving += moving_seconds(kernel(kernels[i]));
+      all.memory_seconds += memory_seconds_of(kernel(kernels[i]));
     }
-    all.tail_bytes = kMostTailBytes + 1;  // all blocks stay
-    if (all.ops > kMostOps || arrays.size() > kMostArrays || all.phases > kMostPhases ||
-        all.phases == 1 || all.sizes == 0)
+    all.tail_bytes = kMaxTailBytes + 1;  // more than a tail may move: the launch is cooperative
+    if (all.ops > kMaxOps || arrays.size() > kMaxArrays || all.phases > kMaxPhases ||
+        all.phases == 1 || all.block_sizes == 0)
       return false;
     int barriers = all.phases - 1;
     for (int launch = first; launch <= last; ++launch)
       if (launches_[static_cast<std::size_t>(launch)].is_cooperative())
         barriers -= launches_[static_cast<std::size_t>(launch)].phases - 1;
     const double lost =
-        std::max(barriers, 0) * target_.barrier_seconds + kLossOfStaying * all.moving;
+        std::max(barriers, 0) * target_.barrier_seconds + kCooperativeLoss * all.memory_seconds;
     const double saved = (last - first) * target_.stream_launch_seconds;
     if (seconds_saved_by_resident_tiles(kernels, phases) + saved <= lost) return false;
     for (std::size_t i = 0; i < kernels.size(); ++i)
@@ -325,7 +328,7 @@ class Joiner {
     return true;
   }
 
-  /// What resident tiles save where `kernels` are one launch; nothing is as bad as it gets.
+  /// Seconds that resident tiles save if `kernels` form one launch; -1 if they save nothing.
   double seconds_saved_by_resident_tiles(std::span<const int> kernels,
                                          std::span<const int> phases) const {
     std::vector<Kernel> sections;
@@ -334,37 +337,33 @@ class Joiner {
       sections.back().phase = phases[i];
     }
     std::ranges::stable_sort(sections, {}, &Kernel::phase);
-    std::vector<std::int64_t> elements;
-    for (const Kernel& section : sections) elements.push_back(elements_of(section));
     const double saved =
-        with_resident_tiles(program_, sections, readers_.inner_of(kernels),
-                            section_candidates(sections, elements, target_), target_)
+        with_resident_tiles(program_, sections, readers_.internal_buffers_of(kernels),
+                            section_candidates(sections, program_.facts, target_), target_)
             .seconds_saved;
     return saved > 0 ? saved : -1;
   }
 
-  /// True if blocks of the heaviest kernel's own size suit `launch` and `added`.
-  bool suits_heaviest(const Launch& launch, int added) const {
+  /// True if the block size of the heaviest kernel suits `launch` and `added`.
+  bool has_size_of_heaviest(const Launch& launch, int added) const {
     std::vector<int> kernels = launch.kernels;
     kernels.push_back(added);
     std::ranges::stable_sort(kernels, {}, [&](int number) {
       return number == added ? phase_in_latest(added) : phase_of(number);
     });
     const int threads = kernel(heaviest(kernels)).schedule.threads;
-    return std::ranges::all_of(kernels,
-                               [&](int number) { return suits(kernel(number), threads, target_); });
+    return std::ranges::all_of(
+        kernels, [&](int number) { return supports_block_size(kernel(number), threads, target_); });
   }
 
-  /// The one with the most elements: blocks should suit it first.
+  /// The kernel with the most elements, which the block size should suit first.
   int heaviest(std::span<const int> kernels) const {
-    return *std::ranges::max_element(kernels, {},
-                                     [&](int number) { return elements_of(kernel(number)); });
-  }
-  std::int64_t elements_of(const Kernel& kernel) const {
-    return evaluate(product(kernel.parallel) * kernel.reduced, program_.facts.symbols);
+    return *std::ranges::max_element(kernels, {}, [&](int number) {
+      return evaluate(iterations(kernel(number)), program_.facts.symbols);
+    });
   }
 
-  /// Sections are numbered by phase.
+  /// Numbers the sections of a launch by phase.
   void number_sections(Launch& launch) {
     std::ranges::stable_sort(launch.kernels, {}, [&](int number) { return phase_of(number); });
     for (std::size_t i = 0; i < launch.kernels.size(); ++i)
@@ -375,10 +374,10 @@ class Joiner {
     return fmt::format("{}_{}", program_.graph->name(), launch);
   }
 
-  /// The kernel of `launch`, whose sections it takes.
-  Kernel joined(const Launch& launch) {
+  /// The horizontally fused kernel of `launch`. Moves its kernels out of the program.
+  Kernel fused_kernel_of(const Launch& launch) {
     Kernel result{.kind = KernelKind::horizontal};
-    result.internal_buffers = readers_.inner_of(launch.kernels);
+    result.internal_buffers = readers_.internal_buffers_of(launch.kernels);
     result.sections.reserve(launch.kernels.size());
     for (const int number : launch.kernels) {
       Kernel& section = result.sections.emplace_back(
@@ -391,14 +390,10 @@ class Joiner {
       append(result.notes, section.notes);
       result.bytes += section.bytes;
     }
-    std::ranges::sort(result.reads);
-    result.reads.erase(std::unique(result.reads.begin(), result.reads.end()), result.reads.end());
+    sort_unique(result.reads);
     result.seconds = launch.seconds + target_.launch_seconds;
     result.has_tail = launch.has_tail();
-    std::vector<std::int64_t> elements;
-    elements.reserve(result.sections.size());
-    for (const Kernel& section : result.sections) elements.push_back(elements_of(section));
-    std::vector<Schedule> schedules = section_candidates(result.sections, elements, target_);
+    std::vector<Schedule> schedules = section_candidates(result.sections, program_.facts, target_);
     if (launch.is_cooperative() && rereads_large_array(program_, result.sections, kLargeArray)) {
       ResidentTileCandidates resident_tiles = with_resident_tiles(
           program_, result.sections, result.internal_buffers, std::move(schedules), target_);
@@ -423,12 +418,10 @@ class Joiner {
       const Launch& launch = launches_[i];
       const auto first = static_cast<std::size_t>(launch.kernels[0]);
       Kernel next =
-          launch.kernels.size() == 1 ? std::move(program_.kernels[first]) : joined(launch);
+          launch.kernels.size() == 1 ? std::move(program_.kernels[first]) : fused_kernel_of(launch);
       next.name = name_of(static_cast<int>(i));
       for (int& before : next.depends_on) before = launch_of(before);
-      std::ranges::sort(next.depends_on);
-      next.depends_on.erase(std::unique(next.depends_on.begin(), next.depends_on.end()),
-                            next.depends_on.end());
+      sort_unique(next.depends_on);
       std::erase(next.depends_on, static_cast<int>(i));
       for (std::size_t section = 0; section < next.sections.size(); ++section)
         next.sections[section].name = fmt::format("{}_{}", next.name, section);
@@ -437,11 +430,11 @@ class Joiner {
     program_.kernels = std::move(kernels);
   }
 
-  /// Of a kernel: those right behind it that are of its list.
+  /// Totals of the kernels that directly follow a kernel in its list.
   struct Followers {
     double seconds = 0;
-    double moving = 0;
-    double beside = 0;
+    double memory_seconds = 0;
+    double seconds_without_shared = 0;
     double bytes = 0;
   };
 
@@ -449,18 +442,17 @@ class Joiner {
   const Target& target_;
   std::vector<Followers> followers_;  ///< by kernel
   std::vector<Launch> launches_;
-  std::vector<std::string>
-      refusals_;                     ///< why the first kernel of a launch is not in the one before
-  std::vector<int> launch_of_;       ///< by kernel
-  std::vector<int> phase_of_;        ///< likewise
-  std::vector<int> section_of_;      ///< likewise, its number among those of its launch
-  std::vector<int> launch_of_list_;  ///< the latest one
-  std::vector<int> touched_by_;      ///< the latest launch that touches it, by buffer
+  std::vector<std::string> refusals_;  ///< by launch: why its first kernel is not in the one before
+  std::vector<int> launch_of_;         ///< by kernel
+  std::vector<int> phase_of_;          ///< by kernel
+  std::vector<int> section_of_;        ///< by kernel: its index in the launch
+  std::vector<int> launch_of_list_;    ///< by list: the latest launch with one of its kernels
+  std::vector<int> latest_access_;     ///< by buffer: the latest launch that accesses it
   BufferReaders readers_;
 };
 
 }  // namespace
 
-void fuse_launches(Program& program, const Target& target) { Joiner(program, target).run(); }
+void fuse_launches(Program& program, const Target& target) { LaunchFuser(program, target).run(); }
 
 }  // namespace sinter

@@ -1,6 +1,6 @@
-// Joining: kernels of a program become parts of one launch. Sections that need nothing of one
-// another run side by side; what needs a section's results comes in a later phase, behind a barrier
-// of the whole grid. Little work at the end is left to the last block, so that nobody waits.
+// Horizontal fusion: merges kernels of a program into one launch, as its sections. Independent
+// sections run side by side. Dependent sections run in later phases, after a grid barrier. If
+// little work is left, the last block runs the later phases alone, so that no block waits.
 #pragma once
 
 #include "compiler/program/kernel.h"
@@ -8,8 +8,8 @@
 
 namespace sinter {
 
-/// Joins the scheduled kernels of `program` wherever that is predicted to be faster. Boundaries
-/// that stay say why.
+/// Fuses the scheduled kernels of `program` into launches if that is predicted to be faster.
+/// Adds the reasons to the boundaries between launches.
 void fuse_launches(Program& program, const Target& target);
 
 }  // namespace sinter

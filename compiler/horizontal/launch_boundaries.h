@@ -1,4 +1,4 @@
-// What joining makes of the boundaries between kernels.
+// Updates the boundaries of a program after horizontal fusion.
 #pragma once
 
 #include <span>
@@ -8,16 +8,17 @@
 
 namespace sinter {
 
-/// Where the kernels of a program come to stand.
-struct Launched {
+/// The launch and section of each kernel.
+struct LaunchPlan {
   std::span<const int> launch_of;         ///< by kernel
-  std::span<const int> section_of;        ///< by kernel, its number among those of its launch
+  std::span<const int> section_of;        ///< by kernel: its index in the launch
   std::span<const std::string> names;     ///< of launches
-  std::span<const std::string> refusals;  ///< why a launch is not one with the one before
+  std::span<const std::string> refusals;  ///< by launch: why it is not merged with the one before
 };
 
-/// Boundaries between launches tell why nothing was joined as well; those inside stay, since they
-/// are why there are sections. Kernels still have the names that boundaries know them by.
-void explain_boundaries(Program& program, const Launched& launched);
+/// Renames the sides of all boundaries to launches, or to sections for boundaries inside a launch.
+/// Appends the reason why consecutive launches are separate. Merges boundaries that have become
+/// equal. Needs: kernels with the names that boundaries use.
+void explain_boundaries(Program& program, const LaunchPlan& launches);
 
 }  // namespace sinter

@@ -1,6 +1,6 @@
-// What sections of a horizontally fused kernel lose where each block takes a resident tile through
-// all of them (local_tiles.h): as many blocks as there are resident tiles, with as many threads as
-// registers and shared memory leave, have less on its way than blocks that cover the whole device.
+// Predicts the loss of sections that run on local tiles (local_tiles.h). There are only as many
+// blocks as resident tiles, and their threads are limited by registers and shared memory. They have
+// fewer loads in flight than blocks that cover the whole device.
 #pragma once
 
 #include <cstdint>
@@ -11,39 +11,40 @@
 
 namespace sinter {
 
-/// What a thread has on its way of a resident tile, and of other loads: up to 8 vectors of 16
-/// bytes, and none while it computes.
-inline constexpr double kBytesAhead = 96;
-/// ResidentTiles are worked on so many times as fast as memory moves them, roughly.
-inline constexpr double kTimesFaster = 4;
-/// What a resident tile's copy is waited for before there is work again.
-inline constexpr double kFillSeconds = 1e-6;
-/// How much longer than at full bandwidth memory takes where `ahead` bytes are on their way in each
-/// SM: 0 for no longer. Half of the bytes that it needs reach three quarters of its bandwidth.
-double slower_by(const Target& target, double ahead);
+/// Average bytes in flight per thread while it copies a resident tile or loads other data. A thread
+/// has up to 8 vectors of 16 bytes in flight, and none while it computes.
+inline constexpr double kBytesInFlightPerThread = 96;
+/// Rough speed of work on resident tiles, relative to the bandwidth of memory.
+inline constexpr double kTileSpeedup = 4;
+/// Time that a block waits for the copy of a resident tile before it can compute.
+inline constexpr double kTileCopySeconds = 1e-6;
+/// The extra time to move data with this many bytes in flight per SM, relative to the time at full
+/// bandwidth. 0: none. Half of the bytes that the memory needs in flight reach three quarters of
+/// its bandwidth.
+double extra_memory_time(const Target& target, double bytes_in_flight);
 
-class LocalTileTime {
+class LocalTileCost {
  public:
-  LocalTileTime(const Program& program, std::span<const Kernel> sections,
-                std::span<const Body> bodies, const Schedule& joined, const Target& target);
+  LocalTileCost(const Program& program, std::span<const Kernel> sections,
+                std::span<const Body> bodies, const Schedule& fused, const Target& target);
 
-  /// Seconds, of `resident tiles` with so many channels, and `blocks` on an SM; `copy_width`: what
-  /// a thread copies at once, over its 16 bytes.
-  double lost(const ResidentTiles& resident_tiles, std::int64_t channels, int blocks,
-              double copy_width) const;
+  /// The loss in seconds for resident tiles of `channels` channels and `blocks` blocks per SM.
+  /// `copy_width`: the vector width of copies, relative to the widest loads.
+  double predicted_loss(const ResidentTiles& resident_tiles, std::int64_t channels, int blocks,
+                        double copy_width) const;
 
  private:
-  /// What a section loads from memory itself.
+  /// The loads of a section that do not come from resident tiles.
   struct Loads {
     double bytes = 0;
-    double ahead = 0;  ///< of each thread, on its way at once
+    double bytes_in_flight = 0;  ///< per thread
   };
   Loads loads_of(const ResidentTiles& resident_tiles, std::size_t section) const;
 
   const Program& program_;
   std::span<const Kernel> sections_;
   std::span<const Body> bodies_;
-  const Schedule& joined_;
+  const Schedule& fused_;
   const Target& target_;
   std::vector<double> computing_;  ///< seconds, by section
 };

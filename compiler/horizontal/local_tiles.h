@@ -1,11 +1,10 @@
-// Local tiles: where what the phases of a horizontally fused kernel exchange mostly stays within a
-// resident tile, a block takes its resident tile through all of these phases and waits for nobody
-// but its own threads. What one of them makes for the next is kept in the resident tile too, and
-// where nothing else reads it, it never comes to memory. What needs other resident tiles follows
-// behind a barrier of the grid.
+// Local tiles. If the values that phases exchange stay within one resident tile, a block runs its
+// tile through all of these phases. It needs barriers of its own threads only. The exchanged values
+// stay in the tile too. If nothing else reads such a value, it is never stored in memory. Sections
+// that need other resident tiles follow after a grid barrier.
 //
-// ResidentTiles have the shape outer × channels × rows (resident tiles.h), or are neighbouring
-// units (unit_walk.h).
+// Local tiles have the shape outer × channels × rows (resident_tiles.h), or consist of adjacent
+// units (memory_units.h).
 #pragma once
 
 #include <cstdint>
@@ -17,13 +16,14 @@
 namespace sinter {
 
 /// The local tiles that `sections` with `schedules` can keep; nullopt if there are none. `units`:
-/// as ResidentTileSchedule::units. `inner`: buffers that they write and nothing else reads.
+/// see ResidentTileSchedule::units. `internal_buffers`: temporaries that only these sections
+/// access.
 std::optional<ResidentTiles> find_local_tiles(
     const Program& program, std::span<const Kernel> sections, std::span<const Body> bodies,
-    std::span<const int> inner, std::span<const Schedule> schedules, std::int64_t units);
+    std::span<const int> internal_buffers, std::span<const Schedule> schedules, std::int64_t units);
 
-/// Of `resident tiles`, the arrays that begin at multiples of 16 bytes in each resident tile of so
-/// many units.
+/// `resident_tiles` with only those arrays that start at a multiple of 16 bytes in every resident
+/// tile of `channels` units. Without units: unchanged.
 ResidentTiles with_aligned_arrays(ResidentTiles resident_tiles, std::int64_t channels);
 
 }  // namespace sinter

@@ -20,7 +20,7 @@ class ResidentTileFinder {
                      std::span<const Body> bodies, std::span<const Schedule> schedules)
       : program_(program), sections_(sections), bodies_(bodies), schedules_(schedules) {}
 
-  /// Of all shapes that sections go through, the one that saves most.
+  /// Resident tiles of the shape that saves the most bytes, among all shapes that sections visit.
   std::optional<ResidentTiles> find() {
     find_written();
     std::optional<ResidentTiles> best;
@@ -30,7 +30,7 @@ class ResidentTileFinder {
       find_arrays();
       if (resident_tiles_.arrays.empty()) continue;
       if (best && best->bytes_saved() >= resident_tiles_.bytes_saved()) continue;
-      divide_work();
+      assign_rounds();
       best = resident_tiles_;
     }
     return best;
@@ -42,49 +42,48 @@ class ResidentTileFinder {
                        .channels = shape.shape.channels,
                        .segments = shape.shape.segments};
     resident_tiles_.rows = shape.shape.rows;
-    walks_ = shape.walks;
+    axes_ = shape.section_axes;
   }
 
-  int whole(int buffer) const { return whole_of(program_, buffer); }
+  int parent(int buffer) const { return parent_or_self(program_, buffer); }
 
-  /// What is written by one section and loaded by another, or written by two.
+  /// Finds buffers that one section writes and another one loads, or that two sections write.
   void find_written() {
-    std::map<int, std::set<std::size_t>> loaded_by;  // wholes
-    std::map<int, std::set<std::size_t>> stored_by;  // parts for themselves
+    std::map<int, std::set<std::size_t>> loaded_by;  // sub-buffers as their parent
+    std::map<int, std::set<std::size_t>> stored_by;  // sub-buffers separately
     for (std::size_t i = 0; i < sections_.size(); ++i) {
-      for (const Value& value : bodies_[i].values)
-        if (value.kind == Value::Kind::load)
-          loaded_by[whole(program_.buffer_of.lookup(value.node))].insert(i);
+      accessed_.push_back(accessed_buffers(program_, sections_[i], bodies_[i]));
+      for (const int buffer : accessed_[i].loaded) loaded_by[buffer].insert(i);
       for (const Store& store : sections_[i].stores) {
         stored_by[store.buffer].insert(i);
-        int& last = last_written_.try_emplace(whole(store.buffer), -1).first->second;
+        int& last = last_written_.try_emplace(parent(store.buffer), -1).first->second;
         last = std::max(last, sections_[i].phase);
       }
     }
     for (const auto& [buffer, writers] : stored_by) {
-      const std::set<std::size_t>& readers = loaded_by[whole(buffer)];
+      const std::set<std::size_t>& readers = loaded_by[parent(buffer)];
       if (writers.size() > 1 || readers.size() > 1 || (readers.size() == 1 && readers != writers))
-        exchanged_.insert(whole(buffer));
+        exchanged_.insert(parent(buffer));
     }
   }
 
   std::vector<ResidentTileAccess> accesses(std::size_t section) const {
-    return accesses_of(program_, sections_[section], bodies_[section], *walks_[section]);
+    return accesses_of(program_, sections_[section], bodies_[section], *axes_[section]);
   }
 
-  /// The last phase that writes `buffer` or a part of it; -1: none does.
+  /// The last phase that writes `buffer`, its parent or another sub-buffer of that; -1: none.
   int last_written(int buffer) const {
-    const auto found = last_written_.find(whole(buffer));
+    const auto found = last_written_.find(parent(buffer));
     return found == last_written_.end() ? -1 : found->second;
   }
 
-  /// Arrays that several sections load, all of them alike.
+  /// Finds arrays that several sections load at the same addresses.
   void find_arrays() {
     std::map<int, ResidentTileArray> arrays;
-    std::map<int, int> first_loaded;  // phases
+    std::map<int, int> first_loaded;  // by buffer: a phase
     std::set<int> unfit;
     for (std::size_t i = 0; i < sections_.size(); ++i) {
-      if (!walks_[i]) continue;
+      if (!axes_[i]) continue;
       std::set<int> loaded;
       for (const ResidentTileAccess& access : accesses(i)) {
         if (access.is_store) continue;
@@ -93,29 +92,31 @@ class ResidentTileFinder {
             access.buffer,
             ResidentTileArray{.access = access,
                               .per_channel = resident_tiles_.segments * resident_tiles_.rows,
-                              .written = written});
+                              .last_written_phase = written});
         first_loaded.try_emplace(access.buffer, sections_[i].phase);
-        const bool is_part = written >= 0 && whole(access.buffer) != access.buffer;
-        if (!access.is_alike(known->second.access) || written >= sections_[i].phase || is_part)
+        const bool is_part = written >= 0 && parent(access.buffer) != access.buffer;
+        if (!access.has_same_addresses(known->second.access) || written >= sections_[i].phase ||
+            is_part)
           unfit.insert(access.buffer);
-        if (loaded.insert(access.buffer).second) ++known->second.loads;
+        if (loaded.insert(access.buffer).second) ++known->second.loading_sections;
       }
     }
     for (auto& [buffer, array] : arrays) {
-      if (array.loads < 2 || unfit.contains(buffer) ||
+      if (array.loading_sections < 2 || unfit.contains(buffer) ||
           !is_resident_tile(resident_tiles_, array.access))
         continue;
-      array.loaded = resident_tiles_.elements(array) * array.loads;
+      array.loaded_elements = resident_tiles_.elements(array) * array.loading_sections;
       resident_tiles_.arrays.push_back(array);
     }
-    keep_from_one_phase_on(first_loaded);
-    // Where not all of them find a place, those that are read most often come first.
-    std::ranges::stable_sort(resident_tiles_.arrays, std::greater<>(), &ResidentTileArray::loads);
+    drop_rewritten_arrays(first_loaded);
+    // If not all arrays fit, those with the most loads come first.
+    std::ranges::stable_sort(resident_tiles_.arrays, std::greater<>(),
+                             &ResidentTileArray::loading_sections);
   }
 
-  /// All resident tiles are copied in one phase. What earlier ones write is kept where none of
-  /// these needs a resident tile.
-  void keep_from_one_phase_on(const std::map<int, int>& first_loaded) {
+  /// All resident tiles are copied in one phase: the first that loads one. Drops the arrays that
+  /// this phase or a later one writes.
+  void drop_rewritten_arrays(const std::map<int, int>& first_loaded) {
     const auto first = [&](const ResidentTileArray& array) {
       return first_loaded.at(array.access.buffer);
     };
@@ -126,96 +127,87 @@ class ResidentTileFinder {
       return phase;
     };
     std::erase_if(resident_tiles_.arrays, [phase = earliest()](const ResidentTileArray& array) {
-      return array.written >= phase;
+      return array.last_written_phase >= phase;
     });
-    resident_tiles_.first_phase = resident_tiles_.arrays.empty() ? 0 : earliest();
+    resident_tiles_.copy_phase = resident_tiles_.arrays.empty() ? 0 : earliest();
   }
 
-  bool touches(std::size_t section, const std::set<int>& wholes, bool stores) const {
-    if (stores && std::ranges::any_of(sections_[section].stores, [&](const Store& store) {
-          return wholes.contains(whole(store.buffer));
-        }))
-      return true;
-    return !stores && std::ranges::any_of(bodies_[section].values, [&](const Value& value) {
-      return value.kind == Value::Kind::load &&
-             wholes.contains(whole(program_.buffer_of.lookup(value.node)));
-    });
+  static bool intersect(const std::set<int>& a, const std::set<int>& b) {
+    return std::ranges::any_of(a, [&](int buffer) { return b.contains(buffer); });
   }
 
-  /// True if a later phase writes what `section` reads, which the rounds before the last one would
-  /// do too early.
+  /// True if a later phase writes an array that `section` reads. In rounds before the last one,
+  /// that write would come too early.
   bool is_overwritten_later(std::size_t section) const {
-    std::set<int> loads;
-    for (const Value& value : bodies_[section].values)
-      if (value.kind == Value::Kind::load)
-        loads.insert(whole(program_.buffer_of.lookup(value.node)));
     for (std::size_t i = 0; i < sections_.size(); ++i)
-      if (sections_[i].phase > sections_[section].phase && touches(i, loads, true)) return true;
+      if (sections_[i].phase > sections_[section].phase &&
+          intersect(accessed_[i].stored, accessed_[section].loaded))
+        return true;
     return false;
   }
 
-  /// True if `section` may be done with before any round: it needs nothing of them, and what it
-  /// writes is read behind it only.
+  /// True if `section` may run before all rounds: it reads nothing that rounds exchange, and only
+  /// later phases access the buffers that it writes.
   bool is_first(std::size_t section) const {
     std::set<int> of_rounds = exchanged_;
     for (const int buffer : written_first_) of_rounds.erase(buffer);
-    if (touches(section, of_rounds, false)) return false;
-    std::set<int> stores;
-    for (const Store& store : sections_[section].stores) stores.insert(whole(store.buffer));
+    if (intersect(accessed_[section].loaded, of_rounds)) return false;
+    const std::set<int>& stored = accessed_[section].stored;
     for (std::size_t i = 0; i < sections_.size(); ++i)
       if (i != section && sections_[i].phase <= sections_[section].phase &&
-          (touches(i, stores, false) || touches(i, stores, true)))
+          (intersect(accessed_[i].loaded, stored) || intersect(accessed_[i].stored, stored)))
         return false;
     return true;
   }
 
-  /// Who does what in a round. Rounds are for channels: what is exchanged must belong to one.
-  void divide_work() {
-    give_out_parts();
-    resident_tiles_.first_of_rounds = sections_.back().phase;
+  /// Assigns each section its part of a round. A round processes some channels, so every exchanged
+  /// value must belong to one channel.
+  void assign_rounds() {
+    assign_roles();
+    resident_tiles_.first_repeated_phase = sections_.back().phase;
     for (std::size_t i = 0; i < sections_.size(); ++i)
-      if (resident_tiles_.sections[i].part != ResidentTileSection::Part::first)
-        resident_tiles_.first_of_rounds =
-            std::min(resident_tiles_.first_of_rounds, sections_[i].phase);
+      if (resident_tiles_.sections[i].role != ResidentTileSection::Role::first)
+        resident_tiles_.first_repeated_phase =
+            std::min(resident_tiles_.first_repeated_phase, sections_[i].phase);
   }
 
-  void give_out_parts() {
+  void assign_roles() {
     resident_tiles_.may_have_rounds = resident_tiles_.segments == 1;
     written_first_.clear();
     std::map<int, ResidentTileAccess> exchanged;
     resident_tiles_.sections.resize(sections_.size());
     for (std::size_t i = 0; i < sections_.size(); ++i) {
       ResidentTileSection& section = resident_tiles_.sections[i];
-      if (walks_[i]) {
-        section = {.part = ResidentTileSection::Part::resident_tiles, .walk = *walks_[i]};
+      if (axes_[i]) {
+        section = {.role = ResidentTileSection::Role::resident_tiles, .axes = *axes_[i]};
       } else {
-        walks_[i] = walk_of_channels(sections_[i], bodies_[i], schedules_[i]);
+        axes_[i] = channel_axes_of(sections_[i], bodies_[i], schedules_[i]);
         const bool has_channels =
-            walks_[i] && walks_[i]->channels == resident_tiles_.channels &&
-            (walks_[i]->outer == 1 || walks_[i]->outer == resident_tiles_.outer);
+            axes_[i] && axes_[i]->channels == resident_tiles_.channels &&
+            (axes_[i]->outer == 1 || axes_[i]->outer == resident_tiles_.outer);
         if (is_first(i)) {
-          section.part = ResidentTileSection::Part::first;
-          for (const Store& store : sections_[i].stores) written_first_.insert(whole(store.buffer));
+          section.role = ResidentTileSection::Role::first;
+          written_first_.insert(accessed_[i].stored.begin(), accessed_[i].stored.end());
           continue;
         }
         if (!has_channels) {
-          section.part = ResidentTileSection::Part::last;
+          section.role = ResidentTileSection::Role::last;
           resident_tiles_.may_have_rounds &=
-              !touches(i, exchanged_, true) && !is_overwritten_later(i);
+              !intersect(accessed_[i].stored, exchanged_) && !is_overwritten_later(i);
           continue;
         }
-        section = {.part = ResidentTileSection::Part::channels, .walk = *walks_[i]};
+        section = {.role = ResidentTileSection::Role::channels, .axes = *axes_[i]};
       }
       for (const ResidentTileAccess& access : accesses(i)) {
-        const int buffer = whole(access.buffer);
+        const int buffer = parent(access.buffer);
         if (!exchanged_.contains(buffer) || written_first_.contains(buffer)) continue;
-        ResidentTileAccess in_whole = access;
+        ResidentTileAccess in_parent = access;
         const Extent offset = program_.buffers[static_cast<std::size_t>(access.buffer)].offset;
-        in_whole.is_linear &= offset.is_number();
-        if (offset.is_number()) in_whole.offset += offset.number();
-        const auto [known, is_new] = exchanged.try_emplace(buffer, in_whole);
+        in_parent.is_linear &= offset.is_number();
+        if (offset.is_number()) in_parent.offset += offset.number();
+        const auto [known, is_new] = exchanged.try_emplace(buffer, in_parent);
         resident_tiles_.may_have_rounds &=
-            in_whole.is_alike(known->second) && access.channel_stride != 0;
+            in_parent.has_same_addresses(known->second) && access.channel_stride != 0;
       }
     }
   }
@@ -224,10 +216,11 @@ class ResidentTileFinder {
   std::span<const Kernel> sections_;
   std::span<const Body> bodies_;
   std::span<const Schedule> schedules_;
-  std::vector<std::optional<TileWalk>> walks_;  ///< those of the shape that is looked at
-  std::map<int, int> last_written_;             ///< phases, of wholes
-  std::set<int> exchanged_;                     ///< wholes
-  std::set<int> written_first_;                 ///< likewise, before any round
+  std::vector<AccessedBuffers> accessed_;      ///< by section
+  std::vector<std::optional<TileAxes>> axes_;  ///< for the current shape
+  std::map<int, int> last_written_;            ///< by buffer: a phase
+  std::set<int> exchanged_;                    ///< buffers between sections
+  std::set<int> written_first_;                ///< those that are written before all rounds
   ResidentTiles resident_tiles_;
 };
 
@@ -250,10 +243,10 @@ std::int64_t ResidentTiles::bytes() const {
 std::int64_t ResidentTiles::bytes_saved() const {
   std::int64_t bytes = 0;
   for (const ResidentTileArray& array : arrays) {
-    const std::int64_t moved_anyway = !array.is_written    ? elements(array)
+    const std::int64_t moved_anyway = !array.is_produced   ? elements(array)
                                       : array.is_in_memory ? 0
                                                            : -elements(array);
-    bytes += (array.loaded - moved_anyway) * size_of(array.access.dtype);
+    bytes += (array.loaded_elements - moved_anyway) * size_of(array.access.dtype);
   }
   return bytes;
 }
@@ -264,7 +257,7 @@ ResidentTileCopy copy_of(const ResidentTiles& resident_tiles, const ResidentTile
   ResidentTileCopy copy;
   if (resident_tiles.has_units)
     copy = {.lines = channels, .length = array.per_channel, .stride = at.channel_stride};
-  else if (array.has_neighbouring_channels())
+  else if (array.has_contiguous_channels())
     copy = {.lines = resident_tiles.segments * resident_tiles.rows,
             .length = channels,
             .stride = at.row_stride};
@@ -278,7 +271,7 @@ ResidentTileCopy copy_of(const ResidentTiles& resident_tiles, const ResidentTile
     copy.length *= copy.lines;
     copy.lines = 1;
   }
-  // A vector must be aligned wherever a resident tile or a line begins.
+  // A vector must be aligned at the start of every resident tile and of every line.
   const std::int64_t step =
       std::gcd(std::gcd(copy.length, copy.lines == 1 ? 0 : copy.stride),
                std::gcd(at.offset, std::gcd(at.outer_stride, channels * at.channel_stride)));

@@ -1,77 +1,85 @@
-// ResidentTiles: what the blocks of a horizontally fused kernel keep of its operands in shared
-// memory while the grid finds what later phases need. Batch norm over more data than a block or a
-// cluster holds reduces it in one phase and comes back to it in another: with resident tiles it is
-// read once.
+// Resident tiles: parts of operands that the blocks of a horizontally fused kernel keep in shared
+// memory across grid barriers. Batch norm, for example, reduces its input in one phase and reads it
+// again in another. With resident tiles the kernel reads it once, even if it is too large for a
+// block or a cluster.
 //
-// The arrays concerned have the shape outer × channels × rows (N × C × HW). A resident tile is one
-// place of outer with neighbouring channels; or all of outer where some section reduces outer ×
-// rows at once, in one level of the reduction tree, and another one rows only. Where all resident
-// tiles do not fit on the device at once, the phases are gone through in rounds, each for some of
-// the channels.
+// The arrays have the shape outer × channels × rows (N × C × HW). A resident tile is one outer
+// position with some adjacent channels and all their rows. If one section reduces outer × rows in
+// one level of the reduction tree, and another one only rows, a tile has all outer positions. If
+// not all resident tiles fit on the device at once, the phases run in rounds, each for some of the
+// channels.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "compiler/body/body.h"
-#include "compiler/horizontal/tile_walk.h"
+#include "compiler/horizontal/tile_axes.h"
 #include "compiler/program/kernel.h"
 #include "compiler/target/target.h"
 
 namespace sinter {
 
-/// An array that blocks keep resident tiles of.
+/// An array whose tiles stay resident.
 struct ResidentTileArray {
-  ResidentTileAccess access;     ///< where its elements are
-  int loads = 0;                 ///< sections that load it
-  std::int64_t loaded = 0;       ///< elements, by all of them
-  std::int64_t per_channel = 1;  ///< elements that a resident tile has of each channel
-  int written = -1;              ///< the last phase that writes it before it is copied; -1: none
-  /// Local tiles: a section makes it, in the resident tile instead of in memory, or in both.
-  bool is_written = false;
+  ResidentTileAccess access;         ///< the addresses of its elements
+  int loading_sections = 0;          ///< sections that load it
+  std::int64_t loaded_elements = 0;  ///< elements that all of them load
+  std::int64_t per_channel = 1;      ///< elements of one channel in a tile
+  int last_written_phase = -1;  ///< the last phase that writes it before it is copied; -1: none
+  /// Local tiles: a section writes it to the resident tile; `is_in_memory`: also to memory.
+  bool is_produced = false;
   bool is_in_memory = true;
-  /// True if channels are neighbours in memory, false if rows are.
-  bool has_neighbouring_channels() const { return access.channel_stride == 1; }
+  /// True if channels are contiguous in memory, false if rows are.
+  bool has_contiguous_channels() const { return access.channel_stride == 1; }
 };
 
-/// What a section does in a round.
+/// The work of a section in a round.
 struct ResidentTileSection {
-  enum class Part : std::uint8_t {
-    resident_tiles,  ///< its blocks that have the round's resident tiles
-    channels,        ///< its blocks that have the round's channels
+  enum class Role : std::uint8_t {
+    resident_tiles,  ///< the blocks of the round's resident tiles
+    channels,        ///< the blocks of the round's channels
     first,           ///< all of its work, in the first round
     last,            ///< all of its work, in the last round
   };
-  Part part = Part::first;
-  TileWalk walk;
+  Role role = Role::first;
+  TileAxes axes;
 };
 
 struct ResidentTiles {
   std::int64_t outer = 1;
   std::int64_t channels = 1;
-  std::int64_t segments = 1;  ///< places of outer that each resident tile has: 1 or all of them
-  std::int64_t rows = 1;      ///< of each segment
-  std::vector<ResidentTileArray> arrays;  ///< those that are loaded most often first
+  std::int64_t segments = 1;              ///< outer positions of a resident tile: one or all
+  std::int64_t rows = 1;                  ///< of each segment
+  std::vector<ResidentTileArray> arrays;  ///< most loads first
   std::vector<ResidentTileSection> sections;
-  int first_phase = 0;           ///< that loads them: where they are copied
-  int first_of_rounds = 0;       ///< the first phase that has work in every round
-  bool may_have_rounds = false;  ///< else all resident tiles are worked on at once
-  bool is_local = false;         ///< local_tiles.h
-  bool has_units = false;        ///< channels are units of memory (unit_walk.h)
-  /// Of each section: how often the whole grid meets before it. Local tiles are worked on first.
-  std::vector<int> steps;
+  int copy_phase = 0;            ///< the phase that copies the tiles
+  int first_repeated_phase = 0;  ///< the first phase that has work in every round
+  bool may_have_rounds = false;  ///< false: all tiles must fit at once
+  bool is_local = false;         ///< these are local tiles (local_tiles.h)
+  bool has_units = false;        ///< channels are units of memory (memory_units.h)
+  /// Local tiles, by section: the number of grid barriers before it. Local tiles come first.
+  std::vector<int> barriers_before;
 
-  /// Of all resident tiles of `array`.
+  bool runs_on_tiles(std::size_t section) const {
+    return sections[section].role == ResidentTileSection::Role::resident_tiles;
+  }
+  bool has_array(int buffer) const {
+    return std::ranges::any_of(
+        arrays, [&](const ResidentTileArray& array) { return array.access.buffer == buffer; });
+  }
+  /// The number of elements of all resident tiles of `array`.
   std::int64_t elements(const ResidentTileArray& array) const {
     return outer * channels * array.per_channel;
   }
-  /// Of a resident tile with so many channels, per array a multiple of 16.
+  /// The size of a resident tile with this many channels. Each array takes a multiple of 16 bytes.
   std::int64_t bytes_of_resident_tile(std::int64_t resident_tile_channels) const;
-  /// Of all resident tiles of all arrays.
+  /// The size of all resident tiles of all arrays.
   std::int64_t bytes() const;
-  /// What is not read again, and what is not written at all.
+  /// Memory traffic that the tiles save: repeated reads, and writes of values that stay in tiles.
   std::int64_t bytes_saved() const;
 };
 
@@ -81,51 +89,53 @@ std::optional<ResidentTiles> find_resident_tiles(const Program& program,
                                                  std::span<const Body> bodies,
                                                  std::span<const Schedule> schedules);
 
-/// A shape that resident tiles may have, and how each section goes through it, if it does.
+/// A shape that resident tiles may have, and the axes of each section. nullopt: the section does
+/// not visit that shape.
 struct ResidentTileShape {
-  TileWalk shape;
-  std::vector<std::optional<TileWalk>> walks;
+  TileAxes shape;
+  std::vector<std::optional<TileAxes>> section_axes;
 };
-/// All shapes that `sections` with `schedules` go through.
+/// All shapes that `sections` with `schedules` visit.
 std::vector<ResidentTileShape> resident_tile_shapes(const Program& program,
                                                     std::span<const Kernel> sections,
                                                     std::span<const Body> bodies,
                                                     std::span<const Schedule> schedules);
-/// True for arrays that differ at each place of `resident tiles`, and have neighbours in memory
-/// along one axis.
+/// True if `access` reaches a different element at each position of `resident_tiles`. The elements
+/// of a tile must also be contiguous along its channels or its rows.
 bool is_resident_tile(const ResidentTiles& resident_tiles, const ResidentTileAccess& access);
 
-/// How an array comes into a resident tile: `lines` of `length` elements, one behind the other.
+/// The copy of an array into a resident tile: `lines` of `length` elements, stored contiguously.
 struct ResidentTileCopy {
   std::int64_t lines = 1;
   std::int64_t length = 1;
-  std::int64_t stride = 0;  ///< in memory, from each line to the next
+  std::int64_t stride = 0;  ///< from one line to the next in memory
   int vector = 1;           ///< elements copied at once
 };
-/// For resident tiles of so many channels of arrays that begin at multiples of `alignment` bytes.
+/// For tiles of `channels` channels, and arrays that start at multiples of `alignment` bytes.
 ResidentTileCopy copy_of(const ResidentTiles& resident_tiles, const ResidentTileArray& array,
                          std::int64_t channels, std::int64_t alignment);
 
-/// How to keep resident tiles, and what that is predicted to save.
+/// A schedule with resident tiles, and its predicted savings.
 struct ResidentTileChoice {
   Schedule schedule;
   double bytes_saved = 0;
   double seconds_saved = 0;
 };
 
-/// The choice, of those that are predicted to be about as fast as the fastest, that saves most
-/// bytes; 0 of none. `seconds` is what the kernel takes without resident tiles.
+/// The index of the choice that saves the most bytes, among those that are predicted to be about as
+/// fast as the fastest. 0 if there are none. `seconds`: the time without resident tiles.
 std::size_t best_of(std::span<const ResidentTileChoice> choices, double seconds);
-/// What the sections take without resident tiles, one after the other.
+/// The sum of the predicted times of the sections without resident tiles.
 double seconds_without_resident_tiles(std::span<const Body> bodies, const Target& target,
                                       const Facts& facts);
 
-/// `joined`, a schedule of a cooperative kernel, with resident tiles, and with local ones; none
-/// where they would not pay. `inner`: what they write and nothing else reads.
+/// Returns `fused`, a schedule of a cooperative kernel, with the best resident tiles, and with the
+/// best local tiles. Leaves out those that save no time. `internal_buffers`: temporaries that only
+/// these sections access.
 std::vector<ResidentTileChoice> choose_resident_tiles(const Program& program,
                                                       std::span<const Kernel> sections,
                                                       std::span<const Body> bodies,
-                                                      std::span<const int> inner,
-                                                      const Schedule& joined, const Target& target);
+                                                      std::span<const int> internal_buffers,
+                                                      const Schedule& fused, const Target& target);
 
 }  // namespace sinter

@@ -13,28 +13,29 @@ namespace sinter {
 
 namespace {
 
-/// A horizontally fused kernel is compiled once per candidate, with all of its sections.
+/// Few, because a horizontally fused kernel is compiled once per candidate, with all its sections.
 constexpr std::size_t kMaxSectionCandidates = 6;
 
-/// What clusters a section may have if its kernel has some: of that size, or of any.
+/// The cluster sizes that a section may have, if its kernel has clusters.
 enum class Clusters { as_planned, of_any_size };
 
-/// `schedule` of `kernel` with blocks of `threads`; none if they do not suit it.
+/// `candidate` of `kernel`, changed to blocks of `threads`; nullopt if that is impossible.
 std::optional<Schedule> with_threads(const Kernel& kernel, const Schedule& candidate, int threads,
                                      const Target& target, Clusters clusters) {
-  // Where a row needs a cluster, only schedules that have one read it once.
+  // If a row needs a cluster, only schedules with clusters read it once.
   const bool has_cluster = kernel.schedule.blocks_per_row() > 1;
   if (has_cluster != (candidate.blocks_per_row() > 1)) return std::nullopt;
-  // Columns can do without; other sections, whose blocks would not divide by it, need not care.
+  // Column states combine without clusters too. Otherwise the block counts of other sections would
+  // have to be multiples of the cluster size.
   if (candidate.combines_columns) return std::nullopt;
-  // Kernels of a list are of several sizes.
+  // The kernels of a list have different sizes.
   if (candidate.is_flat && kernel.foreach_list >= 0) return std::nullopt;
   if (clusters == Clusters::as_planned &&
       candidate.blocks_per_row() != kernel.schedule.blocks_per_row())
     return std::nullopt;
   if (has_cluster && candidate.threads != threads) return std::nullopt;
   Schedule schedule = candidate;
-  // Tiles of a scan wait for one another in launches of their own only.
+  // The tiles of a scan wait for one another only in a launch without other kernels.
   if (kernel.kind == KernelKind::scan) schedule.splits_rows = false;
   if (schedule.threads == threads) return schedule;
   switch (kernel.kind) {
@@ -47,12 +48,12 @@ std::optional<Schedule> with_threads(const Kernel& kernel, const Schedule& candi
     case KernelKind::column_reduce:
     case KernelKind::scan: {
       if (schedule.tile > 0) return std::nullopt;  // the rows of a block fill sectors
-      // More or fewer rows per block: what each thread does stays the same.
+      // More or fewer rows per block; the work of each thread stays the same.
       const int rows = threads / schedule.threads_per_row;
       if (rows == 0 || rows * schedule.threads_per_row != threads) return std::nullopt;
-      // What more rows keep might not fit in shared memory.
+      // The kept data of more rows might not fit in shared memory.
       if (schedule.in_shared && rows > schedule.rows_per_block) return std::nullopt;
-      // Shared memory grows with the threads: 24 bytes per state, two halves.
+      // Shared memory for the exchange grows with the threads: two halves of 24 bytes per state.
       const std::int64_t shared = std::int64_t{threads} * schedule.vector * 48;
       if (shared > target.shared_per_block_opt_in) return std::nullopt;
       schedule.rows_per_block = rows;
@@ -60,7 +61,7 @@ std::optional<Schedule> with_threads(const Kernel& kernel, const Schedule& candi
       return schedule;
     }
     case KernelKind::row_column_reduce: {
-      // Fewer pieces per block; more might not fit in shared memory.
+      // Fewer subtrees of rows per block are possible; more might not fit in shared memory.
       const int pieces = threads / schedule.threads_per_row;
       if (pieces == 0 || pieces * schedule.threads_per_row != threads ||
           pieces > schedule.rows_per_block)
@@ -76,27 +77,11 @@ std::optional<Schedule> with_threads(const Kernel& kernel, const Schedule& candi
   return std::nullopt;
 }
 
-/// Blocks that kernels are tried with beside those of the heaviest one.
-constexpr std::array<int, 4> kSizes = {256, 128, 512, 64};
+/// Block sizes that are tried after the one of the largest section.
+constexpr std::array<int, 4> kBlockSizes = {256, 128, 512, 64};
 
-}  // namespace
-
-bool suits(const Kernel& kernel, int threads, const Target& target) {
-  return std::ranges::any_of(kernel.candidates, [&](const Schedule& candidate) {
-    return with_threads(kernel, candidate, threads, target, Clusters::as_planned).has_value();
-  });
-}
-
-unsigned suited_sizes(const Kernel& kernel, const Target& target) {
-  unsigned result = 0;
-  for (std::size_t i = 0; i < kSizes.size(); ++i)
-    if (suits(kernel, kSizes[i], target)) result |= 1U << i;
-  return result;
-}
-
-namespace {
-
-/// At most `most` candidates of `kernel` with blocks of `threads`, in its own order.
+/// At most `most` candidates of `kernel` with blocks of `threads`, in their order. Candidates that
+/// have this size already come first.
 std::vector<Schedule> schedules_with(const Kernel& kernel, int threads, std::size_t most,
                                      const Target& target, Clusters clusters) {
   std::vector<Schedule> result;
@@ -111,54 +96,69 @@ std::vector<Schedule> schedules_with(const Kernel& kernel, int threads, std::siz
   return result;
 }
 
-/// The section whose schedule each section takes: of those of a list, the largest one.
-std::vector<std::size_t> models_of(std::span<const Kernel> sections,
-                                   std::span<const std::int64_t> elements) {
+/// For each section, the section whose schedule it takes: itself, or the largest one of its list.
+std::vector<std::size_t> schedule_sources(std::span<const Kernel> sections,
+                                          std::span<const std::int64_t> elements) {
   std::map<int, std::size_t> largest;
   for (std::size_t i = 0; i < sections.size(); ++i) {
     const auto [found, is_new] = largest.try_emplace(sections[i].foreach_list, i);
     if (elements[i] > elements[found->second]) found->second = i;
   }
-  std::vector<std::size_t> models(sections.size());
+  std::vector<std::size_t> sources(sections.size());
   for (std::size_t i = 0; i < sections.size(); ++i)
-    models[i] = sections[i].foreach_list < 0 ? i : largest.at(sections[i].foreach_list);
-  return models;
+    sources[i] = sections[i].foreach_list < 0 ? i : largest.at(sections[i].foreach_list);
+  return sources;
 }
 
 }  // namespace
 
-std::vector<Schedule> section_candidates(std::span<const Kernel> sections,
-                                         std::span<const std::int64_t> elements,
+bool supports_block_size(const Kernel& kernel, int threads, const Target& target) {
+  return std::ranges::any_of(kernel.candidates, [&](const Schedule& candidate) {
+    return with_threads(kernel, candidate, threads, target, Clusters::as_planned).has_value();
+  });
+}
+
+unsigned supported_block_sizes(const Kernel& kernel, const Target& target) {
+  unsigned result = 0;
+  for (std::size_t i = 0; i < kBlockSizes.size(); ++i)
+    if (supports_block_size(kernel, kBlockSizes[i], target)) result |= 1U << i;
+  return result;
+}
+
+std::vector<Schedule> section_candidates(std::span<const Kernel> sections, const Facts& facts,
                                          const Target& target) {
-  const auto place_of_heaviest = std::ranges::max_element(elements) - elements.begin();
-  const Kernel& heaviest = sections[static_cast<std::size_t>(place_of_heaviest)];
-  const std::vector<std::size_t> models = models_of(sections, elements);
+  std::vector<std::int64_t> elements;
+  for (const Kernel& section : sections)
+    elements.push_back(evaluate(iterations(section), facts.symbols));
+  const auto index_of_heaviest = std::ranges::max_element(elements) - elements.begin();
+  const Kernel& heaviest = sections[static_cast<std::size_t>(index_of_heaviest)];
+  const std::vector<std::size_t> sources = schedule_sources(sections, elements);
   // A launch has clusters of one size.
   const auto with_clusters = std::ranges::count_if(
       sections, [](const Kernel& section) { return section.schedule.blocks_per_row() > 1; });
   const Clusters clusters = with_clusters > 1 ? Clusters::as_planned : Clusters::of_any_size;
   std::vector<Schedule> result;
   std::vector<int> sizes = {heaviest.schedule.threads};
-  for (const int threads : kSizes)
+  for (const int threads : kBlockSizes)
     if (threads != sizes[0]) sizes.push_back(threads);
   for (const int threads : sizes) {
     const std::size_t choices = threads == sizes[0] ? 3 : 1;
     std::vector<std::vector<Schedule>> each(sections.size());
-    bool has_all = true;
-    for (std::size_t i = 0; i < sections.size() && has_all; ++i) {
-      if (models[i] != i) continue;
+    bool has_all_sections = true;
+    for (std::size_t i = 0; i < sections.size() && has_all_sections; ++i) {
+      if (sources[i] != i) continue;
       each[i] = schedules_with(sections[i], threads, choices, target, clusters);
-      has_all = !each[i].empty();
+      has_all_sections = !each[i].empty();
     }
-    if (!has_all) continue;
+    if (!has_all_sections) continue;
     for (std::size_t i = 0; i < choices && result.size() < kMaxSectionCandidates; ++i) {
-      Schedule joined{.threads = threads};
-      joined.sections.reserve(models.size());
-      for (const std::size_t model : models) {
-        joined.sections.push_back(each[model][std::min(i, each[model].size() - 1)]);
-        joined.sections.back().blocks_per_sm = 0;  // sections share their registers' bound
+      Schedule fused{.threads = threads};
+      fused.sections.reserve(sources.size());
+      for (const std::size_t source : sources) {
+        fused.sections.push_back(each[source][std::min(i, each[source].size() - 1)]);
+        fused.sections.back().blocks_per_sm = 0;  // the register limit applies to the whole kernel
       }
-      if (std::ranges::find(result, joined) == result.end()) result.push_back(std::move(joined));
+      if (std::ranges::find(result, fused) == result.end()) result.push_back(std::move(fused));
     }
   }
   return result;
@@ -166,54 +166,55 @@ std::vector<Schedule> section_candidates(std::span<const Kernel> sections,
 
 namespace {
 
-/// Of a large block, threads have 128 registers, too few for tiles of eight elements to a vector.
-Schedule with_short_vectors(Schedule joined) {
+/// In a large block, a thread has 128 registers: too few for tiles with vectors of eight elements.
+Schedule with_short_vectors(Schedule fused) {
   constexpr int kLargeBlock = 512;
   constexpr int kShort = 4;
-  if (joined.threads < kLargeBlock) return joined;
-  for (Schedule& section : joined.sections)
+  if (fused.threads < kLargeBlock) return fused;
+  for (Schedule& section : fused.sections)
     if (section.tile > 0) section.vector = std::min(section.vector, kShort);
-  return joined;
+  return fused;
 }
 
-/// ResidentTiles of few channels fill small tiles only.
-Schedule with_small_tiles(Schedule joined) {
+/// Resident tiles with few channels fill only small transpose tiles.
+Schedule with_small_tiles(Schedule fused) {
   constexpr int kSmall = 32;
-  for (Schedule& section : joined.sections)
+  for (Schedule& section : fused.sections)
     if (section.tile > kSmall && kSmall * kSmall % (section.vector * section.threads) == 0)
       section.tile = kSmall;
-  return joined;
+  return fused;
 }
 
-/// A block of a resident tile may end where a row does: sections whose vectors go past that have
-/// others.
-std::optional<Schedule> in_rows(Schedule joined, std::span<const Kernel> sections,
-                                const Target& target) {
+/// Replaces schedules whose vectors cross the ends of rows, because a block of a resident tile may
+/// stop at the end of a row. Returns nullopt if a section has no other schedule.
+std::optional<Schedule> without_flat_vectors(Schedule fused, std::span<const Kernel> sections,
+                                             const Target& target) {
   for (std::size_t i = 0; i < sections.size(); ++i) {
-    if (!joined.sections[i].is_flat) continue;
+    if (!fused.sections[i].is_flat) continue;
     std::optional<Schedule> other;
     for (const Schedule& candidate : sections[i].candidates)
       if (!other && !candidate.is_flat)
-        other = with_threads(sections[i], candidate, joined.threads, target, Clusters::as_planned);
+        other = with_threads(sections[i], candidate, fused.threads, target, Clusters::as_planned);
     if (!other) return std::nullopt;
-    joined.sections[i] = *other;
-    joined.sections[i].blocks_per_sm = 0;
+    fused.sections[i] = *other;
+    fused.sections[i].blocks_per_sm = 0;
   }
-  return joined;
+  return fused;
 }
 
-/// What sections keep in shared memory for themselves is in resident tiles, or is read again.
-Schedule with_shared_memory_left(Schedule joined) {
-  for (Schedule& section : joined.sections) {
+/// Leaves shared memory to resident tiles. Data that sections would keep there is in resident
+/// tiles, or is read again.
+Schedule without_shared_residency(Schedule fused) {
+  for (Schedule& section : fused.sections) {
     if (section.in_shared) section.in_shared = section.resident = false;
     if (section.rows_per_block > 1) section.tile = 0;
   }
-  return joined;
+  return fused;
 }
 
-/// What barriers take is assumed, bytes are counted: local tiles that save fewer of them than
-/// others do are none.
-void drop_local_tiles_of_less(std::vector<ResidentTileChoice>& choices) {
+/// Drops local tiles that save fewer bytes than other resident tiles. Their advantage would only be
+/// the assumed cost of barriers.
+void drop_worse_local_tiles(std::vector<ResidentTileChoice>& choices) {
   double most = 0;
   for (const ResidentTileChoice& choice : choices)
     if (!choice.schedule.resident_tiles.is_local) most = std::max(most, choice.bytes_saved);
@@ -222,27 +223,28 @@ void drop_local_tiles_of_less(std::vector<ResidentTileChoice>& choices) {
   });
 }
 
-/// Other kernels need shared memory or neighbours of their own, or are many.
-bool may_stand_beside_resident_tiles(const Kernel& section) {
+/// True for sections that a launch with resident tiles may have. Other kernels need shared memory
+/// or clusters, or belong to a list.
+bool may_accompany_resident_tiles(const Kernel& section) {
   const bool is_of_resident_tiles = section.kind == KernelKind::pointwise ||
                                     section.kind == KernelKind::row_reduce ||
                                     section.kind == KernelKind::column_reduce;
   return is_of_resident_tiles && section.foreach_list < 0 && section.schedule.blocks_per_row() == 1;
 }
 
-/// Others have no resident tiles themselves.
-bool is_of_known_size(const Kernel& section) {
+/// True if all extents are constants. Other sections cannot use resident tiles.
+bool has_constant_extents(const Kernel& section) {
   return section.reduced.is_number() && std::ranges::all_of(section.parallel, &Extent::is_number);
 }
 
 }  // namespace
 
 ResidentTileCandidates with_resident_tiles(const Program& program, std::span<const Kernel> sections,
-                                           std::span<const int> inner,
+                                           std::span<const int> internal_buffers,
                                            std::vector<Schedule> schedules, const Target& target) {
   ResidentTileCandidates result{.seconds_saved = -1};
-  if (!std::ranges::all_of(sections, may_stand_beside_resident_tiles) ||
-      std::ranges::none_of(sections, is_of_known_size)) {
+  if (!std::ranges::all_of(sections, may_accompany_resident_tiles) ||
+      std::ranges::none_of(sections, has_constant_extents)) {
     result.schedules = std::move(schedules);
     return result;
   }
@@ -254,17 +256,17 @@ ResidentTileCandidates with_resident_tiles(const Program& program, std::span<con
     if (std::ranges::find(considered, schedule) != considered.end()) return;
     considered.push_back(schedule);
     for (ResidentTileChoice& choice :
-         choose_resident_tiles(program, sections, bodies, inner, schedule, target))
+         choose_resident_tiles(program, sections, bodies, internal_buffers, schedule, target))
       choices.push_back(std::move(choice));
   };
   for (const Schedule& schedule : schedules) {
-    const std::optional<Schedule> whole_rows = in_rows(schedule, sections, target);
-    if (!whole_rows) continue;
-    const Schedule shorter = with_short_vectors(with_shared_memory_left(*whole_rows));
-    consider(shorter);
-    consider(with_small_tiles(shorter));
+    const std::optional<Schedule> unflattened = without_flat_vectors(schedule, sections, target);
+    if (!unflattened) continue;
+    const Schedule candidate = with_short_vectors(without_shared_residency(*unflattened));
+    consider(candidate);
+    consider(with_small_tiles(candidate));
   }
-  drop_local_tiles_of_less(choices);
+  drop_worse_local_tiles(choices);
   std::ranges::stable_sort(choices, std::greater<>(), &ResidentTileChoice::seconds_saved);
   if (!choices.empty()) {
     const double seconds = seconds_without_resident_tiles(bodies, target, program.facts);

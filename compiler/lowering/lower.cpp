@@ -16,13 +16,6 @@ namespace sinter {
 
 namespace {
 
-Extent reduced_size(const Node& node) {
-  Extent size = 1;
-  for (const std::int64_t axis : reduced_axes(node))
-    size = size * node.operand(0)->shape[static_cast<std::size_t>(axis)];
-  return size;
-}
-
 /// The result of max and min over no elements. A logsumexp over no elements has the result of max.
 Literal extreme_literal(Op op, DType dtype) {
   const bool lowest = op == Op::max;
@@ -64,7 +57,7 @@ class Lowering {
       case Op::cummin: return cast_to(node_.dtype, scan(comparable()));
       case Op::prod: return cast_to(node_.dtype, product_of(accumulated()));
       case Op::argmax:
-      case Op::argmin: return place().node();
+      case Op::argmin: return arg_extreme().node();
       case Op::any: return cast_to(boolean, extreme(Op::max));
       case Op::all: return cast_to(boolean, extreme(Op::min));
       default: return cast_to(node_.dtype, extreme(node_.op));
@@ -113,18 +106,18 @@ class Lowering {
   }
 
   Tensor sum_of(Tensor x) {
-    if (reduced_size(node_).is(0)) return zero(x.dtype());
+    if (reduced_extent(node_).is(0)) return zero(x.dtype());
     return reduce(Op::sum, x);
   }
 
   Tensor product_of(Tensor x) {
-    if (reduced_size(node_).is(0))
+    if (reduced_extent(node_).is(0))
       return filled(cast_literal(Literal::of(1), x.dtype()), x.dtype());
     return reduce(Op::prod, x);
   }
 
   Tensor logsumexp_of(Tensor x) {
-    if (reduced_size(node_).is(0)) return filled(extreme_literal(Op::max, x.dtype()), x.dtype());
+    if (reduced_extent(node_).is(0)) return filled(extreme_literal(Op::max, x.dtype()), x.dtype());
     return reduce(Op::logsumexp, x);
   }
 
@@ -136,7 +129,7 @@ class Lowering {
   }
 
   Tensor scan(Tensor x) {
-    const Extent size = reduced_size(node_);
+    const Extent size = reduced_extent(node_);
     if (size.is(0) || size.is(1)) return x;  // -0 stays -0, because sums start at -0
     if (x.node() == node_.operand(0)) return tensor(graph_, &node_);
     return record_scan(node_.op, operand(x), reduced_axes(node_)[0], {});
@@ -144,18 +137,18 @@ class Lowering {
 
   Tensor extreme(Op op) {
     const DType dtype = node_.dtype;
-    if (reduced_size(node_).is(0)) return filled(extreme_literal(op, dtype), dtype);
+    if (reduced_extent(node_).is(0)) return filled(extreme_literal(op, dtype), dtype);
     const Tensor x = comparable();
     const Tensor result = reduce(op, x);
-    if (x.dtype() == dtype || reduced_size(node_).is_number()) return result;
+    if (x.dtype() == dtype || reduced_extent(node_).is_number()) return result;
     // A symbolic extent may be 0. The reduction then gives the extreme of the wider dtype, so clamp
     // it.
     const Operand end(extreme_literal(op, dtype), location_);
     return op == Op::max ? maximum(operand(result), end) : minimum(operand(result), end);
   }
 
-  Tensor place() {
-    if (reduced_size(node_).is(1)) return zero(node_.dtype);
+  Tensor arg_extreme() {
+    if (reduced_extent(node_).is(1)) return zero(node_.dtype);
     const Tensor x = comparable();
     if (x.node() == node_.operand(0)) return tensor(graph_, &node_);
     return record_reduction(node_.op, operand(x), reduced_axes(node_), {.keep = keep()});
@@ -165,23 +158,23 @@ class Lowering {
     return div(operand(sum), operand(record_size(graph_, count, sum.dtype(), location_)));
   }
 
-  Tensor mean_of(Tensor x) { return divided(named(sum_of(x), "sum"), reduced_size(node_)); }
+  Tensor mean_of(Tensor x) { return divided(named(sum_of(x), "sum"), reduced_extent(node_)); }
 
   Tensor variance() {
     const Extent correction = attribute(node_, "correction").integer;
-    return divided(named(squared_deviations(), "squares"), reduced_size(node_) - correction);
+    return divided(named(squared_deviations(), "squares"), reduced_extent(node_) - correction);
   }
 
   /// The sum of (x - mean)².
   Tensor squared_deviations() {
     const Tensor x = accumulated();
-    if (reduced_size(node_).is(0)) return zero(x.dtype());
+    if (reduced_extent(node_).is(0)) return zero(x.dtype());
     if (!takes_two_passes()) return reduce(Op::welford, x);
     // Uses the same nodes as a recorded `mean`, so that both are shared.
     const Tensor mean = named(mean_of(x), "mean");
     ShapeVector kept(x.shape().begin(), x.shape().end());
     for (const std::int64_t axis : reduced_axes(node_)) kept[static_cast<std::size_t>(axis)] = 1;
-    const Tensor mean_kept = reshape(operand(mean), Extents(std::span<const Extent>(kept)));
+    const Tensor mean_kept = reshape(operand(mean), kept);
     const Tensor deviation = named(sub(operand(x), operand(mean_kept)), "deviation");
     return reduce(Op::sum, mul(operand(deviation), operand(deviation)));
   }
@@ -189,7 +182,7 @@ class Lowering {
   bool takes_two_passes() {
     // A second level cannot combine partial Welford states as if they were elements.
     if (levels().size() != 1) return true;
-    const Extent count = reduced_size(node_);
+    const Extent count = reduced_extent(node_);
     const std::int64_t limit = kLargestTwoPassVariance;
     const bool small = evaluate(count, facts_.symbols) <= limit;
     add_guard(notes_.guards,

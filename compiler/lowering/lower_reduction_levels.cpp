@@ -63,15 +63,16 @@ Levels levels_of(std::span<const Extent> shape, std::span<const std::int64_t> or
 }
 
 Tensor reduce_levels(Op op, Tensor x, const Levels& levels, Keep kept, Location location) {
-  AxesVector gone;
-  const auto place = [&](std::int64_t axis) {
+  AxesVector removed;
+  const auto new_axis = [&](std::int64_t axis) {
     if (kept == Keep::yes) return axis;
-    return axis - std::ranges::count_if(gone, [&](std::int64_t before) { return before < axis; });
+    return axis -
+           std::ranges::count_if(removed, [&](std::int64_t before) { return before < axis; });
   };
   for (const AxesVector& level : levels) {
     AxesVector order;
-    for (const std::int64_t axis : level) order.push_back(place(axis));
-    gone.append(level.begin(), level.end());
+    for (const std::int64_t axis : level) order.push_back(new_axis(axis));
+    removed.append(level.begin(), level.end());
     const std::span<const Extent> shape = x.shape();
     const bool only_ones = std::ranges::all_of(
         order, [&](std::int64_t axis) { return shape[static_cast<std::size_t>(axis)].is(1); });
@@ -81,7 +82,7 @@ Tensor reduce_levels(Op op, Tensor x, const Levels& levels, Keep kept, Location 
       for (int axis = 0; axis < x.rank(); ++axis)
         if (std::ranges::find(order, axis) == order.end())
           rest.push_back(shape[static_cast<std::size_t>(axis)]);
-      x = reshape(Operand(x, location.file, location.line), Extents(std::span<const Extent>(rest)));
+      x = reshape(Operand(x, location.file, location.line), rest);
       continue;
     }
     AxesVector axes = order;

@@ -13,7 +13,7 @@ namespace sinter {
 
 namespace {
 
-bool is_short(const Node& node) {
+bool is_small_sum(const Node& node) {
   if (node.op != Op::sum || reduced_axes(node).size() != 1) return false;
   const Node* operand = node.operand(0);
   const std::int64_t axis = reduced_axes(node)[0];
@@ -31,8 +31,8 @@ class SmallSumUnroller {
     for (const UpdateInfo& update : graph.updates) ++uses_[update.value->id];
   }
 
-  bool is_one(const Node& node) const {
-    return is_short(node) && is_for_one_alone(node.operand(0));
+  bool can_unroll(const Node& node) const {
+    return is_small_sum(node) && has_single_use(node.operand(0));
   }
 
   const Node* additions(const Node& node) const {
@@ -51,7 +51,7 @@ class SmallSumUnroller {
 
  private:
   /// True if `node`, and every value that it is a view or cast of, has exactly one use.
-  bool is_for_one_alone(const Node* node) const {
+  bool has_single_use(const Node* node) const {
     for (;; node = node->operand(0)) {
       if (node->id >= uses_.size() || uses_[node->id] != 1) return false;
       if (!is_view(*node) && node->op != Op::cast) return true;
@@ -65,10 +65,11 @@ class SmallSumUnroller {
 }  // namespace
 
 void unroll_small_reductions(GraphData& graph) {
-  if (std::ranges::none_of(graph.nodes, [](const Node* node) { return is_short(*node); })) return;
+  if (std::ranges::none_of(graph.nodes, [](const Node* node) { return is_small_sum(*node); }))
+    return;
   const SmallSumUnroller sums(graph);
   rewrite(graph,
-          [&](const Node* node) { return sums.is_one(*node) ? sums.additions(*node) : node; });
+          [&](const Node* node) { return sums.can_unroll(*node) ? sums.additions(*node) : node; });
 }
 
 }  // namespace sinter

@@ -38,7 +38,7 @@ void add_once(List& kernels, int number) {
 std::vector<Tenancy> tenancies_of(const Program& program) {
   std::vector<Tenancy> result(program.buffers.size());
   const auto tenancy_of = [&](int buffer) -> Tenancy& {
-    return result[static_cast<std::size_t>(whole_of(program, buffer))];
+    return result[static_cast<std::size_t>(parent_or_self(program, buffer))];
   };
   for (std::size_t i = 0; i < program.kernels.size(); ++i) {
     const auto number = static_cast<int>(i);
@@ -81,8 +81,8 @@ class Order {
                                           first_block(kernel))];
   }
   bool has_bit(int kernel, int number) const {
-    const auto place = kernel * std::int64_t{kBlocks} + number / 64 - first_block(kernel);
-    return bits_[static_cast<std::size_t>(place)] >> (number % 64) & 1;
+    const auto index = kernel * std::int64_t{kBlocks} + number / 64 - first_block(kernel);
+    return bits_[static_cast<std::size_t>(index)] >> (number % 64) & 1;
   }
 
   void add(int kernel, std::span<const int> depends_on) {
@@ -166,8 +166,8 @@ class Arena {
 
 }  // namespace
 
-struct MemoryPlanner::Known {
-  explicit Known(const Program& program)
+struct MemoryPlanner::SizeIndependent {
+  explicit SizeIndependent(const Program& program)
       : program(program), tenancies(tenancies_of(program)), order(program.kernels) {
     for (std::size_t i = 0; i < program.buffers.size(); ++i) {
       const Buffer& buffer = program.buffers[i];
@@ -186,11 +186,11 @@ struct MemoryPlanner::Known {
 };
 
 MemoryPlanner::MemoryPlanner(const Program& program)
-    : known_(std::make_unique<const Known>(program)) {}
+    : size_independent_(std::make_unique<const SizeIndependent>(program)) {}
 MemoryPlanner::~MemoryPlanner() = default;
 
 MemoryPlan MemoryPlanner::plan(std::span<const std::int64_t> symbols) const {
-  const auto& [program, tenancies, order, all] = *known_;
+  const auto& [program, tenancies, order, all] = *size_independent_;
   MemoryPlan plan{.offsets = std::vector<std::int64_t>(program.buffers.size(), -1)};
   std::vector<std::int64_t> bytes(program.buffers.size());
   std::vector<int> temporaries;
@@ -218,12 +218,12 @@ MemoryPlan MemoryPlanner::plan(std::span<const std::int64_t> symbols) const {
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& part = program.buffers[i];
     if (part.parent < 0 || part.kind != Buffer::Kind::temporary) continue;
-    const auto whole = static_cast<std::size_t>(part.parent);
+    const auto parent = static_cast<std::size_t>(part.parent);
     const std::int64_t offset = offset_bytes(part, symbols);
-    if (offset < 0 || (bytes[whole] > 0 && offset > bytes[whole])) [[unlikely]]
-      throw UserError(fmt::format("buffer {} begins {} bytes into one of {} that it is a part of",
-                                  part.name, offset, bytes[whole]));
-    plan.offsets[i] = checked_sum(plan.offsets[whole], offset);
+    if (offset < 0 || (bytes[parent] > 0 && offset > bytes[parent])) [[unlikely]]
+      throw UserError(fmt::format("sub-buffer {} begins {} bytes into a buffer of {} bytes",
+                                  part.name, offset, bytes[parent]));
+    plan.offsets[i] = checked_sum(plan.offsets[parent], offset);
   }
   return plan;
 }

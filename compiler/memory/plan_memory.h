@@ -30,8 +30,8 @@ class MemoryPlanner {
   MemoryPlan plan(std::span<const std::int64_t> symbols) const;
 
  private:
-  struct Known;
-  std::unique_ptr<const Known> known_;
+  struct SizeIndependent;
+  std::unique_ptr<const SizeIndependent> size_independent_;
 };
 
 }  // namespace sinter

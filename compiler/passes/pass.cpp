@@ -1,6 +1,7 @@
 #include "compiler/passes/pass.h"
 
 #include "compiler/program/print_program.h"
+#include "ir/support/elapsed.h"
 #include "ir/verify/verify.h"
 #include "sinter/error.h"
 #include "sinter/text.h"
@@ -38,7 +39,7 @@ Passes::Passes(const PlanOptions& options, std::span<const std::string_view> nam
                                   fmt::join(names, ", ")));
     if (contains(needed, name))
       throw UserError(
-          fmt::format("skip: {} is needed by all that follows and cannot be left out", name));
+          fmt::format("skip: {} cannot be left out, because all later passes need it", name));
   }
 }
 
@@ -49,20 +50,17 @@ bool Passes::is_skipped(std::string_view name) const {
 void Passes::time(std::string_view name, const std::function<void()>& pass) const {
   const auto begin = std::chrono::steady_clock::now();
   with_context(fmt::format("failed in {}", name), pass);
-  const std::chrono::duration<double, std::milli> elapsed =
-      std::chrono::steady_clock::now() - begin;
-  if (options_.timed) options_.timed(name, elapsed.count());
+  if (options_.timed) options_.timed(name, milliseconds_since(begin));
 }
 
 void Passes::check(std::string_view name, const GraphData& graph) {
   if (!options_.verify) return;
   const std::size_t first = verified_ == &graph ? verified_nodes_ : 0;
   with_context(fmt::format("failed after {}", name), [&] { verify_from(graph, first); });
-  verified_ = &graph;
-  verified_nodes_ = graph.nodes.size();
+  mark_verified(graph);
 }
 
-void Passes::go_on_with(const GraphData& graph) {
+void Passes::mark_verified(const GraphData& graph) {
   verified_ = &graph;
   verified_nodes_ = graph.nodes.size();
 }

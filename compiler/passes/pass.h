@@ -31,7 +31,7 @@ class Passes {
 
   /// Continues with `graph`, a copy of what the latest pass left. The next check verifies only
   /// nodes added after this call.
-  void go_on_with(const GraphData& graph);
+  void mark_verified(const GraphData& graph);
 
  private:
   void time(std::string_view name, const std::function<void()>& pass) const;

@@ -7,29 +7,29 @@
 namespace sinter {
 
 BufferReaders::BufferReaders(const Program& program)
-    : readers_(program.buffers.size()), inner_(program.kernels.size()) {
+    : readers_(program.buffers.size()), stored_temporaries_(program.kernels.size()) {
   for (std::size_t i = 0; i < program.kernels.size(); ++i) {
     for (const int buffer : program.kernels[i].reads)
       readers_[static_cast<std::size_t>(buffer)].push_back(static_cast<int>(i));
     for (const Store& store : program.kernels[i].stores) {
       const Buffer& buffer = program.buffers[static_cast<std::size_t>(store.buffer)];
       if (buffer.kind == Buffer::Kind::temporary && buffer.parent < 0)
-        inner_[i].push_back(store.buffer);
+        stored_temporaries_[i].push_back(store.buffer);
     }
   }
 }
 
-std::vector<int> BufferReaders::inner_of(std::span<const int> kernels) const {
-  std::vector<int> inner;
+std::vector<int> BufferReaders::internal_buffers_of(std::span<const int> kernels) const {
+  std::vector<int> result;
   for (const int number : kernels)
-    for (const int buffer : inner_[static_cast<std::size_t>(number)]) {
+    for (const int buffer : stored_temporaries_[static_cast<std::size_t>(number)]) {
       const llvm::SmallVector<int, 2>& readers = readers_[static_cast<std::size_t>(buffer)];
       if (!readers.empty() && std::ranges::all_of(readers, [&](int reader) {
             return std::ranges::find(kernels, reader) != kernels.end();
           }))
-        inner.push_back(buffer);
+        result.push_back(buffer);
     }
-  return inner;
+  return result;
 }
 
 bool rereads_large_array(const Program& program, std::span<const Kernel> kernels,

@@ -15,11 +15,12 @@ class BufferReaders {
   explicit BufferReaders(const Program& program);
 
   /// The temporaries that only `kernels` write and read.
-  std::vector<int> inner_of(std::span<const int> kernels) const;
+  std::vector<int> internal_buffers_of(std::span<const int> kernels) const;
 
  private:
   std::vector<llvm::SmallVector<int, 2>> readers_;  ///< kernels, by buffer
-  std::vector<llvm::SmallVector<int, 2>> inner_;    ///< by kernel: the temporaries that it stores
+  std::vector<llvm::SmallVector<int, 2>>
+      stored_temporaries_;  ///< by kernel: the temporaries that it stores
 };
 
 /// True if one of `kernels` reads an array of at least `bytes` bytes that another of them also

@@ -33,10 +33,6 @@ std::int64_t bytes_of(const Buffer& buffer, std::span<const std::int64_t> symbol
   return checked_product(elements_of(buffer, symbols), size_of(buffer.dtype));
 }
 
-namespace {
-
-/// Positions of the kernel's iteration space. With broadcasts there are more of them than elements
-/// in any buffer.
 Extent iterations(const Kernel& kernel) { return product(kernel.parallel) * kernel.reduced; }
 
 bool iterations_fit(const Program& program, const Kernel& kernel) {
@@ -48,8 +44,6 @@ bool buffers_fit(const Program& program) {
     return elements_of(buffer, program.facts.symbols) <= kLargestIndex;
   });
 }
-
-}  // namespace
 
 bool fits_32_bits(const Program& program, const Kernel& kernel) {
   return iterations_fit(program, kernel) && buffers_fit(program);

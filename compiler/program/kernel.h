@@ -28,7 +28,7 @@ struct Buffer {
   DType dtype = DType::f32;
   std::vector<Extent> strides;  ///< in elements, one per axis of the node
   Extent elements;   ///< from the first to the last one accessed; meaningless if an extent is 0
-  std::string name;  ///< of an input or output; a temporary uses its node's name
+  std::string name;  ///< of an input or output. A temporary uses its node's name.
   /// Of a sub-buffer: the buffer that contains it, which is not a sub-buffer itself; -1: none.
   int parent = -1;
   Extent offset = 0;  ///< of a sub-buffer: its start in the containing buffer, in elements
@@ -77,7 +77,7 @@ struct Kernel {
   std::vector<Kernel> sections;    ///< of a horizontally fused kernel, by ascending phase
   /// Of a horizontally fused kernel: the temporaries that only its sections write and read.
   std::vector<int> internal_buffers = {};
-  int phase = 0;  ///< of a section: the sections that it depends on run in earlier phases
+  int phase = 0;  ///< of a section. The sections that it depends on run in earlier phases.
   /// Of a section: sections with the same number run the same code on their own arrays. A table
   /// holds these arrays and any differing sizes. -1: too few equal sections for a table.
   int foreach_list = -1;
@@ -150,6 +150,13 @@ struct Program {
 /// The largest index of kernels with 32-bit indices. It leaves room for the threads of the last
 /// block.
 inline constexpr std::int64_t kLargestIndex = (std::int64_t{1} << 31) - (1 << 20);
+/// The positions of the kernel's iteration space. With broadcasts there are more of them than
+/// elements in any buffer.
+Extent iterations(const Kernel& kernel);
+/// True if `kLargestIndex` bounds the iterations of `kernel` at the sizes of `program`.
+bool iterations_fit(const Program& program, const Kernel& kernel);
+/// True if `kLargestIndex` bounds the elements of every buffer at the sizes of `program`.
+bool buffers_fit(const Program& program);
 /// True if every index of `kernel` fits in 32 bits at the sizes of `program`.
 bool fits_32_bits(const Program& program, const Kernel& kernel);
 

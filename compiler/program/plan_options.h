@@ -10,7 +10,7 @@
 
 namespace sinter {
 
-/// How to plan a graph. Read once, passed down.
+/// Options of `plan`, read once and passed down.
 struct PlanOptions {
   bool fuse = true;                    ///< false: one kernel per node of the simplified graph
   Numerics numerics = {};              ///< for codegen, unchanged by planning

@@ -1,4 +1,5 @@
-// The reduction tree of the numerics contract: a function of the extent alone (ir/README.md).
+// The reduction tree of the numerics contract, a function of the extent alone
+// (docs/reference/numerics.md).
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,7 @@ struct Tree {
   std::int64_t chunks = 0;           ///< ceil(extent / 4)
   std::int64_t parts = 1;            ///< P, a power of two
   std::int64_t chunks_per_part = 0;  ///< k
-  std::int64_t accumulators = 1;     ///< Λ per part, a power of two
+  std::int64_t accumulators = 1;     ///< L per part, a power of two
 };
 
 constexpr Tree tree_of(std::int64_t extent) {

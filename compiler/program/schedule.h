@@ -1,5 +1,5 @@
-// How a kernel runs: which threads compute which part of its iteration space. A schedule never
-// changes the result.
+// The schedule of a kernel: which threads compute which part of its iteration space. A schedule
+// never changes the result.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct ResidentTileSchedule {
   /// The number of arrays with resident tiles: the first ones of `ResidentTiles::arrays`.
   int arrays = 0;
   int per_block = 0;  ///< resident tiles that fit one block
-  int rounds = 1;     ///< tile rounds over all phases, each for some of the channels
+  int rounds = 1;     ///< tile rounds over all phases, each for some of the channels.
   /// A block runs one resident tile at a time through all phases that need no other tiles. It
   /// therefore needs shared memory for one tile only (local_tiles.h).
   bool is_local = false;
@@ -68,7 +68,8 @@ struct Schedule {
   bool splits_rows = false;
   bool has_hints = false;  ///< loads tell the caches which data will be read again
   /// Pointwise: a block owns tile × tile positions. Accesses that are contiguous along the other of
-  /// the two axes go through tiles in shared memory (transpose_tiles.h). 0: no tiles.
+  /// the two axes use tiles in shared memory (transpose_tiles.h). Rows: adjacent rows per block
+  /// whose results are stored across rows (row_store_tiles.h). 0: no tiles.
   int tile = 0;
   /// Pointwise: vectors run along the flattened iteration space and may cross the ends of rows
   /// whose length is no multiple of the vector. Other layouts use narrower loads, as wide as the

@@ -12,8 +12,8 @@ namespace {
 
 /// For each kernel, the number of extra passes over the kernels in program order until it is ready.
 /// 0: it depends on no kernel, or only on earlier ones of the same pass.
-std::vector<int> walks_of(const std::vector<Kernel>& kernels) {
-  std::vector<int> walks(kernels.size(), 0);
+std::vector<int> extra_passes_of(const std::vector<Kernel>& kernels) {
+  std::vector<int> passes(kernels.size(), 0);
   std::vector<std::size_t> waiting(kernels.size());
   std::vector<std::vector<int>> later(kernels.size());
   std::vector<int> ready;
@@ -27,31 +27,31 @@ std::vector<int> walks_of(const std::vector<Kernel>& kernels) {
   for (; done < ready.size(); ++done) {
     const int at = ready[done];
     for (const int next : later[static_cast<std::size_t>(at)]) {
-      int& walk = walks[static_cast<std::size_t>(next)];
-      walk = std::max(walk, walks[static_cast<std::size_t>(at)] + (at > next ? 1 : 0));
+      int& pass = passes[static_cast<std::size_t>(next)];
+      pass = std::max(pass, passes[static_cast<std::size_t>(at)] + (at > next ? 1 : 0));
       if (--waiting[static_cast<std::size_t>(next)] == 0) ready.push_back(next);
     }
   }
   ensure(done == kernels.size(), "updates make the kernels depend on each other in a cycle");
-  return walks;
+  return passes;
 }
 
 }  // namespace
 
 void sort_kernels(Program& program) {
-  const std::vector<int> walks = walks_of(program.kernels);
-  if (std::ranges::all_of(walks, [](int walk) { return walk == 0; })) return;
+  const std::vector<int> passes = extra_passes_of(program.kernels);
+  if (std::ranges::all_of(passes, [](int pass) { return pass == 0; })) return;
   std::vector<int> order(program.kernels.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](int i) { return walks[static_cast<std::size_t>(i)]; });
-  std::vector<int> place(order.size());
+  std::ranges::stable_sort(order, {}, [&](int i) { return passes[static_cast<std::size_t>(i)]; });
+  std::vector<int> position(order.size());
   std::vector<Kernel> sorted;
   for (const int kernel : order) {
-    place[static_cast<std::size_t>(kernel)] = static_cast<int>(sorted.size());
+    position[static_cast<std::size_t>(kernel)] = static_cast<int>(sorted.size());
     sorted.push_back(std::move(program.kernels[static_cast<std::size_t>(kernel)]));
   }
   for (Kernel& kernel : sorted) {
-    for (int& edge : kernel.depends_on) edge = place[static_cast<std::size_t>(edge)];
+    for (int& edge : kernel.depends_on) edge = position[static_cast<std::size_t>(edge)];
     std::ranges::sort(kernel.depends_on);
   }
   program.kernels = std::move(sorted);

@@ -14,10 +14,10 @@ namespace sinter {
 
 namespace {
 
-bool lies_row_major(const Node& input) { return attribute(input, "strides").extents.empty(); }
+bool is_row_major_input(const Node& input) { return attribute(input, "strides").extents.empty(); }
 
-/// Values that readers find in a buffer that is not row-major.
-DenseSet<const Node*> nodes_in_other_orders(const GraphData& graph) {
+/// Values whose readers use a buffer that is not row-major.
+DenseSet<const Node*> nodes_not_row_major(const GraphData& graph) {
   DenseSet<const Node*> result;
   DenseSet<const Node*> seen;
   for (const OutputInfo& output : graph.outputs)
@@ -26,7 +26,7 @@ DenseSet<const Node*> nodes_in_other_orders(const GraphData& graph) {
       result.insert(output.node);
   // Readers of a value that updates a parameter in place read the parameter.
   for (const UpdateInfo& update : graph.updates)
-    if (!lies_row_major(*update.parameter)) result.insert(update.value);
+    if (!is_row_major_input(*update.parameter)) result.insert(update.value);
   return result;
 }
 
@@ -47,15 +47,15 @@ void copy_results(GraphData& graph) {
 void assign_call_buffers(GraphData& graph) {
   if (std::ranges::none_of(graph.nodes, [](const Node* node) { return is_opaque(*node); })) return;
   copy_results(graph);
-  const DenseSet<const Node*> in_other_orders = nodes_in_other_orders(graph);
+  const DenseSet<const Node*> not_row_major = nodes_not_row_major(graph);
   std::vector<const Node*> replacements(graph.nodes.size());  // by id
   const std::vector<const Node*> nodes = reachable(graph);
   for (const Node* node : nodes) {
     llvm::SmallVector<const Node*, 4> operands;
     for (const Node* operand : node->operands) {
       const Node* own = replacements[operand->id];
-      const bool is_strided = operand->op == Op::input && !lies_row_major(*operand);
-      if (is_opaque(*node) && (is_strided || in_other_orders.contains(operand)))
+      const bool is_strided = operand->op == Op::input && !is_row_major_input(*operand);
+      if (is_opaque(*node) && (is_strided || not_row_major.contains(operand)))
         own = copy_of(graph, own);
       operands.push_back(own);
     }
@@ -65,7 +65,7 @@ void assign_call_buffers(GraphData& graph) {
       graph.set_label(result, label);
     replacements[node->id] = result;
   }
-  graph.forget_needed();
+  graph.invalidate_liveness();
   for (OutputInfo& output : graph.outputs) output.node = replacements[output.node->id];
   for (UpdateInfo& update : graph.updates) update.value = replacements[update.value->id];
 }
@@ -75,7 +75,7 @@ bool must_be_stored_for_call(const Node& operand) {
 }
 
 std::string opaque_boundary(const Node& node) {
-  return fmt::format("{} is an opaque call: what it reads and gives is whole in memory",
+  return fmt::format("{} is an opaque call: its operands and results are whole arrays in memory",
                      function_of(node));
 }
 
@@ -86,7 +86,7 @@ void schedule_call(const Program& program, Kernel& kernel, const Target& target)
   for (const Node* operand : call.operands)
     if (operand->op != Op::scalar) {
       const auto found = program.buffer_of.find(operand);
-      ensure(found != program.buffer_of.end(), "a call reads what nobody stores");
+      ensure(found != program.buffer_of.end(), "a call reads a value that no kernel stores");
       kernel.reads.push_back(found->second);
     }
   std::ranges::sort(kernel.reads);
@@ -99,7 +99,7 @@ void schedule_call(const Program& program, Kernel& kernel, const Target& target)
   kernel.bytes = cost.bytes_read + cost.bytes_written;
   kernel.seconds = seconds_of(cost, target);
   kernel.notes.emplace_back(
-      "what it computes is not known here: its time is that of its bytes at the speed of memory");
+      "the work of a call is unknown: its predicted time counts only its bytes, at full bandwidth");
 }
 
 }  // namespace sinter

@@ -87,10 +87,6 @@ void guard_scan(Program& program, Extent extent) {
   add_guard(program.guards, std::move(guard));
 }
 
-}  // namespace
-
-namespace {
-
 void add_notes(Kernel& kernel, const Body& body, const Facts& facts) {
   const TiledAccesses tiled =
       kernel.schedule.tile > 0 ? tiled_accesses(body, facts) : TiledAccesses{};
@@ -139,36 +135,36 @@ class Scheduler {
   }
 
   void run() {
-    std::vector<std::uint64_t> keys;
-    keys.reserve(program_.kernels.size());
-    for (const Kernel& kernel : program_.kernels) keys.push_back(kernel_hash(kernel));
-    std::unordered_map<std::uint64_t, int> roughly_alike;
-    for (const std::uint64_t key : keys) ++roughly_alike[key];
-    for (std::size_t i = 0; i < keys.size(); ++i) {
+    std::vector<std::uint64_t> hashes;
+    hashes.reserve(program_.kernels.size());
+    for (const Kernel& kernel : program_.kernels) hashes.push_back(kernel_hash(kernel));
+    std::unordered_map<std::uint64_t, int> count_by_hash;
+    for (const std::uint64_t hash : hashes) ++count_by_hash[hash];
+    for (std::size_t i = 0; i < hashes.size(); ++i) {
       if (program_.kernels[i].kind == KernelKind::opaque) {
         schedule_call(program_, program_.kernels[i], target_);
         continue;
       }
-      const bool is_alone = roughly_alike[keys[i]] == 1;
-      set_reads(program_.kernels[i], is_alone ? schedule(i) : schedule_or_follow(i));
+      const bool is_unique = count_by_hash[hashes[i]] == 1;
+      set_reads(program_.kernels[i], is_unique ? schedule(i) : schedule_or_copy(i));
     }
   }
 
  private:
   /// Schedules a kernel, or copies the schedule of an equal one. Returns the nodes that it loads.
-  std::vector<const Node*> schedule_or_follow(std::size_t number) {
+  std::vector<const Node*> schedule_or_copy(std::size_t number) {
     Kernel& kernel = program_.kernels[number];
     const std::vector<StoreRequest> stores = stores_of(program_, kernel);
     const KernelKey& key = keys_.of(request_of(program_, kernel, stores));
     std::vector<const Node*> loads;
-    if (const Scheduled* like = known_.find(key)) {
-      follow(kernel, program_.kernels[like->kernel], like->own_notes);
-      for (const int place : like->loads) loads.push_back(keys_.node_at(place));
+    if (const Scheduled* source = known_.find(key)) {
+      copy_schedule(kernel, program_.kernels[source->kernel], source->notes_before);
+      for (const int position : source->loads) loads.push_back(keys_.node_at(position));
       return loads;
     }
-    Scheduled scheduled{.kernel = number, .own_notes = kernel.notes.size(), .loads = {}};
+    Scheduled scheduled{.kernel = number, .notes_before = kernel.notes.size(), .loads = {}};
     loads = schedule(number);
-    for (const Node* node : loads) scheduled.loads.push_back(keys_.place(node));
+    for (const Node* node : loads) scheduled.loads.push_back(keys_.position(node));
     known_.add(key, std::move(scheduled));
     return loads;
   }
@@ -178,7 +174,7 @@ class Scheduler {
     kernel.reads.reserve(loads.size());
     for (const Node* node : loads) {
       const auto found = program_.buffer_of.find(node);
-      ensure(found != program_.buffer_of.end(), "a kernel reads what nobody stores");
+      ensure(found != program_.buffer_of.end(), "a kernel reads a value that no kernel stores");
       kernel.reads.push_back(found->second);
     }
     std::ranges::sort(kernel.reads);
@@ -186,21 +182,21 @@ class Scheduler {
 
   struct Scheduled {
     std::size_t kernel = 0;
-    std::size_t own_notes = 0;  ///< notes that do not hold for equal kernels
-    std::vector<int> loads;     ///< places in the key
+    std::size_t notes_before = 0;  ///< notes that do not hold for equal kernels
+    std::vector<int> loads;        ///< positions in the key
   };
 
-  static void follow(Kernel& kernel, const Kernel& like, std::size_t own_notes) {
-    kernel.kind = like.kind;
-    kernel.parallel = like.parallel;
-    kernel.reduced = like.reduced;
-    kernel.schedule = like.schedule;
-    kernel.candidates = like.candidates;
-    kernel.bytes = like.bytes;
-    kernel.seconds = like.seconds;
+  static void copy_schedule(Kernel& kernel, const Kernel& source, std::size_t notes_before) {
+    kernel.kind = source.kind;
+    kernel.parallel = source.parallel;
+    kernel.reduced = source.reduced;
+    kernel.schedule = source.schedule;
+    kernel.candidates = source.candidates;
+    kernel.bytes = source.bytes;
+    kernel.seconds = source.seconds;
     kernel.notes.insert(kernel.notes.end(),
-                        like.notes.begin() + static_cast<std::ptrdiff_t>(own_notes),
-                        like.notes.end());
+                        source.notes.begin() + static_cast<std::ptrdiff_t>(notes_before),
+                        source.notes.end());
   }
 
   /// Returns the nodes that the kernel loads.
@@ -242,8 +238,9 @@ class Scheduler {
       guard_tree(program_, body.reduced_size());
     if (!body.finals.empty() || !body.columns.empty()) guard_tree(program_, body.parallel_size());
     for (const Extent extent : body.at_least_one)
-      add_guard(program_.guards,
-                {.value = extent, .low = 1, .reason = "the first place stores a smaller result"});
+      add_guard(
+          program_.guards,
+          {.value = extent, .low = 1, .reason = "the first position stores a smaller result"});
   }
 
   Program& program_;

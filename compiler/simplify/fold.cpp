@@ -29,8 +29,8 @@ using Literals = llvm::SmallVector<Literal, 3>;
 
 /// The numbers of all operands; nullopt if one is not known.
 std::optional<Literals> uniform_operands(const Node& node) {
-  const auto is_number = [](const Node* operand) { return is_uniform(*operand); };
-  if (!std::ranges::all_of(node.operands, is_number)) return std::nullopt;
+  if (!std::ranges::all_of(node.operands, [](const Node* operand) { return is_uniform(*operand); }))
+    return std::nullopt;
   Literals result;
   for (const Node* operand : node.operands) result.push_back(*uniform_value(*operand));
   return result;

@@ -1,4 +1,4 @@
-// Constant folding: evaluates ops with known operands at plan time, where the result is exact.
+// Constant folding: evaluates ops with known operands at plan time, if the result is exact.
 #pragma once
 
 #include "ir/graph/node.h"
@@ -8,7 +8,7 @@
 namespace sinter {
 
 /// Replaces values whose elements are all one known number by `constant` (rank 0) or `full`. Folds
-/// only where the device would compute the same bits: exact ops (0 ulp in the table), casts, views,
+/// only if the device would compute the same bits: exact ops (0 ulp in the table), casts, views,
 /// max, min, known sizes. Requires: nothing. Guarantees: folding again changes nothing. Returns
 /// true if it folded something.
 bool fold(GraphData& graph);

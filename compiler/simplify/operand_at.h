@@ -5,9 +5,9 @@
 
 namespace sinter {
 
-/// `node` as an operand of an op that gets the location of `place`.
-inline Operand operand_at(GraphData& graph, const Node* node, const Node* place) {
-  const Location location = graph.location(place);
+/// `node` as an operand of an op that gets the location of `replaced`.
+inline Operand operand_at(GraphData& graph, const Node* node, const Node* replaced) {
+  const Location location = graph.location(replaced);
   return {tensor(graph, node), location.file, location.line};
 }
 

@@ -42,17 +42,17 @@ class Copier {
     if (replace_ && !is_bound(*node)) result = replace_(to_, made);
     ensure(same_type(*made, *result), "a node was replaced by a node of another type");
     if (result != made) {
-      if (is_the_same()) is_same_.assign(made->id + 1, true);
-      is_other_ = true;
+      if (is_unchanged()) unchanged_.assign(made->id + 1, true);
+      has_changed_ = true;
       copy_label(to_, result, from_, node);
     }
     return result;
   }
   /// True if no node was replaced by another one.
-  bool is_the_same() const { return !is_other_; }
+  bool is_unchanged() const { return !has_changed_; }
   /// True if `copy`, a node of the new graph, equals the original node.
-  bool is_the_same(const Node* copy) const {
-    return copy->id < is_same_.size() && is_same_[copy->id];
+  bool is_unchanged(const Node* copy) const {
+    return copy->id < unchanged_.size() && unchanged_[copy->id];
   }
 
   Extent copy_of(Extent extent) { return extents_ ? (*extents_)(extent) : extent; }
@@ -66,7 +66,7 @@ class Copier {
   Location copy_of(Location location) {
     if (location.file != last_file_.original) {
       const char*& file = files_[location.file];
-      if (!file) file = to_.keep(location.file);
+      if (!file) file = to_.copy_text(location.file);
       last_file_ = {.original = location.file, .copy = file};
     }
     return {.file = last_file_.copy, .line = location.line};
@@ -77,7 +77,7 @@ class Copier {
   const Node* make(const Node* node) {
     llvm::SmallVector<const Node*, 4> operands;
     for (const Node* operand : node->operands) operands.push_back(copies_[operand->id]);
-    // An operand's shape is shared where the original shares it.
+    // Shares the shape of an operand if the original node does.
     std::vector<Extent> own_shape;
     std::span<const Extent> shape;
     for (std::size_t i = 0; i < operands.size(); ++i)
@@ -85,24 +85,24 @@ class Copier {
           node->operand(i)->rank() == node->rank())
         shape = operands[i]->shape;
     if (shape.empty()) shape = extents_ ? own_shape = copy_of(node->shape) : node->shape;
-    const auto settle = [&](std::span<const Attribute> attributes) {
+    const auto create = [&](std::span<const Attribute> attributes) {
       const NodeDraft draft{.op = node->op,
                             .dtype = node->dtype,
                             .operands = operands,
                             .shape = shape,
                             .attributes = attributes};
       const Location location = copy_of(from_.location(node));
-      if (is_the_same()) return to_.copy(*node, draft, location);
+      if (is_unchanged()) return to_.copy_new(*node, draft, location);
       if (!std::ranges::equal(operands, node->operands, {}, &Node::hash, &Node::hash))
         return to_.make(draft, location);
-      const Node* const copy = to_.copy_once(*node, draft, location);
-      is_same_.resize(to_.nodes.size());
-      is_same_[copy->id] = true;
+      const Node* const copy = to_.find_or_copy(*node, draft, location);
+      unchanged_.resize(to_.nodes.size());
+      unchanged_[copy->id] = true;
       return copy;
     };
     const Node* const made = extents_ && !node->attributes.empty()
-                                 ? with_own_extents(node->attributes, settle)
-                                 : settle(node->attributes);
+                                 ? with_own_extents(node->attributes, create)
+                                 : create(node->attributes);
     copy_label(to_, made, from_, node);
     return made;
   }
@@ -122,8 +122,8 @@ class Copier {
   const GraphData& from_;
   GraphData& to_;
   const ReplaceCopy& replace_;
-  bool is_other_ = false;
-  std::vector<std::uint8_t> is_same_;    ///< by the copy's id; empty while all nodes are the same
+  bool has_changed_ = false;
+  std::vector<std::uint8_t> unchanged_;  ///< by the copy's id; empty while all nodes are the same
   std::optional<ExtentCopier> extents_;  ///< none if the graphs share their extents
   std::vector<const Node*> copies_;      ///< by id
   DenseMap<const char*, const char*> files_;
@@ -138,7 +138,7 @@ class Copier {
 Graph copy_into(std::unique_ptr<GraphData> result, const GraphData& from,
                 std::span<const Node* const> nodes, const ReplaceCopy& replace) {
   Copier copier(from, *result, replace);
-  result->customs = from.customs;
+  result->custom_ops = from.custom_ops;
   result->reserve(nodes.size());
   result->inputs.reserve(from.inputs.size());
   result->outputs.reserve(from.outputs.size());
@@ -157,16 +157,16 @@ Graph copy_into(std::unique_ptr<GraphData> result, const GraphData& from,
     result->updates.push_back({.parameter = copier.copy(update.parameter),
                                .value = copier.copy(update.value),
                                .location = copier.copy_of(update.location)});
-  if (!copier.is_the_same()) {
+  if (!copier.is_unchanged()) {
     // Unchanged nodes come first, then nodes that follow from replacements. Groups merge in node
     // order, and this order moves 6 % fewer bytes than the recorded one in three programs of the
     // corpus.
     std::vector<const Node*> needed = reachable(*result);
     std::ranges::stable_partition(needed,
-                                  [&](const Node* node) { return copier.is_the_same(node); });
-    result->keep_only(needed);
+                                  [&](const Node* node) { return copier.is_unchanged(node); });
+    result->retain_nodes(needed);
   } else if (result->nodes.size() == nodes.size()) {  // else there are unused inputs
-    result->set_all_needed();
+    result->mark_all_live();
   }
   return Graph(std::move(result));
 }
@@ -187,7 +187,7 @@ Graph compact(const Graph& graph, std::span<const Node* const> reachable) {
 }
 
 std::vector<const Node*> reachable(const GraphData& graph) {
-  if (graph.is_all_needed()) return graph.nodes;
+  if (graph.are_all_live()) return graph.nodes;
   std::vector<std::uint8_t> needed(graph.nodes.size());
   for (const OutputInfo& output : graph.outputs) needed[output.node->id] = true;
   for (const UpdateInfo& update : graph.updates) needed[update.value->id] = true;
@@ -238,7 +238,7 @@ bool rewrite(GraphData& graph, const Replace& replace) {
     changed |= update.value != replacement(update.value);
     update.value = replacement(update.value);
   }
-  if (changed) graph.forget_needed();
+  if (changed) graph.invalidate_liveness();
   return changed;
 }
 

@@ -79,20 +79,20 @@ void give_dtype(GraphData& graph, std::span<const Node*> operands, const Node& l
 /// if it has one.
 struct ListedRule {
   const Rule* rule = nullptr;
-  const Node* telling = nullptr;
-  bool is_number = false;  ///< `telling` is a number
+  const Node* filter = nullptr;
+  bool is_number = false;  ///< `filter` is a number
 };
 
 ListedRule listed(const Rule& rule) {
   for (const Node* operand : rule.from.node()->operands)
     if (!is_wildcard(*operand))
-      return {.rule = &rule, .telling = operand, .is_number = is_uniform(*operand)};
+      return {.rule = &rule, .filter = operand, .is_number = is_uniform(*operand)};
   return {.rule = &rule};
 }
 
 bool may_fit(const ListedRule& listed, const Node& node) {
-  return !listed.telling || std::ranges::any_of(node.operands, [&](const Node* operand) {
-    return listed.is_number ? is_uniform(*operand) : operand->op == listed.telling->op;
+  return !listed.filter || std::ranges::any_of(node.operands, [&](const Node* operand) {
+    return listed.is_number ? is_uniform(*operand) : operand->op == listed.filter->op;
   });
 }
 

@@ -17,8 +17,9 @@ RuleTable make_table() {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
   // clang-format off
-  // Rules missing here would be wrong for some value. x + 0 changes -0 to +0, and 0 - x changes +0
-  // to -0. x * 0 and x - x lose NaN and infinity. A min does not undo a max, or the reverse.
+  // Some rules are missing because they are wrong for some value: x + 0 changes -0 to +0, 0 - x
+  // changes +0 to -0. Also, x * 0 and x - x lose NaN and infinity. A min does not undo a max, or
+  // the reverse.
   table.rules = {
       {.name = "double negation",       .from = -(-x),                               .to = x},
       {.name = "times one",             .from = x * 1,                               .to = x},

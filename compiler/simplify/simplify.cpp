@@ -84,8 +84,8 @@ std::vector<const Node*> segments_of(const Node* concat, const DenseSet<const No
 /// Merges nested concats into one, so that kernels may store each segment directly into it.
 void flatten_concats(GraphData& graph) {
   // A pass skips the users of a concat that it replaces; the next pass handles them.
-  constexpr int kMostPasses = 4;
-  for (int pass = 0; pass < kMostPasses; ++pass) {
+  constexpr int kMaxPasses = 4;
+  for (int pass = 0; pass < kMaxPasses; ++pass) {
     const DenseSet<const Node*> nested = nested_concats(graph);
     if (nested.empty()) return;
     rewrite(graph, [&](const Node* node) {

@@ -87,8 +87,6 @@ const Node* skip_inner(GraphData& graph, const Node* node) {
                                  : broadcast_to(from, node->shape).node();
 }
 
-bool is_number(const Node* node) { return is_uniform(*node); }
-
 /// The operand of a broadcast, or the number of a `full` as a value of rank 0. The number has the
 /// compute type if another operand determines the dtype.
 const Node* narrowed(GraphData& graph, const Node* operand, bool has_dtype_without) {
@@ -100,7 +98,7 @@ const Node* narrowed(GraphData& graph, const Node* operand, bool has_dtype_witho
 /// True if an operand other than `except` is no number and has the dtype of `except`.
 bool has_dtype_without(std::span<const Node* const> operands, std::size_t except) {
   for (std::size_t i = 0; i < operands.size(); ++i)
-    if (i != except && operands[i]->dtype == operands[except]->dtype && !is_number(operands[i]))
+    if (i != except && operands[i]->dtype == operands[except]->dtype && !is_uniform(*operands[i]))
       return true;
   return false;
 }
@@ -161,7 +159,7 @@ const Node* plain_operands(GraphData& graph, const Node* node) {
     if (!std::ranges::equal(shape, node->shape)) operands[i] = before;
   }
   const bool commutes = info(node->op).traits & Commutative;
-  if (commutes && is_number(operands[0]) && !is_number(operands[1]))
+  if (commutes && is_uniform(*operands[0]) && !is_uniform(*operands[1]))
     std::swap(operands[0], operands[1]);
   return with_operands(graph, *node, operands);
 }

@@ -13,14 +13,9 @@ constexpr std::int64_t kKiB = 1024;
 constexpr std::int64_t kMiB = 1024 * kKiB;
 constexpr int kMaxThreadsPerBlock = 1024;
 /// Each SM has four partitions; each holds a quarter of the SM's registers.
-constexpr int kParts = 4;
+constexpr int kPartitions = 4;
 constexpr int kRegisterGranularity = 256;  ///< per warp
 
-/// Fixed cost of a device copy in one CUDA Graph node (PERFORMANCE: `gpu-small-kernels`, H200).
-constexpr double kLaunch = 1.3e-6;
-/// Fixed cost in a stream, and cost of a grid-wide barrier (same source).
-constexpr double kStreamLaunch = 2.5e-6;
-constexpr double kBarrier = 1.2e-6;
 /// Fraction of the data sheet's bandwidth that long streams reach: 4.43 of 4.8 TB/s, measured on an
 /// H200.
 constexpr double kReached = 4.43 / 4.8;
@@ -31,46 +26,34 @@ constexpr double kReached = 4.43 / 4.8;
 // clang-format off
 constexpr Target kTargets[] = {
     {.name = "h200", .arch = "sm_90", .compute_capability = 90, .sm_count = 132, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
-     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .bandwidth = 4.43e12, .bytes_in_flight = 48 * kKiB, .launch_seconds = kLaunch,
-     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .bandwidth = 4.43e12, .bytes_in_flight = 48 * kKiB},
     {.name = "h100", .arch = "sm_90", .compute_capability = 90, .sm_count = 132, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
-     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 3.35e12, .bytes_in_flight = 32 * kKiB, .launch_seconds = kLaunch,
-     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 3.35e12, .bytes_in_flight = 32 * kKiB},
     {.name = "h100_pcie", .arch = "sm_90", .compute_capability = 90, .sm_count = 114, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
-     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 2.0e12, .bytes_in_flight = 32 * kKiB, .launch_seconds = kLaunch,
-     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 2.0e12, .bytes_in_flight = 32 * kKiB},
     {.name = "gh200", .arch = "sm_90", .compute_capability = 90, .sm_count = 132, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
-     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 4.0e12, .bytes_in_flight = 40 * kKiB, .launch_seconds = kLaunch,
-     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 4.0e12, .bytes_in_flight = 40 * kKiB},
     {.name = "a100", .arch = "sm_80", .compute_capability = 80, .sm_count = 108, .shared_per_sm = 167936, .shared_per_block_opt_in = 166912,
-     .l2_bytes = 40 * kMiB, .bandwidth = kReached * 2.039e12, .bytes_in_flight = 16 * kKiB, .launch_seconds = kLaunch,
-     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+     .l2_bytes = 40 * kMiB, .bandwidth = kReached * 2.039e12, .bytes_in_flight = 16 * kKiB},
     {.name = "a100_40gb", .arch = "sm_80", .compute_capability = 80, .sm_count = 108, .shared_per_sm = 167936, .shared_per_block_opt_in = 166912,
-     .l2_bytes = 40 * kMiB, .bandwidth = kReached * 1.555e12, .bytes_in_flight = 16 * kKiB, .launch_seconds = kLaunch,
-     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+     .l2_bytes = 40 * kMiB, .bandwidth = kReached * 1.555e12, .bytes_in_flight = 16 * kKiB},
     {.name = "b200", .arch = "sm_100", .compute_capability = 100, .sm_count = 148, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
-     .l2_bytes = 126 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 8.0e12, .bytes_in_flight = 64 * kKiB, .launch_seconds = kLaunch,
-     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+     .l2_bytes = 126 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 8.0e12, .bytes_in_flight = 64 * kKiB},
     {.name = "rtx_5090", .arch = "sm_120", .compute_capability = 120, .sm_count = 170, .max_threads_per_sm = 1536, .max_blocks_per_sm = 24,
      .shared_per_sm = 102400, .shared_per_block_opt_in = 101376,
-     .l2_bytes = 96 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 1.792e12, .bytes_in_flight = 16 * kKiB, .launch_seconds = kLaunch,
-     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+     .l2_bytes = 96 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 1.792e12, .bytes_in_flight = 16 * kKiB},
     {.name = "rtx_4090", .arch = "sm_89", .compute_capability = 89, .sm_count = 128, .max_threads_per_sm = 1536, .max_blocks_per_sm = 24,
      .shared_per_sm = 102400, .shared_per_block_opt_in = 101376,
-     .l2_bytes = 72 * kMiB, .bandwidth = kReached * 1.008e12, .bytes_in_flight = 16 * kKiB, .launch_seconds = kLaunch,
-     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+     .l2_bytes = 72 * kMiB, .bandwidth = kReached * 1.008e12, .bytes_in_flight = 16 * kKiB},
     {.name = "l40s", .arch = "sm_89", .compute_capability = 89, .sm_count = 142, .max_threads_per_sm = 1536, .max_blocks_per_sm = 24,
      .shared_per_sm = 102400, .shared_per_block_opt_in = 101376,
-     .l2_bytes = 96 * kMiB, .bandwidth = kReached * 0.864e12, .bytes_in_flight = 16 * kKiB, .launch_seconds = kLaunch,
-     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+     .l2_bytes = 96 * kMiB, .bandwidth = kReached * 0.864e12, .bytes_in_flight = 16 * kKiB},
     {.name = "a10", .arch = "sm_86", .compute_capability = 86, .sm_count = 72, .max_threads_per_sm = 1536, .max_blocks_per_sm = 16,
      .shared_per_sm = 102400, .shared_per_block_opt_in = 101376,
-     .l2_bytes = 6 * kMiB, .bandwidth = kReached * 0.6e12, .bytes_in_flight = 16 * kKiB, .launch_seconds = kLaunch,
-     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+     .l2_bytes = 6 * kMiB, .bandwidth = kReached * 0.6e12, .bytes_in_flight = 16 * kKiB},
     {.name = "t4", .arch = "sm_75", .compute_capability = 75, .sm_count = 40, .max_threads_per_sm = 1024, .max_blocks_per_sm = 16,
      .shared_per_sm = 65536, .shared_per_block_opt_in = 65536,
-     .l2_bytes = 4 * kMiB, .bandwidth = kReached * 0.32e12, .bytes_in_flight = 12 * kKiB, .launch_seconds = kLaunch,
-     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+     .l2_bytes = 4 * kMiB, .bandwidth = kReached * 0.32e12, .bytes_in_flight = 12 * kKiB},
 };
 // clang-format on
 
@@ -78,9 +61,9 @@ constexpr Target kTargets[] = {
 int warps_by_registers(const Target& target, int warps_per_block, int registers) {
   const std::int64_t per_warp = round_up(std::int64_t{registers} * kWarp, kRegisterGranularity);
   // The driver checks a launch as if each block allocated registers evenly in all partitions.
-  const bool fits = per_warp * round_up(warps_per_block, kParts) <= target.registers_per_sm;
+  const bool fits = per_warp * round_up(warps_per_block, kPartitions) <= target.registers_per_sm;
   if (!fits || registers > target.max_registers_per_thread) return 0;
-  return static_cast<int>(target.registers_per_sm / kParts / per_warp) * kParts;
+  return static_cast<int>(target.registers_per_sm / kPartitions / per_warp) * kPartitions;
 }
 
 int blocks_by_shared(const Target& target, std::int64_t shared_bytes) {

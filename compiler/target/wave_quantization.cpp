@@ -13,9 +13,10 @@ double reached_bandwidth(const Target& target, double bytes_in_flight) {
 
 double waves(const Grid& grid) { return grid.blocks_per_sm / std::max(grid.resident, 1); }
 
-double slowdown(const Target& target, const Grid& grid, double nearer) {
+double slowdown(const Target& target, const Grid& grid, double latency_gain) {
   const auto slower = [&](double blocks) {
-    return target.bandwidth / reached_bandwidth(target, nearer * blocks * grid.bytes_in_flight);
+    return target.bandwidth /
+           reached_bandwidth(target, latency_gain * blocks * grid.bytes_in_flight);
   };
   const int resident = std::max(grid.resident, 1);
   const double full = std::floor(waves(grid));
@@ -30,7 +31,7 @@ std::size_t best_in_waves(const Target& target, std::span<const Grid> grids) {
   std::size_t best = 0;
   if (waves(grids[0]) <= 1 || waves(grids[0]) >= kFewWaves) return best;
   for (std::size_t i = 1; i < grids.size(); ++i)
-    if (slowdown(target, grids[i]) < kWorthwhile * slowdown(target, grids[best])) best = i;
+    if (slowdown(target, grids[i]) < kWaveGain * slowdown(target, grids[best])) best = i;
   return best;
 }
 

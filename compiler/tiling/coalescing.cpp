@@ -11,11 +11,11 @@ namespace sinter {
 namespace {
 
 /// Maximum number of warps that are sampled.
-constexpr std::int64_t kMostSamples = 16;
+constexpr std::int64_t kMaxSamples = 16;
 
 /// The position of each lane of a warp, per axis; lanes past the end are left out.
-using Place = llvm::SmallVector<std::int64_t, 6>;
-using Lanes = std::vector<Place>;
+using Position = llvm::SmallVector<std::int64_t, 6>;
+using Lanes = std::vector<Position>;
 
 /// The bytes that one instruction of a warp requests.
 class Request {
@@ -27,9 +27,9 @@ class Request {
       sectors_.push_back(at);
   }
   void count(Sectors& sectors, double times) {
-    sectors.asked += times * static_cast<double>(distinct(sectors_));
+    sectors.requested += times * static_cast<double>(distinct(sectors_));
     const std::int64_t all = distinct(bytes_) * each_;
-    sectors.fewest += times * static_cast<double>((all + kSectorBytes - 1) / kSectorBytes);
+    sectors.minimum += times * static_cast<double>((all + kSectorBytes - 1) / kSectorBytes);
   }
 
  private:
@@ -68,22 +68,13 @@ class Counter {
   /// Calls `visit(number, times)` for samples of `all`. Each sample represents `times` of them.
   template <class Visit>
   static void sample(std::int64_t all, const Visit& visit) {
-    const std::int64_t taken = std::min(all, kMostSamples);
+    const std::int64_t taken = std::min(all, kMaxSamples);
     // Evenly spaced samples would all have the same alignment, so each sample has a different
     // offset within its share.
     constexpr std::int64_t kPrime = 7919;
     for (std::int64_t i = 0; i < taken; ++i)
       visit(i * all / taken + i * kPrime % (all / taken),
             static_cast<double>(all) / static_cast<double>(taken));
-  }
-
-  Place place(std::int64_t element) const {
-    Place result(extents_.size());
-    for (std::size_t axis = extents_.size(); axis-- > 0;) {
-      result[axis] = element % extents_[axis];
-      element /= extents_[axis];
-    }
-    return result;
   }
 
   // --- without tiles ----------------------------------------------------------------------------
@@ -94,7 +85,7 @@ class Counter {
       Lanes lanes;
       for (int lane = 0; lane < kWarp; ++lane)
         if (const std::int64_t first = warp * per_warp + lane * schedule_.vector; first < size)
-          lanes.push_back(place(first));
+          lanes.push_back(position(first));
       count_body(lanes, times, {});
     });
   }
@@ -138,7 +129,7 @@ class Counter {
       const std::int64_t tile = number / per_tile % tiles;
       Lanes lanes;
       for (int lane = 0; lane < kWarp; ++lane) {
-        Place at = outer_place(number / per_tile / tiles, down, along);
+        Position at = position(number / per_tile / tiles, down, along);
         std::int64_t& line = at[static_cast<std::size_t>(down)];
         std::int64_t& start = at[static_cast<std::size_t>(along)];
         line = tile / tiles_of(along) * edge + warp / warps_along * below + lane / across;
@@ -152,8 +143,9 @@ class Counter {
     });
   }
 
-  Place outer_place(std::int64_t number, int down, int along) const {
-    Place result(extents_.size(), 0);
+  /// The position with this row-major index over all axes but two, which stay at 0. -1: no axis.
+  Position position(std::int64_t number, int down = -1, int along = -1) const {
+    Position result(extents_.size(), 0);
     for (int axis = body_.parallel_axes; axis-- > 0;) {
       if (axis == down || axis == along) continue;
       result[static_cast<std::size_t>(axis)] = number % extents_[static_cast<std::size_t>(axis)];
@@ -196,7 +188,7 @@ class Counter {
     const int instructions = is_wide || (step && step->is(0)) ? 1 : vector;
     for (int k = 0; k < instructions; ++k) {
       Request request;
-      for (Place at : lanes) {
+      for (Position at : lanes) {
         at[static_cast<std::size_t>(axis)] += k;
         const auto is_met = [&](const Condition& condition) { return holds(condition, at); };
         if (!std::ranges::all_of(access.conditions, is_met)) continue;

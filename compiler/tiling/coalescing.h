@@ -1,5 +1,5 @@
-// Measures how well the warps of a pointwise kernel coalesce, in sectors of 32 bytes
-// (PERFORMANCE.md §5).
+// Measures how well the warps of a pointwise kernel coalesce their accesses, in sectors of 32
+// bytes.
 #pragma once
 
 #include "compiler/body/body.h"
@@ -11,8 +11,8 @@ namespace sinter {
 /// Sectors that the warps of a kernel request. Like a profiler, this counts each load and store
 /// instruction separately, including repeated requests that the L1 cache serves.
 struct Sectors {
-  double asked = 0;
-  double fewest = 0;  ///< if the bytes of each instruction were contiguous
+  double requested = 0;
+  double minimum = 0;  ///< if the bytes of each instruction were contiguous
 };
 
 /// The sectors of a pointwise `body` under `schedule`, for the sizes of `facts`. Exact for kernels

@@ -1,4 +1,4 @@
-// How blocks share the rows of a column kernel: each block computes one split of the reduction
+// Splits the rows of a column kernel over blocks: each block computes one split of the reduction
 // tree. Used if one block per tile of columns would leave SMs idle or cannot keep its columns.
 #pragma once
 
@@ -44,7 +44,7 @@ constexpr std::int64_t kept_rows(const ColumnSplit& split) {
 
 /// Slots of shared memory for exchanging one state per column and lane. Half of the lanes write,
 /// and the other half combine.
-inline std::int64_t exchange_places(const Schedule& schedule) {
+inline std::int64_t exchange_slots(const Schedule& schedule) {
   const bool has_lanes = schedule.threads_per_row > schedule.groups;
   return std::int64_t{schedule.threads} * schedule.vector / (has_lanes ? 2 : 1);
 }

@@ -1,7 +1,6 @@
 #include "compiler/tiling/kernel_kind.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "compiler/body/access.h"
 #include "compiler/body/footprint.h"
@@ -9,21 +8,12 @@
 
 namespace sinter {
 
-namespace {
-
-bool moves_along(const Value& value, int axis) {
-  const std::optional<Extent> step = coefficient_of(value.at, axis);
-  return step && step->is(1);
-}
-
-}  // namespace
-
 bool is_contiguous_across_rows(const Body& body, const Facts& facts) {
   // Collapsed axes have no trailing extent of 1, but fusion asks before axes are collapsed.
   int last = body.parallel_axes - 1;
   while (last > 0 && body.space.extent(last).is(1)) --last;
   const auto is_across = [&](const Value& value) {
-    return value.kind == Value::Kind::load && value.varies && moves_along(value, last);
+    return value.kind == Value::Kind::load && value.varies && has_unit_stride(value.at, last);
   };
   if (last < 0 || std::ranges::none_of(body.values, is_across)) return false;
   // Bytes read along the reduced axis, and along the last parallel axis.
@@ -34,8 +24,8 @@ bool is_contiguous_across_rows(const Body& body, const Facts& facts) {
     const double bytes =
         static_cast<double>(evaluate(footprint_of(body, value).elements, facts.symbols)) *
         size_of(value.dtype);
-    if (moves_along(value, body.reduced_axis())) along_rows += bytes;
-    if (moves_along(value, last)) along_columns += bytes;
+    if (has_unit_stride(value.at, body.reduced_axis())) along_rows += bytes;
+    if (has_unit_stride(value.at, last)) along_columns += bytes;
   }
   return along_columns > along_rows;
 }

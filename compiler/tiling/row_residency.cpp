@@ -18,6 +18,42 @@ constexpr std::int64_t kResidentBytes = 128 * 1024;
 /// Shared memory reserved for the exchange of reduction states.
 constexpr std::int64_t kExchangeBytes = 16 * 1024;
 
+/// True if keeping rows resident in clusters, on `blocks` SMs, is faster than splitting them over
+/// all SMs. Split rows are read again in every pass, from the L2 cache after the first pass, with a
+/// grid barrier between passes.
+bool is_residency_faster(const Body& body, std::int64_t blocks, std::int64_t parts,
+                         const Target& target, const Facts& facts) {
+  if (blocks == 0) return false;
+  constexpr double kLoadsOfKeeper = 32 << 10;  // bytes in flight per block that keeps a row
+  constexpr double kLoadsOfPart = 8 << 10;     // bytes in flight per block that has a part
+  double read = 0;
+  double stored = 0;
+  for (const Value& value : body.values)
+    if (value.kind == Value::Kind::load && value.varies)
+      read += bytes_of(footprint_of(body, value).elements, value.dtype, facts);
+  for (const BodyStore& store : body.stores)
+    stored += bytes_of(stored_elements(body, store), store.node->dtype, facts);
+  const auto seconds = [&](std::int64_t count, double loads, double latency_gain) {
+    const Grid grid{.blocks_per_sm = static_cast<double>(count) / target.sm_count,
+                    .resident = target.max_threads_per_sm / 256,
+                    .bytes_in_flight = std::min(loads, read / static_cast<double>(count))};
+    return read / target.bandwidth * slowdown(target, grid, latency_gain);
+  };
+  const auto storing = [&](std::int64_t count) {
+    return stored /
+           (target.bandwidth *
+            std::min(kStoreThroughput * static_cast<double>(count) / target.sm_count, 1.0));
+  };
+  const double later = body.passes() - 1;
+  const double kept = seconds(blocks, kLoadsOfKeeper, 1) + storing(blocks) +
+                      (target.max_cluster > 1 ? kClusterBarrierSeconds * (later + 1) : 0);
+  const double split = seconds(parts, kLoadsOfPart, 1) + storing(parts) +
+                       later * (seconds(parts, kLoadsOfPart, kL2LatencyGain) / kL2BandwidthRatio +
+                                target.barrier_seconds) +
+                       kLastBlockSeconds * (later + 1);
+  return kept <= split;
+}
+
 }  // namespace
 
 bool fits_resident(const Body& body, const Target& target) {
@@ -44,45 +80,6 @@ bool fits_resident(const Body& body, const Target& target, int most_blocks) {
 bool splits_rows(std::int64_t rows, std::int64_t extent, const Target& target) {
   return tree_of(extent).parts > 1 && rows * 2 <= target.sm_count;
 }
-
-namespace {
-
-/// True if keeping rows resident in clusters, on `blocks` SMs, is faster than splitting them over
-/// all SMs. Split rows are read again in every pass, from the L2 cache after the first pass, with a
-/// grid barrier between passes.
-bool is_residency_faster(const Body& body, std::int64_t blocks, std::int64_t parts,
-                     const Target& target, const Facts& facts) {
-  if (blocks == 0) return false;
-  constexpr double kLoadsOfKeeper = 32 << 10;  // bytes in flight per block that keeps a row
-  constexpr double kLoadsOfPart = 8 << 10;     // bytes in flight per block that has a part
-  double read = 0;
-  double stored = 0;
-  for (const Value& value : body.values)
-    if (value.kind == Value::Kind::load && value.varies)
-      read += bytes_of(footprint_of(body, value).elements, value.dtype, facts);
-  for (const BodyStore& store : body.stores)
-    stored += bytes_of(stored_elements(body, store), store.node->dtype, facts);
-  const auto seconds = [&](std::int64_t count, double loads, double nearer) {
-    const Grid grid{.blocks_per_sm = static_cast<double>(count) / target.sm_count,
-                    .resident = target.max_threads_per_sm / 256,
-                    .bytes_in_flight = std::min(loads, read / static_cast<double>(count))};
-    return read / target.bandwidth * slowdown(target, grid, nearer);
-  };
-  const auto storing = [&](std::int64_t count) {
-    return stored / (target.bandwidth *
-                     std::min(kStores * static_cast<double>(count) / target.sm_count, 1.0));
-  };
-  const double later = body.passes() - 1;
-  const double kept = seconds(blocks, kLoadsOfKeeper, 1) + storing(blocks) +
-                      (target.max_cluster > 1 ? kClusterBarrierSeconds * (later + 1) : 0);
-  const double split =
-      seconds(parts, kLoadsOfPart, 1) + storing(parts) +
-      later * (seconds(parts, kLoadsOfPart, kL2LatencyGain) / kL2BandwidthRatio + target.barrier_seconds) +
-      kLastBlockSeconds * (later + 1);
-  return kept <= split;
-}
-
-}  // namespace
 
 bool should_split_rows(const Body& body, const Target& target, const Facts& facts) {
   if (!body.has_reduced_axis) return false;

@@ -6,15 +6,15 @@ namespace sinter {
 
 namespace {
 
-constexpr std::int64_t kMostRowBytes = 8 * 1024;
+constexpr std::int64_t kMaxRowBytes = 8 * 1024;
 
 /// True if `load` reads all elements of its row consecutively.
 bool is_plain_row(const Body& body, const Value& load) {
   if (load.kind != Value::Kind::load || !load.conditions.empty() || load.may_repeat ||
       has_indirect(load.at))
     return false;
-  const std::optional<Extent> step = coefficient_of(load.at, body.reduced_axis());
-  return step && step->is(1) && body.reduced_size().number() * size_of(load.dtype) <= kMostRowBytes;
+  return has_unit_stride(load.at, body.reduced_axis()) &&
+         body.reduced_size().number() * size_of(load.dtype) <= kMaxRowBytes;
 }
 
 /// True if `load`, shifted by `shift` elements, stays within the row wherever its conditions hold.
@@ -23,10 +23,10 @@ bool stays_in_row(const Body& body, const Value& load, Extent shift) {
   Extent end = body.reduced_size();
   for (const Condition& condition : load.conditions) {
     const Index& at = condition.at;
-    const bool is_place = at.terms.size() == 1 && at.terms[0].coefficient.is(1) &&
-                          at.terms[0].atom->kind == IndexAtom::Kind::axis &&
-                          at.terms[0].atom->axis == body.reduced_axis();
-    if (!is_place) continue;
+    const bool is_on_row = at.terms.size() == 1 && at.terms[0].coefficient.is(1) &&
+                           at.terms[0].atom->kind == IndexAtom::Kind::axis &&
+                           at.terms[0].atom->axis == body.reduced_axis();
+    if (!is_on_row) continue;
     if (const Extent first = condition.begin - at.constant; provably_nonnegative(first - begin))
       begin = first;
     if (const Extent last = condition.end - at.constant; provably_nonnegative(end - last))

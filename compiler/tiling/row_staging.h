@@ -17,7 +17,7 @@ struct StagedRow {
   std::vector<std::pair<int, Extent>> loads;
 };
 
-/// False if no row is read at two positions, whichever loads are kept.
+/// False if no row is read at two positions, regardless of the loads that are kept.
 bool may_have_staged_rows(const Body& body);
 
 /// The rows worth staging in shared memory, of a row kernel whose `plan` keeps values in the

@@ -10,7 +10,7 @@ namespace sinter {
 namespace {
 
 /// Per block, so that an SM can hold three blocks.
-constexpr std::int64_t kMostRowTileBytes = 64 << 10;
+constexpr std::int64_t kMaxRowTileBytes = 64 << 10;
 
 }  // namespace
 
@@ -24,8 +24,7 @@ std::vector<int> transposed_stores(const Body& body, const Facts& facts) {
     if (!store.varies || !store.conditions.empty() || has_indirect(store.at)) continue;
     const int run = kSectorBytes / size_of(store.node->dtype);
     const auto is_contiguous_along = [&](int axis) {
-      const std::optional<Extent> step = step_along(store.at, axis, run, facts);
-      return step && step->is(1);
+      return step_along(store.at, axis, run, facts) == Extent(1);
     };
     if (is_contiguous_along(body.parallel_axes - 1) && !is_contiguous_along(body.reduced_axis()))
       result.push_back(static_cast<int>(i));
@@ -42,12 +41,12 @@ int rows_of_tiles(const Body& body, const Facts& facts) {
   return rows;
 }
 
-bool fits_tiles(const Body& body, const Facts& facts, int rows, std::int64_t place) {
+bool fits_tiles(const Body& body, const Facts& facts, int rows, std::int64_t available_bytes) {
   if (!body.reduced_size().is_number()) return false;
   std::int64_t bytes = 0;
   for (const int i : transposed_stores(body, facts))
-    bytes += row_tile_bytes(body, body.stores[static_cast<std::size_t>(i)], rows, kLongestVector);
-  return bytes <= std::min(kMostRowTileBytes, place);
+    bytes += row_tile_bytes(body, body.stores[static_cast<std::size_t>(i)], rows, kMaxRowVector);
+  return bytes <= std::min(kMaxRowTileBytes, available_bytes);
 }
 
 int row_tile_vector(const Body& body, const BodyStore& store, const Schedule& schedule,

@@ -11,7 +11,7 @@
 namespace sinter {
 
 /// Maximum vector width of row kernels.
-inline constexpr int kLongestVector = 8;
+inline constexpr int kMaxRowVector = 8;
 
 /// The indices of the stores of `body` with a stride of 1 along its last row axis and a larger
 /// stride along rows.
@@ -20,8 +20,8 @@ std::vector<int> transposed_stores(const Body& body, const Facts& facts);
 /// The number of adjacent rows per block for which all these stores write whole sectors; 0 if there
 /// are no such stores.
 int rows_of_tiles(const Body& body, const Facts& facts);
-/// True if the tiles of this many rows fit in shared memory, with `place` bytes available.
-bool fits_tiles(const Body& body, const Facts& facts, int rows, std::int64_t place);
+/// True if the tiles of this many rows fit in `available_bytes` of shared memory.
+bool fits_tiles(const Body& body, const Facts& facts, int rows, std::int64_t available_bytes);
 
 /// Elements that a thread stores at once along the last row axis.
 int row_tile_vector(const Body& body, const BodyStore& store, const Schedule& schedule,

@@ -20,14 +20,16 @@ constexpr double kIssuedPerSm = 4 * 1.7e9;
 
 }  // namespace
 
-std::int64_t rows_owned(const Body& body, const Target& target, const Facts& facts, int per_sm) {
+std::int64_t owned_rows_per_block(const Body& body, const Target& target, const Facts& facts,
+                                  int per_sm) {
   const std::int64_t rows = evaluate(body.space.extent(0), facts.symbols);
   const std::int64_t blocks = std::int64_t{target.sm_count} * per_sm;
   return std::max<std::int64_t>((rows + blocks - 1) / blocks, 1);
 }
 
 bool sums_in_results(const Body& body, const Target& target, const Facts& facts) {
-  return may_sum_in_results(body) && rows_owned(body, target, facts, kBlocksPerSm) <= kMaxNamedRows;
+  return may_sum_in_results(body) &&
+         owned_rows_per_block(body, target, facts, kBlocksPerSm) <= kMaxMarkedRows;
 }
 
 std::int64_t rows_kept(const Body& body, const Target& target, const Facts& facts) {
@@ -36,7 +38,7 @@ std::int64_t rows_kept(const Body& body, const Target& target, const Facts& fact
   const Value& base = body.values[static_cast<std::size_t>(scatter.base)];
   const bool may_be_there = base.kind == Value::Kind::load && base.at == body.stores[0].at;
   if (stores_only_scatter(body) && may_be_there) return 0;
-  if (!row_bytes.is_number() || row_bytes.number() > kMostScatteredBytes) return 0;
+  if (!row_bytes.is_number() || row_bytes.number() > kMaxScatteredBytes) return 0;
   const double rows = static_cast<double>(evaluate(body.space.extent(0), facts.symbols));
   const double indices = static_cast<double>(evaluate(body.space.extent(2), facts.symbols)) *
                          static_cast<double>(1 + body.more_scatters.size());
@@ -45,7 +47,7 @@ std::int64_t rows_kept(const Body& body, const Target& target, const Facts& fact
     if (bytes != kKeptBytes[0] && bytes + kMarksBytes > target.shared_per_block_opt_in) break;
     const std::int64_t kept =
         std::max<std::int64_t>(bytes / std::max<std::int64_t>(row_bytes.number(), 1), 1);
-    if (rows_owned(body, target, facts, kBlocksPerSm) <= kept) return kept;
+    if (owned_rows_per_block(body, target, facts, kBlocksPerSm) <= kept) return kept;
     const double searching =
         rows / static_cast<double>(kept) * indices * kPerIndex / (kIssuedPerSm * target.sm_count);
     if (searching <= moving / 2) return kept;

@@ -13,7 +13,8 @@ namespace {
 
 /// True if `at` has a stride of 1 along `axis`, at least within runs of a sector, and a larger
 /// stride along the last axis.
-bool is_contiguous_along(const Body& body, const TiledAccess& access, int axis, const Facts& facts) {
+bool is_contiguous_along(const Body& body, const TiledAccess& access, int axis,
+                         const Facts& facts) {
   // Minimum run of contiguous elements that makes a tile worthwhile.
   const int run = std::min(kSectorBytes / size_of(access.dtype), 16);
   const std::optional<Extent> own = step_along(access.at, axis, run, facts);

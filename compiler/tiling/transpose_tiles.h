@@ -12,7 +12,7 @@
 
 namespace sinter {
 
-/// The accesses of a pointwise body that go through tiles. A tile covers `axis`, along which all of
+/// The accesses of a pointwise body that use tiles. A tile covers `axis`, along which all of
 /// them are contiguous, and the last axis, which the kernel walks.
 struct TiledAccesses {
   int axis = -1;

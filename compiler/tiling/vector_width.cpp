@@ -7,7 +7,7 @@
 namespace sinter {
 
 VectorAccesses accesses_along(const Body& body, int axis, int width, const Facts& facts,
-                        const TiledAccesses& tiled) {
+                              const TiledAccesses& tiled) {
   VectorAccesses result;
   const auto add = [&](const Index& at, DType dtype, int aligned,
                        std::span<const Condition> conditions) {

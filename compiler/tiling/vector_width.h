@@ -16,9 +16,9 @@ struct VectorAccesses {
   /// Instructions per 16 elements.
   int instructions(int width) const { return wide * 16 / width + narrow_instructions; }
 };
-/// Counts the accesses without those that go through tiles.
+/// Counts the accesses that do not use tiles.
 VectorAccesses accesses_along(const Body& body, int axis, int width, const Facts& facts,
-                        const TiledAccesses& tiled = {});
+                              const TiledAccesses& tiled = {});
 
 /// The widest vector along `axis` that at least half of the accesses can use. A narrower one that
 /// more accesses can use wins if it takes fewer instructions.

@@ -1,5 +1,5 @@
-// Mini-batches on their way to the device: drawn into pinned memory, copied on a stream of their
-// own while the device computes on the batch before.
+// Draws mini-batches into pinned memory and copies them to the device on a separate stream, while
+// the device computes on the previous batch.
 #pragma once
 
 #include "data.h"
@@ -10,21 +10,21 @@
 
 namespace digits {
 
-/// One of two places on the device that hold a batch in turn.
+/// One of two buffers on the device that hold batches alternately.
 struct Slot {
   sinter::Array pixels;   // [kBatch, kPixels]
   sinter::Array labels;   // [kBatch]
-  sinter::Event is_full;  ///< to be waited for before it is read
-  sinter::Event is_free;  ///< to be recorded after it was read
+  sinter::Event is_full;  ///< the reader waits for it
+  sinter::Event is_free;  ///< the reader records it when it has finished
 };
 
 class Batches {
  public:
-  /// The host may be up to `ahead` steps before the device.
+  /// The host may be up to `ahead` steps ahead of the device.
   Batches(sinter::Device device, const Set& set, int ahead);
 
-  /// Draws the batch of `step` and puts it on its way; steps count up from 0. Every epoch has an
-  /// order of its own; what does not fill a batch at its end is dropped.
+  /// Draws the batch of `step` and starts its copy. Steps count up from 0. Every epoch has a new
+  /// order; an incomplete batch at its end is dropped.
   Slot& send(int step);
 
  private:

@@ -29,7 +29,7 @@ Set read_file(const std::string& path) {
     set.labels.push_back(label);
   }
   if (set.labels.empty())
-    throw std::runtime_error(path + ": is not there or empty; run from the folder that holds it");
+    throw std::runtime_error(path + ": missing or empty; run from the root of the project");
   return set;
 }
 
@@ -45,9 +45,9 @@ Data read_data(const std::string& path) {
   const Set all = read_file(path);
   const int held_out = all.size() / 5;
   Data data;
-  int dealt = 0;
+  int count = 0;
   for (const int image : shuffled(all.size(), /*seed=*/1))
-    append(all, image, dealt++ < held_out ? data.held_out : data.train);
+    append(all, image, count++ < held_out ? data.held_out : data.train);
   return data;
 }
 
@@ -55,7 +55,7 @@ std::vector<int> shuffled(int size, unsigned seed) {
   std::vector<int> order(static_cast<std::size_t>(size));
   std::iota(order.begin(), order.end(), 0);
   std::mt19937 random(seed);
-  // Not std::shuffle, whose use of the generator differs from library to library.
+  // Not std::shuffle, because its use of the generator differs between standard libraries.
   for (std::size_t left = order.size(); left > 1; --left)
     std::swap(order[left - 1], order[random() % left]);
   return order;

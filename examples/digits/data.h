@@ -1,4 +1,4 @@
-// The digits of examples/data/digits.csv, dealt out to training and held-out sets.
+// Reads examples/data/digits.csv and splits it into a training set and a held-out set.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace digits {
 inline constexpr int kPixels = 64;
 inline constexpr int kClasses = 10;
 
-/// Images of kPixels pixels each, from 0 to 16, and what they show.
+/// Images of kPixels pixels each, with values from 0 to 16, and their labels.
 struct Set {
   std::vector<float> pixels;
   std::vector<int> labels;
@@ -18,14 +18,14 @@ struct Set {
 
 struct Data {
   Set train;
-  Set held_out;  ///< a fifth of all
+  Set held_out;  ///< a fifth of all images
 };
 
-/// Reads the file and deals it out: the same deal every time. Throws std::runtime_error where the
-/// file is missing or damaged.
+/// Reads the file and splits it, always in the same way. Throws std::runtime_error if the file is
+/// missing or damaged.
 Data read_data(const std::string& path);
 
-/// The numbers from 0 to `size - 1` in an order that `seed` decides, the same on every machine.
+/// The numbers from 0 to `size - 1` in an order that depends only on `seed`, on every machine.
 std::vector<int> shuffled(int size, unsigned seed);
 
 }  // namespace digits

@@ -4,7 +4,7 @@
 
 namespace digits {
 
-using namespace sinter;  // NOLINT: this is what user code looks like
+using namespace sinter;  // NOLINT: typical for user code
 
 namespace {
 

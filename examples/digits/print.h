@@ -1,4 +1,4 @@
-// What the example shows of the two compiled programs and of the three ways to train.
+// Prints the reports of the compiled programs and the figures of the three training loops.
 #pragma once
 
 #include "train.h"
@@ -11,10 +11,10 @@
 namespace digits {
 
 void print_programs(const sinter::Report& fused, const sinter::Report& unfused);
-/// The source of the kernel that does most: with the most recorded ops in it.
+/// Prints the source of the kernel with the most recorded ops.
 void print_a_kernel(const sinter::Report& report);
-/// Registers and spills of all kernels of `reports` on a GPU of architecture `arch`, those of the
-/// first report one by one; or why they are not known.
+/// Prints registers and spills of the kernels on a GPU of architecture `arch`: a summary of all
+/// reports and the kernels of the first one. Prints the reason if they are not known.
 void print_registers(const std::vector<sinter::Report>& reports, std::string_view arch);
 void print_loops(const Trained& naive, const Trained& fused, const Trained& replayed);
 

@@ -1,4 +1,4 @@
-// What a training step changes on the device, and how the host reads its accumulators.
+// The arrays that a training step updates on the device, and their transfer to the host.
 #pragma once
 
 #include <sinter/sinter.h>
@@ -9,13 +9,13 @@
 namespace digits {
 
 struct State {
-  /// Zeros throughout.
+  /// All arrays are zero.
   State(sinter::Device device, const sinter::Stream& stream);
 
-  /// Copies the accumulators to pinned memory and waits, once. Returns a line about the steps since
-  /// the last reading. Throws std::runtime_error if a loss was NaN.
+  /// Copies the accumulators to pinned memory with one wait. Returns a line about the steps since
+  /// the last call. Throws std::runtime_error if a loss was NaN.
   std::string read(const sinter::Stream& stream);
-  /// Weight, then bias. Waits.
+  /// Weight, then bias. Waits for the stream.
   std::vector<float> parameters(const sinter::Stream& stream) const;
 
   sinter::Array weight;    // [kClasses, kPixels]

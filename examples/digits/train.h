@@ -1,4 +1,4 @@
-// The training loop, in three ways that must end in the same bits.
+// The training loop in three variants, whose results must have equal bits.
 #pragma once
 
 #include "data.h"
@@ -13,7 +13,7 @@ namespace digits {
 inline constexpr int kSteps = 500;
 inline constexpr int kReadEvery = 50;
 
-/// How the host drives the device.
+/// The way in which the host launches a step.
 enum class Loop {
   naive,   ///< launches kernel by kernel and waits after every step
   run,     ///< launches kernel by kernel; waits only to read the accumulators
@@ -23,7 +23,7 @@ enum class Loop {
 struct Trained {
   sinter::Array weight;
   sinter::Array bias;
-  std::vector<float> parameters;   ///< both, on the host
+  std::vector<float> parameters;   ///< weight and bias, on the host
   std::vector<std::string> lines;  ///< one per reading: step, loss, NaN flag
   double launches_per_step = 0;
   double syncs_per_step = 0;
@@ -34,7 +34,7 @@ struct Trained {
 /// Trains for kSteps steps from zero weights. Throws std::runtime_error if a loss is NaN.
 Trained train(const sinter::Executable& step, const Set& set, Loop loop);
 
-/// The share of `set` that the trained model gets right.
+/// The fraction of `set` that the trained model classifies correctly.
 float held_out_accuracy(const sinter::Executable& accuracy, const Trained& trained, const Set& set);
 
 }  // namespace digits

@@ -78,7 +78,7 @@ const Library& library() {
   return library;
 }
 
-/// A descriptor that goes away with it.
+/// Owns a descriptor.
 struct Descriptor {
   int (*destroy)(Opaque);
   Opaque value = nullptr;
@@ -113,8 +113,8 @@ int multiply(const Product& product) {
   Descriptor x(lt.destroy_layout), w(lt.destroy_layout), y(lt.destroy_layout);
   int status = make_handle(handle);
   if (!status) status = lt.create_operation(&operation.value, kCompute32F, kReal32F);
-  // The library's matrices are stored column after column: ours, row after row, are transposed
-  // there, and yᵀ = wᵀ xᵀ.
+  // The library's matrices are column-major. Our row-major matrices are transposed for it, so it
+  // computes yᵀ = wᵀ xᵀ.
   if (!status) status = lt.create_layout(&x.value, kReal16BF, k, m, product.k);
   if (!status) status = lt.create_layout(&w.value, kReal16BF, n, k, product.n);
   if (!status) status = lt.create_layout(&y.value, kReal16BF, n, m, product.n);

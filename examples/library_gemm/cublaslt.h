@@ -1,4 +1,4 @@
-// The little of cuBLASLt that the example needs, opened at run time.
+// The part of cuBLASLt that the example needs, opened at run time.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace cublaslt {
 
-/// Why it cannot be opened; empty if it can.
+/// Why cuBLASLt cannot be opened; empty if it can.
 std::string why_missing();
 
 /// Row-major matrices of bf16 in device memory.
@@ -19,8 +19,8 @@ struct Product {
   std::int64_t workspace_bytes;
   void* stream;
 };
-/// Puts y = x w on the stream. Returns cuBLASLt's status, 0 for success; throws where there is
-/// none.
+/// Enqueues y = x w on the stream. Returns cuBLASLt's status, 0 for success. Throws
+/// std::runtime_error if cuBLASLt is missing.
 int multiply(const Product& product);
 
 }  // namespace cublaslt

@@ -19,7 +19,7 @@ float widened(std::uint16_t bf16) {
   return value;
 }
 
-/// To nearest even; numbers only.
+/// Rounds to nearest even. `value` must not be NaN.
 std::uint16_t rounded(float value) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, &value, sizeof(value));
@@ -58,7 +58,7 @@ int multiply(const sinter::OpaqueCall& call) {
 }  // namespace
 
 sinter::OpaqueFunction gemm() {
-  constexpr std::int64_t kWorkspace = 32 << 20;  // what NVIDIA recommends for Hopper
+  constexpr std::int64_t kWorkspace = 32 << 20;  // NVIDIA's recommendation for Hopper
   return {.enqueue = multiply, .workspace = [](const sinter::OpaqueSizes&) { return kWorkspace; }};
 }
 

@@ -8,5 +8,5 @@
 /// y[m, n] = x[m, k] w[k, n] in bf16, accumulated in f32.
 sinter::OpaqueFunction gemm();
 
-/// Why there is no cuBLASLt here; empty if there is.
+/// Why cuBLASLt is not available; empty if it is.
 std::string why_no_cublaslt();

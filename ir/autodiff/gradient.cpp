@@ -1,3 +1,4 @@
+// Reverse-mode differentiation: checks the arguments, then records vjps from the output backwards.
 #include "sinter/gradient.h"
 
 #include "ir/autodiff/op_vjp.h"
@@ -17,7 +18,7 @@ namespace {
 /// True for dtypes whose values have gradients.
 bool is_smooth(DType dtype) { return is_floating(dtype) && dtype != c64; }
 
-/// True for a cotangent that is 0 everywhere, as the table's `zero` is.
+/// True if `cotangent` is a broadcast constant 0, such as the `zero` of ops.def.
 bool is_known_zero(Tensor cotangent) {
   const Node* node = cotangent.node();
   while (node->op == Op::reshape || node->op == Op::broadcast_to || node->op == Op::cast)
@@ -26,9 +27,10 @@ bool is_known_zero(Tensor cotangent) {
   return is_uniform && as_real(attribute(*node, "value").literal) == 0;
 }
 
-/// False where the user says that the result is a constant, and where it is one but for jumps: a
-/// comparison, a place, a cast to integers. The bits of a number are none of these.
-bool can_carry(const Node& node, const Node& operand) {
+/// True if a change of `operand` may change a gradient through `node`. False for stop_gradient and
+/// for piecewise constant results: comparisons, indices and casts to integers. A bitcast is not
+/// piecewise constant.
+bool propagates_gradient(const Node& node, const Node& operand) {
   if (node.op == Op::stop_gradient) return false;
   if (is_smooth(node.dtype)) return true;
   if (node.dtype == boolean) return false;
@@ -42,7 +44,7 @@ class Gradient {
       : graph_(graph), output_(output), location_(location) {}
 
   void run(std::span<const Tensor> inputs, Tensor cotangent);
-  /// Of the value of `input`.
+  /// The cotangent of `input`; zeros if the output does not depend on it.
   Tensor of(Tensor input) const {
     const std::size_t id = input.node()->id;
     const bool has_one = id < cotangents_.size() && cotangents_[id].node();
@@ -50,51 +52,54 @@ class Gradient {
   }
 
  private:
-  void mark_ways(std::span<const Tensor> inputs);
-  void pass_on(const Node* node);
-  /// Throws where `cotangent`, which the vjp of a custom op gives for operand `i`, cannot be one.
+  /// Marks the nodes that depend on one of `inputs`.
+  void mark_dependent_nodes(std::span<const Tensor> inputs);
+  /// Adds the contributions of `node` to the cotangents of its operands.
+  void propagate(const Node* node);
+  /// Throws UserError unless `cotangent`, returned by a custom op's vjp, fits operand `i`.
   void check_custom(const Node& node, std::size_t i, Tensor cotangent) const;
-  /// Adds to the cotangent of `operand`, whose dtype and shape this one may still lack.
-  void give(const Node* operand, Tensor cotangent);
-  [[noreturn]] void refuse(const Node* node) const;
+  /// Adds `cotangent`, cast and summed to the operand's dtype and shape, to that of `operand`.
+  void add_cotangent(const Node* operand, Tensor cotangent);
+  [[noreturn]] void throw_no_gradient(const Node* node) const;
 
   GraphData& graph_;
   const Node* output_;
   Location location_;
-  std::vector<bool> is_on_way_;     ///< by id: a change of some input may change it
-  std::vector<Tensor> cotangents_;  ///< by id; empty: 0
+  std::vector<bool> depends_on_input_;  ///< by node id: the node depends on an input
+  std::vector<Tensor> cotangents_;      ///< by node id; an empty Tensor means 0
 };
 
-void Gradient::mark_ways(std::span<const Tensor> inputs) {
-  is_on_way_.assign(output_->id + std::size_t{1}, false);
-  std::size_t first = is_on_way_.size();
+void Gradient::mark_dependent_nodes(std::span<const Tensor> inputs) {
+  depends_on_input_.assign(output_->id + std::size_t{1}, false);
+  std::size_t first = depends_on_input_.size();
   for (const Tensor input : inputs) {
     const std::size_t id = input.node()->id;
     if (id > output_->id) continue;
-    is_on_way_[id] = true;
+    depends_on_input_[id] = true;
     first = std::min(first, id);
   }
-  for (std::size_t id = first; id < is_on_way_.size(); ++id) {
+  for (std::size_t id = first; id < depends_on_input_.size(); ++id) {
     const Node& node = *graph_.nodes[id];
     for (const Node* operand : node.operands)
-      if (is_on_way_[operand->id] && can_carry(node, *operand)) is_on_way_[id] = true;
+      if (depends_on_input_[operand->id] && propagates_gradient(node, *operand))
+        depends_on_input_[id] = true;
   }
 }
 
 void Gradient::run(std::span<const Tensor> inputs, Tensor cotangent) {
-  mark_ways(inputs);
+  mark_dependent_nodes(inputs);
   cotangents_.resize(output_->id + std::size_t{1});
   cotangents_[output_->id] = cotangent;
-  // Operands have smaller ids than their users: by the time a node passes its cotangent on, it is
-  // the sum of all.
+  // Operands have smaller ids than their users, so a node's cotangent is complete when it is
+  // propagated.
   for (std::size_t id = cotangents_.size(); id-- > 0;)
-    if (is_on_way_[id] && cotangents_[id].node()) pass_on(graph_.nodes[id]);
+    if (depends_on_input_[id] && cotangents_[id].node()) propagate(graph_.nodes[id]);
 }
 
-void Gradient::pass_on(const Node* node) {
+void Gradient::propagate(const Node* node) {
   const std::size_t count = node->operands.size();
   const auto is_wanted = [&](std::size_t i) {
-    return is_on_way_[node->operand(i)->id] && can_carry(*node, *node->operand(i));
+    return depends_on_input_[node->operand(i)->id] && propagates_gradient(*node, *node->operand(i));
   };
   const auto has_gradient = [&](std::size_t i) { return is_smooth(node->operand(i)->dtype); };
   bool is_any_wanted = false;
@@ -102,7 +107,7 @@ void Gradient::pass_on(const Node* node) {
     if (!is_wanted(i)) continue;
     is_any_wanted = true;
     const bool reads_bits = node->op == Op::cast || node->op == Op::bitcast;
-    if (reads_bits && !has_gradient(i)) refuse(node);
+    if (reads_bits && !has_gradient(i)) throw_no_gradient(node);
   }
   if (!is_any_wanted) return;
 
@@ -112,14 +117,14 @@ void Gradient::pass_on(const Node* node) {
     for (std::size_t i = 0; i < count; ++i) {
       if (!is_wanted(i) || !has_gradient(i)) continue;
       const Tensor cotangent = structural_vjp(y, i, g);
-      if (!cotangent.node()) refuse(node);
-      give(node->operand(i), cotangent);
+      if (!cotangent.node()) throw_no_gradient(node);
+      add_cotangent(node->operand(i), cotangent);
     }
     return;
   }
   const CustomOptions* custom = node->op == Op::custom ? custom_options(graph_, *node) : nullptr;
   const bool has_custom = custom && custom->vjp;
-  if (!vjp_of(node->op) && !has_custom) refuse(node);
+  if (!vjp_of(node->op) && !has_custom) throw_no_gradient(node);
   std::vector<Tensor> operands;
   for (const Node* operand : node->operands) operands.push_back(tensor(graph_, operand));
   const std::vector<Tensor> cotangents =
@@ -132,20 +137,20 @@ void Gradient::pass_on(const Node* node) {
   for (std::size_t i = 0; i < count; ++i) {
     if (!is_wanted(i) || !has_gradient(i) || !cotangents[i].node()) continue;
     if (has_custom) check_custom(*node, i, cotangents[i]);
-    give(node->operand(i), cotangents[i]);
+    add_cotangent(node->operand(i), cotangents[i]);
   }
 }
 
 void Gradient::check_custom(const Node& node, std::size_t i, Tensor cotangent) const {
-  const auto refuse_it = [&](std::string_view what) {
+  const auto fail_vjp = [&](std::string_view what) {
     fail("gradient",
-         fmt::format("the vjp of custom op {} gives for operand {} a cotangent {}",
+         fmt::format("the vjp of custom op {} returns for operand {} a cotangent {}",
                      attribute(node, "name").text, i + 1, what),
          location_);
   };
   if (cotangent.graph() != &graph_)
-    refuse_it(fmt::format("of the graph {}, not of {}; record it from the operands, y and g",
-                          cotangent.graph()->name, graph_.name));
+    fail_vjp(fmt::format("of the graph {}, not of {}; record it from the operands, y and g",
+                         cotangent.graph()->name, graph_.name));
   if (is_known_zero(cotangent)) return;
   const Node& given = *cotangent.node();
   const Node& operand = *node.operand(i);
@@ -156,28 +161,28 @@ void Gradient::check_custom(const Node& node, std::size_t i, Tensor cotangent) c
     fits = wanted.is(1) || given.shape[given.shape.size() - rank + axis] == wanted;
   }
   if (!fits || given.dtype == c64)
-    refuse_it(
-        fmt::format("{} that cannot be summed to {}; give one of the operand's shape or of "
-                    "y's, or {{}} for 0",
+    fail_vjp(
+        fmt::format("{} that cannot be summed to {}; return one with the shape of the operand "
+                    "or of y, or {{}} for 0",
                     type_text(given), type_text(operand)));
 }
 
-void Gradient::give(const Node* operand, Tensor cotangent) {
+void Gradient::add_cotangent(const Node* operand, Tensor cotangent) {
   if (is_known_zero(cotangent)) return;
   const Tensor whole = cast(unbroadcast(cotangent, operand->shape), operand->dtype);
-  Tensor& so_far = cotangents_[operand->id];
-  so_far = so_far.node() ? so_far + whole : whole;
+  Tensor& total = cotangents_[operand->id];
+  total = total.node() ? total + whole : whole;
 }
 
-void Gradient::refuse(const Node* node) const {
+void Gradient::throw_no_gradient(const Node* node) const {
   fail("gradient",
-       fmt::format("{} at {} has no gradient; leave it off the ways from the inputs to the output",
-                   info(node->op).name, graph_.place(node)),
+       fmt::format("{} at {} has no gradient; keep it off the paths from the inputs to the output",
+                   info(node->op).name, graph_.location_text(node)),
        location_);
 }
 
-/// `the input x`, or its number where it has no name.
-std::string described_input(const GraphData& graph, Tensor input, std::size_t number) {
+/// `the input x`, or `input 0` if it has no name.
+std::string describe_input(const GraphData& graph, Tensor input, std::size_t number) {
   const std::string_view label = graph.label(input.node());
   return label.empty() ? fmt::format("input {}", number) : fmt::format("the input {}", label);
 }
@@ -187,36 +192,33 @@ void check_inputs(const GraphData& graph, std::span<const Tensor> inputs, Locati
     if (!is_smooth(inputs[i].dtype()))
       fail("gradient",
            fmt::format("{} is {}; only floating values have a gradient, leave it out",
-                       described_input(graph, inputs[i], i), type_text(*inputs[i].node())),
+                       describe_input(graph, inputs[i], i), type_text(*inputs[i].node())),
            location);
 }
 
-/// The cotangent of `output` that the user gave; 1 if none is needed.
+/// The cotangent of `output` that the user passed; 1 if there is none. Throws UserError if the
+/// cotangent does not match the output, or is missing for an output that is not a scalar.
 Tensor checked_cotangent(GraphData& graph, const Node& output, std::optional<Tensor> cotangent,
                          Location location) {
   if (!is_smooth(output.dtype))
     fail("gradient",
-         fmt::format("output is {}; only floating values have a gradient, cast it before",
+         fmt::format("output is {}; only floating values have a gradient, cast it first",
                      type_text(output)),
          location);
   if (!cotangent) {
     if (output.rank() != 0)
       fail("gradient",
-           fmt::format("output is {}, not one number; give a cotangent of that shape",
+           fmt::format("output is {}, not a scalar; pass a cotangent of that shape",
                        type_text(output)),
            location);
     const Attribute attributes[] = {{}, {.literal = Literal::of(1.0)}, {.dtype = output.dtype}};
-    return tensor(graph, graph.make({.op = Op::full,
-                                     .dtype = output.dtype,
-                                     .operands = {},
-                                     .shape = {},
-                                     .attributes = attributes},
-                                    location));
+    return record_node(graph, Op::full, output.dtype, {}, {}, attributes, location);
   }
   const Node& given = *cotangent->node();
   if (given.dtype != output.dtype || !std::ranges::equal(given.shape, output.shape))
     fail("gradient",
-         fmt::format("output is {} and the cotangent {}; give one of the output's dtype and shape",
+         fmt::format("output is {} and the cotangent {}; pass one with the output's dtype and "
+                     "shape",
                      type_text(output), type_text(given)),
          location);
   return *cotangent;
@@ -231,14 +233,14 @@ std::vector<Tensor> gradient(Tensor output, std::span<const Tensor> inputs,
   for (const Tensor input : inputs) operands.emplace_back(input, file, line);
   if (cotangent) operands.emplace_back(*cotangent, file, line);
   GraphData& graph = graph_of("gradient", refs_to(operands));
-  const LocationScope place(operands[0]);
+  const LocationScope scope(operands[0]);
 
   check_inputs(graph, inputs, location);
   const Tensor seed = checked_cotangent(graph, *output.node(), cotangent, location);
-  Gradient walk(graph, output.node(), location);
-  walk.run(inputs, seed);
+  Gradient reverse_pass(graph, output.node(), location);
+  reverse_pass.run(inputs, seed);
   std::vector<Tensor> results;
-  for (const Tensor input : inputs) results.push_back(walk.of(input));
+  for (const Tensor input : inputs) results.push_back(reverse_pass.of(input));
   return results;
 }
 

@@ -1,3 +1,4 @@
+// Builds a table of vjp functions from the vjp column of ops.def.
 #include "ir/autodiff/op_vjp.h"
 
 #include "ir/autodiff/reduction_vjp.h"
@@ -9,25 +10,25 @@ namespace sinter {
 
 namespace {
 
-// Parts of vjps that record two values which only then meet: a compiler may evaluate the operands
-// of one expression in any order, and the order of recording must not depend on it.
+// These helpers record their operands in separate statements. A C++ compiler may evaluate the
+// operands of one expression in any order, and the recording order must not depend on the compiler.
 Tensor sum_of_squares(Tensor a, Tensor b) {
   const Tensor first = a * a;
   const Tensor second = b * b;
   return first + second;
 }
-/// 1 where a and b have the same sign, else -1; 0 where a is 0.
+/// 1 if a and b have equal signs, else -1; 0 if a is 0.
 Tensor signs_product(Tensor a, Tensor b) {
   const Tensor sign_of_b = copysign(1, b);
   return sign(a) * sign_of_b;
 }
-/// Where fmax gives a and not b: of equal ones it is b, of a number and a NaN the number.
+/// True if fmax(a, b) returns a: if a > b, or if b is NaN. Of equal operands fmax returns b.
 Tensor is_larger(Tensor a, Tensor b) {
   const Tensor is_above = gt(a, b);
   const Tensor is_alone = isnan(b);
   return logical_or(is_above, is_alone);
 }
-/// The same for fmin.
+/// True if fmin(a, b) returns a: if a < b, or if b is NaN.
 Tensor is_smaller(Tensor a, Tensor b) {
   const Tensor is_below = lt(a, b);
   const Tensor is_alone = isnan(b);
@@ -35,7 +36,7 @@ Tensor is_smaller(Tensor a, Tensor b) {
 }
 
 // clang-format off
-// The vjp column of reductions speaks the words of ReductionVjp, so each formula stands in a class of its own.
+// Each reduction's formula is evaluated in a subclass of ReductionVjp, so it can call the members.
 #define REDUCTION(NAME, TYPES, STATE, VJP, DOC)                                                             \
   struct VjpOf_##NAME : ReductionVjp {                                                                   \
     using ReductionVjp::ReductionVjp;                                                                         \
@@ -74,7 +75,7 @@ Tensor is_smaller(Tensor a, Tensor b) {
 #define SOURCE(NAME, ...) nullptr,
 #define OPAQUE(NAME, ...) nullptr,
 
-/// By op, in the order of the table.
+/// Indexed by op, in the order of the table.
 constexpr OpVjp kVjps[] = {
 #include "sinter/ops.def"
 };

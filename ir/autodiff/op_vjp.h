@@ -1,4 +1,4 @@
-// The vjp column of the op table: what each op passes back to its operands.
+// Access to the vjp column of the op table: the functions that compute operand cotangents.
 #pragma once
 
 #include "ir/ops/op.h"
@@ -9,10 +9,10 @@
 
 namespace sinter {
 
-/// Records the cotangents of `operands`, for the result `y` and its cotangent `g`.
+/// Records the cotangent of each operand, given the result `y` and its cotangent `g`.
 using OpVjp = std::vector<Tensor> (*)(std::span<const Tensor> operands, Tensor y, Tensor g);
 
-/// The vjp of the row of `op`: of elementwise ops, reductions and scans. Null for all others.
+/// The vjp of an elementwise op, reduction or scan; null for all other ops.
 OpVjp vjp_of(Op op);
 
 }  // namespace sinter

@@ -1,3 +1,4 @@
+// Implements the building blocks of reduction vjps in the accumulator's dtype.
 #include "ir/autodiff/reduction_vjp.h"
 
 #include "ir/record/record.h"
@@ -12,47 +13,47 @@ ReductionVjp::ReductionVjp(Tensor x, Tensor y) : x_(x), y_(y) {
   axes_.assign(axes.begin(), axes.end());
 }
 
-Tensor ReductionVjp::spread(Tensor value) const {
+Tensor ReductionVjp::broadcast_back(Tensor value) const {
   const ShapeVector kept = reduced_shape(*x_.node(), axes_, Keep::yes);
-  return broadcast_to(reshape(value, std::span<const Extent>(kept)), x_.shape());
+  return broadcast_to(reshape(value, kept), x_.shape());
 }
 
 Tensor ReductionVjp::times_deviation(Tensor scale) const {
   const Tensor x = cast(x_, accumulator());
-  const Tensor mean = spread(sinter::mean(x, axes_, keep));
+  const Tensor mean = broadcast_back(sinter::mean(x, axes_, keep));
   const Tensor deviation = x - mean;
-  return spread(scale) * 2 * deviation;
+  return broadcast_back(scale) * 2 * deviation;
 }
 
-Tensor ReductionVjp::share(Tensor g) const {
-  const Tensor is_it = cast(eq(x_, spread(y_)), accumulator());
-  const Tensor count = spread(sum(is_it, axes_, keep));
-  return is_it * spread(g) / count;
+Tensor ReductionVjp::split_among_ties(Tensor g) const {
+  const Tensor is_it = cast(eq(x_, broadcast_back(y_)), accumulator());
+  const Tensor count = broadcast_back(sum(is_it, axes_, keep));
+  return is_it * broadcast_back(g) / count;
 }
 
-Tensor ReductionVjp::times_others(Tensor g) const {
+Tensor ReductionVjp::times_product_of_others(Tensor g) const {
   const Tensor is_zero = eq(x_, 0);
   const Tensor own = cast(is_zero, accumulator());
-  const Tensor zeros = spread(sum(own, axes_, keep));
+  const Tensor zeros = broadcast_back(sum(own, axes_, keep));
   const Tensor x = cast(x_, accumulator());
   const Tensor without = where(is_zero, 1, x);
-  const Tensor product = spread(prod(without, axes_, keep));
-  // An element's own zero does not count; any other one makes the product 0.
+  const Tensor product = broadcast_back(prod(without, axes_, keep));
+  // The element itself is left out of the product, so only a zero elsewhere makes the product 0.
   const Tensor only_own = eq(zeros, own);
   const Tensor others = where(only_own, product / without, 0);
-  return spread(g) * others;
+  return broadcast_back(g) * others;
 }
 
 Tensor ReductionVjp::times_softmax(Tensor g) const {
-  // A logarithm rounded to a half is off by so much that its exponential would be of no use.
+  // A logarithm rounded to a half has too large an error for its exponential to be useful.
   const DType dtype = accumulator();
   const Tensor x = cast(x_, dtype);
   const Tensor y = x.node() == x_.node() ? y_ : widened(x);
-  // -inf less itself would be NaN.
+  // -inf - -inf would be NaN.
   const Tensor is_empty = eq(y, -std::numeric_limits<double>::infinity());
-  const Tensor shift = spread(where(is_empty, 0, y));
+  const Tensor shift = broadcast_back(where(is_empty, 0, y));
   const Tensor softmax = exp(x - shift);
-  return cast(spread(cast(g, dtype)) * softmax, x_.dtype());
+  return cast(broadcast_back(cast(g, dtype)) * softmax, x_.dtype());
 }
 
 Tensor ReductionVjp::widened(Tensor x) const {

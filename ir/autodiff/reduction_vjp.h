@@ -1,4 +1,4 @@
-// What the vjps of reductions are written in.
+// Building blocks for the vjps of reductions in ops.def.
 #pragma once
 
 #include "sinter/graph.h"
@@ -8,31 +8,31 @@
 
 namespace sinter {
 
-/// The way back from the result `y` of a reduction to its operand `x`.
+/// Records cotangents of the operand `x` of a reduction with result `y`. "Group" below means all
+/// elements of x that are reduced to one element of y.
 class ReductionVjp {
  public:
   ReductionVjp(Tensor x, Tensor y);
 
-  /// A value of y's shape once for each element of x that went into it.
-  Tensor spread(Tensor value) const;
-  /// g, spread, in equal parts over the elements of x that are equal to y.
-  Tensor share(Tensor g) const;
-  /// g, spread, times the product of all elements but the one itself that go into the same of y.
-  Tensor times_others(Tensor g) const;
-  /// Twice `scale`, spread, times how far each element is from the mean of those beside it.
+  /// Broadcasts `value`, of y's shape, to x's shape.
+  Tensor broadcast_back(Tensor value) const;
+  /// Divides g equally among the elements of each group that are equal to y; 0 for all others.
+  Tensor split_among_ties(Tensor g) const;
+  /// broadcast_back(g) times the product of the other elements of the group.
+  Tensor times_product_of_others(Tensor g) const;
+  /// 2 · broadcast_back(scale) · (x - mean of the group).
   Tensor times_deviation(Tensor scale) const;
-  /// g, spread, times the part of each element's exponential in the sum of those beside it; 0 where
-  /// all of them are -inf.
+  /// broadcast_back(g) · softmax of x over the group; 0 if all elements of the group are -inf.
   Tensor times_softmax(Tensor g) const;
-  /// How many elements went into one of y, less `correction` (var), in the accumulator's dtype:
-  /// halves cannot count far.
+  /// The size of a group, less `correction` for var. Its dtype is the accumulator's, because halves
+  /// cannot count far.
   Tensor count() const;
-  /// x's shape, nothing but zeros.
+  /// Zeros of x's shape.
   Tensor zero() const;
 
  private:
   DType accumulator() const;
-  /// What y is made from x, in the dtype of `x`, which is x in another one.
+  /// The reduction of y applied to `x`, which is the operand cast to another dtype.
   Tensor widened(Tensor x) const;
 
   Tensor x_;

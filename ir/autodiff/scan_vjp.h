@@ -1,4 +1,4 @@
-// What the vjps of scans are written in: x the operand, y the result, g its cotangent.
+// The vjps of scans: x is the operand, y the result and g its cotangent.
 #pragma once
 
 #include "sinter/graph.h"
@@ -6,9 +6,9 @@
 namespace sinter {
 
 Tensor cumsum_vjp(Tensor x, Tensor y, Tensor g);
-/// Right at zeros too.
+/// Also exact if elements of x are 0.
 Tensor cumprod_vjp(Tensor x, Tensor y, Tensor g);
-/// The first of equal extremes takes the cotangents of all places that it stands for.
+/// The first of equal extremes gets the sum of the cotangents of all results that equal it.
 Tensor cummax_vjp(Tensor x, Tensor y, Tensor g);
 Tensor cummin_vjp(Tensor x, Tensor y, Tensor g);
 

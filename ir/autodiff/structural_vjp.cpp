@@ -1,12 +1,11 @@
-// The vjps of the structural ops. Where an op reads each element at most once, or a number of times
-// that is known, the way back is made of index maps and sums again; only where the places depend on
-// data, or the map may be any, elements are scattered. Everything is recorded in statements of its
-// own: a compiler may evaluate the operands of one in any order.
+// The vjps of the structural ops. If an op reads each element a bounded, known number of times, its
+// vjp consists of structural ops and sums. Scatters are used only if the indices depend on data, or
+// for as_strided. Each op is recorded in a separate statement, because a C++ compiler may evaluate
+// the operands of one expression in any order.
 #include "ir/autodiff/structural_vjp.h"
 
 #include "ir/graph/operand_index.h"
 #include "ir/record/index_operands.h"
-#include "ir/record/shape_view.h"
 #include "sinter/views.h"
 
 #include <algorithm>
@@ -20,53 +19,47 @@ std::size_t axis_of(const Node& node) {
   return static_cast<std::size_t>(attribute(node, "axis").integer);
 }
 
-/// `value` everywhere, in the graph of `beside`.
-Tensor filled_beside(Tensor beside, std::span<const Extent> shape, std::int64_t value,
-                     DType dtype) {
-  GraphData& graph = *beside.graph();
-  const Location location = graph.location(beside.node());
+/// An array of `shape` filled with `value`, in the graph and at the source location of `like`.
+Tensor filled_like(Tensor like, std::span<const Extent> shape, std::int64_t value, DType dtype) {
+  GraphData& graph = *like.graph();
+  const Location location = graph.location(like.node());
   const Node* number = constant(graph, "gradient", Literal::of(value), dtype, location);
   const Attribute attributes[] = {
       {.extents = shape}, {.literal = number->attributes[0].literal}, {.dtype = dtype}};
-  return tensor(graph, graph.make({.op = Op::full,
-                                   .dtype = dtype,
-                                   .operands = {},
-                                   .shape = shape,
-                                   .attributes = attributes},
-                                  location));
+  return record_node(graph, Op::full, dtype, {}, shape, attributes, location);
 }
 
-/// `count` zeros along `axis`, as wide as g along the others.
+/// Zeros with extent `count` along `axis` and g's extents along the other axes.
 Tensor zeros_along(Tensor g, std::size_t axis, Extent count) {
   ShapeVector shape(g.shape().begin(), g.shape().end());
   shape[axis] = count;
-  return filled_beside(g, shape, 0, g.dtype());
+  return filled_like(g, shape, 0, g.dtype());
 }
 
-/// g from place `begin` of `extent` on along `axis`, zeros around it.
+/// g padded with zeros to `extent` along `axis`; g begins at index `begin`.
 Tensor zero_padded(Tensor g, std::size_t axis, Extent begin, Extent extent) {
-  const Extent behind = extent - begin - g.shape()[axis];
+  const Extent after = extent - begin - g.shape()[axis];
   std::vector<Operand> segments;
   if (!begin.is(0)) segments.emplace_back(zeros_along(g, axis, begin));
   segments.emplace_back(g);
-  if (!behind.is(0)) segments.emplace_back(zeros_along(g, axis, behind));
+  if (!after.is(0)) segments.emplace_back(zeros_along(g, axis, after));
   return concat(segments, static_cast<int>(axis));
 }
 
-/// The same, and what reaches beyond the end is cut off.
-Tensor fitted(Tensor g, std::size_t axis, Extent begin, Extent extent) {
+/// zero_padded, but elements of g beyond the end are dropped.
+Tensor pad_or_crop(Tensor g, std::size_t axis, Extent begin, Extent extent) {
   const Extent room = extent - begin;
   const Extent length = g.shape()[axis];
   if (provably_nonnegative(room - length)) return zero_padded(g, axis, begin, extent);
-  // Where it depends on the sizes which is longer, there are zeros behind g enough for any.
+  // If symbols decide which is longer, g is first padded to a length that covers both cases.
   const bool is_longer = provably_nonnegative(length - room);
   const Tensor enough = is_longer ? g : zero_padded(g, axis, 0, length + room);
   const Tensor inside = slice(enough, static_cast<int>(axis), 0, room);
   return zero_padded(inside, axis, begin, extent);
 }
 
-/// 0 … rank - 1 with `from` taken out and put in front of what is at `to` then.
-AxesVector moved_axis(std::size_t rank, std::size_t from, std::size_t to) {
+/// The permutation of 0 … rank - 1 that moves axis `from` to index `to`.
+AxesVector move_axis(std::size_t rank, std::size_t from, std::size_t to) {
   AxesVector axes(rank);
   std::iota(axes.begin(), axes.end(), 0);
   axes.erase(axes.begin() + from);
@@ -74,16 +67,17 @@ AxesVector moved_axis(std::size_t rank, std::size_t from, std::size_t to) {
   return axes;
 }
 
-/// g [..., count, ..., size] as blocks of `size` elements, `step` >= size apart, along `axis` of
-/// `extent` elements from `begin` on; zeros between them.
+/// Lays out g [..., count, ..., size] as `count` blocks of `size` elements along `axis`. The blocks
+/// begin `step` >= size elements apart, the first at `begin`, with zeros between them. The result
+/// has `extent` elements along `axis`.
 Tensor spread_blocks(Tensor g, std::size_t axis, Extent begin, std::int64_t step, Extent extent) {
   const std::size_t last = g.shape().size() - 1;
   const Tensor blocks = zero_padded(g, last, 0, step);
-  const AxesVector order = moved_axis(last + 1, last, axis + 1);
-  const Tensor side_by_side = permute(blocks, view(order));
+  const AxesVector order = move_axis(last + 1, last, axis + 1);
+  const Tensor side_by_side = permute(blocks, order);
   ShapeVector shape(g.shape().begin(), g.shape().end() - 1);
   shape[axis] = shape[axis] * Extent(step);
-  return fitted(reshape(side_by_side, view(shape)), axis, begin, extent);
+  return pad_or_crop(reshape(side_by_side, shape), axis, begin, extent);
 }
 
 Tensor slice_vjp(const Node& node, Tensor g) {
@@ -100,14 +94,14 @@ Tensor permute_vjp(const Node& node, Tensor g) {
   AxesVector back(axes.size());
   for (std::size_t i = 0; i < axes.size(); ++i)
     back[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
-  return permute(g, view(back));
+  return permute(g, back);
 }
 
-// A window of unfold lies over `parts` = ⌈size / step⌉ blocks of `step` elements, and block b is
-// part j of window b - j. So x's cotangent is the sum over j of the blocks that are part j of a
-// window (`folded`, below).
+// A window of unfold covers `parts` = ⌈size / step⌉ blocks of `step` elements, and block b is part
+// j of window b - j. So block b of x's cotangent is the sum over j of part j of window b - j. The
+// two functions below compute it; `fold_windows` chooses between them.
 
-/// One term per part: no reduction, so it fuses with anything.
+/// Adds one term per part. There is no reduction, so the sum fuses with any consumer.
 Tensor sum_of_few_parts(Tensor g, std::size_t axis, std::int64_t size, std::int64_t step,
                         Extent extent) {
   const int last = g.rank() - 1;
@@ -120,8 +114,8 @@ Tensor sum_of_few_parts(Tensor g, std::size_t axis, std::int64_t size, std::int6
   return total;
 }
 
-/// The parts of all windows that lie over one block stand on a diagonal of [windows, parts], which
-/// is a view with a stride of its own: one reduction, however many parts there are.
+/// The parts that cover one block form a diagonal of [windows, parts]. A strided view selects the
+/// diagonals, and one reduction sums any number of parts.
 Tensor sum_of_many_parts(Tensor g, std::size_t axis, std::int64_t parts, std::int64_t step,
                          Extent extent) {
   const std::size_t last = g.shape().size() - 1;
@@ -129,35 +123,36 @@ Tensor sum_of_many_parts(Tensor g, std::size_t axis, std::int64_t parts, std::in
   ShapeVector shape(g.shape().begin(), g.shape().end() - 1);
   shape.push_back(parts);
   shape.push_back(step);
-  const Tensor apart = reshape(whole, view(shape));  // [..., windows, ..., parts, step]
-  const Tensor backwards = flip(apart, {static_cast<std::int64_t>(last)});
-  const AxesVector order = moved_axis(shape.size(), axis, last - 1);
-  const Tensor aside = permute(backwards, view(order));  // [..., windows, parts, step]
+  const Tensor split = reshape(whole, shape);  // [..., windows, ..., parts, step]
+  const Tensor backwards = flip(split, {static_cast<std::int64_t>(last)});
+  const AxesVector order = move_axis(shape.size(), axis, last - 1);
+  const Tensor windows_first = permute(backwards, order);  // [..., windows, parts, step]
 
   const std::size_t windows = last - 1;
   const Extent count = shape[axis];
-  const Tensor rows = zero_padded(aside, windows, parts - 1, count + Extent(2 * (parts - 1)));
+  const Tensor rows =
+      zero_padded(windows_first, windows, parts - 1, count + Extent(2 * (parts - 1)));
   ShapeVector diagonals(rows.shape().begin(), rows.shape().end());
   diagonals[windows] = count + Extent(parts - 1);
   std::vector<Extent> strides = row_major_strides(rows.shape());
   strides[last] = Extent((parts + 1) * step);
-  const Tensor over_blocks = as_strided(rows, view(diagonals), strides);
+  const Tensor over_blocks = as_strided(rows, diagonals, strides);
   const Tensor blocks = sum(over_blocks, {static_cast<std::int64_t>(last)});
-  const AxesVector back = moved_axis(last + 1, windows, axis);
-  return spread_blocks(permute(blocks, view(back)), axis, 0, step, extent);
+  const AxesVector back = move_axis(last + 1, windows, axis);
+  return spread_blocks(permute(blocks, back), axis, 0, step, extent);
 }
 
 Tensor unfold_vjp(const Node& node, Tensor g) {
   const std::size_t axis = axis_of(node);
-  return folded(g, axis, attribute(node, "step").integer, node.operand(0)->shape[axis]);
+  return fold_windows(g, axis, attribute(node, "step").integer, node.operand(0)->shape[axis]);
 }
 
-/// 0, 1, 2, … along `axis` of `shape`, extent 1 along the others.
-Tensor places_along(Tensor beside, std::span<const Extent> shape, std::size_t axis) {
+/// 0, 1, 2, … along `axis` of `shape`; the other axes have extent 1.
+Tensor indices_along(Tensor like, std::span<const Extent> shape, std::size_t axis) {
   ShapeVector along(shape.size(), Extent(1));
   along[axis] = shape[axis];
-  GraphData& graph = *beside.graph();
-  return reshape(places(graph, shape[axis], graph.location(beside.node())), view(along));
+  GraphData& graph = *like.graph();
+  return reshape(axis_indices(graph, shape[axis], graph.location(like.node())), along);
 }
 
 Tensor as_strided_vjp(const Node& node, Tensor g) {
@@ -167,7 +162,7 @@ Tensor as_strided_vjp(const Node& node, Tensor g) {
   Tensor position = record_size(graph, attribute(node, "offset").extent, i64, location);
   for (std::size_t axis = 0; axis < strides.size(); ++axis) {
     const Tensor stride = record_size(graph, strides[axis], i64, location);
-    const Tensor along = places_along(g, node.shape, axis) * stride;
+    const Tensor along = indices_along(g, node.shape, axis) * stride;
     position = position + along;
   }
   const Extent count = product(node.shape);
@@ -176,7 +171,7 @@ Tensor as_strided_vjp(const Node& node, Tensor g) {
   const Tensor source = reshape(cast(g, wide), {count, 1});
   const Node& x = *node.operand(0);
   const Extent elements[] = {product(x.shape), 1};
-  const Tensor total = scatter(filled_beside(g, elements, 0, wide), positions, source, true);
+  const Tensor total = scatter(filled_like(g, elements, 0, wide), positions, source, true);
   return cast(reshape(total, x.shape), g.dtype());
 }
 
@@ -187,7 +182,7 @@ Tensor concat_vjp(const Node& node, std::size_t operand, Tensor g) {
 
 Tensor take_vjp(const Node& node, Tensor g) {
   const Operand indices[] = {tensor(*g.graph(), node.operand(1))};
-  const Tensor zeros = filled_beside(g, node.operand(0)->shape, 0, g.dtype());
+  const Tensor zeros = filled_like(g, node.operand(0)->shape, 0, g.dtype());
   return index_put(zeros, g, indices, {attribute(node, "axis").integer}, true);
 }
 
@@ -196,16 +191,16 @@ Tensor take_along_axis_vjp(const Node& node, Tensor g) {
   const std::span<const Extent> shape = node.operand(0)->shape;
   const Tensor indices = tensor(*g.graph(), node.operand(1));
   if (!node.shape[axis].is(1)) {
-    const Tensor zeros = filled_beside(g, shape, 0, g.dtype());
+    const Tensor zeros = filled_like(g, shape, 0, g.dtype());
     return scatter_add(zeros, static_cast<int>(axis), indices, g);
   }
-  // One element of each line was read: no sum is needed to put it back.
-  const Tensor chosen = resolved(indices, shape[axis], g.graph()->location(&node));
-  const Tensor is_it = eq(places_along(g, shape, axis), chosen);
+  // Only one element of each line was read, so a comparison replaces the scatter.
+  const Tensor chosen = resolve_indices(indices, shape[axis], g.graph()->location(&node));
+  const Tensor is_it = eq(indices_along(g, shape, axis), chosen);
   return where(is_it, g, 0);
 }
 
-/// Whether each index is that of a row.
+/// True for each index in [0, rows).
 Tensor is_inside(Tensor indices, Extent rows, Location location) {
   const Tensor wide = cast(indices, i64);
   const Tensor end = record_size(*indices.graph(), rows, i64, location);
@@ -225,12 +220,12 @@ Tensor scatter_vjp(const Node& node, std::size_t operand, Tensor g) {
     const Tensor rows = take(g, indices, 0);
     return where(unsqueeze(counts, 1), rows, 0);
   }
-  // Which row of the source was the last to be written to each row of x; -1 for none.
-  const Tensor order = unsqueeze(places(graph, indices.shape()[0], location), 1);
+  // For each row of x the last source row written to it; -1 for none.
+  const Tensor order = unsqueeze(axis_indices(graph, indices.shape()[0], location), 1);
   const Extent column[] = {node.shape[0], 1};
-  const Tensor last = scatter(filled_beside(g, column, -1, i64), indices, order, false);
+  const Tensor last = scatter(filled_like(g, column, -1, i64), indices, order, false);
   if (of_x) return where(lt(last, 0), g, 0);
-  // An index outside is read elsewhere, but what was written there came from another row.
+  // `take` clamps an index out of range, but the row read then was written by another source row.
   const Tensor is_last = eq(take(last, indices, 0), order);
   const Tensor rows = take(g, indices, 0);
   return where(is_last, rows, 0);
@@ -245,11 +240,11 @@ Tensor unbroadcast(Tensor g, std::span<const Extent> shape) {
     const bool is_repeated = axis < shift || shape[axis - shift].is(1);
     if (is_repeated && !g.shape()[axis].is(1)) axes.push_back(static_cast<std::int64_t>(axis));
   }
-  return reshape(axes.empty() ? g : sum(g, view(axes)), shape);
+  return reshape(axes.empty() ? g : sum(g, axes), shape);
 }
 
-Tensor folded(Tensor g, std::size_t axis, std::int64_t step, Extent extent) {
-  // A reduction pays from here on.
+Tensor fold_windows(Tensor g, std::size_t axis, std::int64_t step, Extent extent) {
+  // Above this number of parts a reduction is faster than separate terms.
   constexpr std::int64_t kFewParts = 8;
   const std::int64_t size = g.shape().back().number();
   const std::int64_t parts = ceil_div(size, step).number();

@@ -1,4 +1,4 @@
-// The way back through broadcasting and the structural ops.
+// Cotangents of operands of the structural ops, and of operands that were broadcast.
 #pragma once
 
 #include "ir/ops/op.h"
@@ -13,16 +13,16 @@ namespace sinter {
 /// The cotangent of an operand of `shape` that was broadcast to g's shape.
 Tensor unbroadcast(Tensor g, std::span<const Extent> shape);
 
-/// The way back of unfold: along `axis`, of `extent` elements, each is the sum of all elements that
-/// lie over it of the windows g [..., windows, ..., size], which are `step` apart. Halves are added
-/// up in f32 and rounded once.
-Tensor folded(Tensor g, std::size_t axis, std::int64_t step, Extent extent);
+/// The vjp of unfold. g is [..., windows, ..., size] with windows that begin `step` elements apart.
+/// Each of the `extent` result elements along `axis` is the sum of g over all windows that contain
+/// it. Halves are summed in f32 and rounded once.
+Tensor fold_windows(Tensor g, std::size_t axis, std::int64_t step, Extent extent);
 
-/// The cotangent of `y`'s operand number `operand`, which is floating, for the cotangent `g` of
-/// `y`, the result of a structural op. Empty where the op has no gradient (bitcast).
+/// The cotangent of operand `operand`, which must be floating, of a structural op with result `y`
+/// and cotangent `g`. An empty Tensor if the op has no gradient (bitcast).
 Tensor structural_vjp(Tensor y, std::size_t operand, Tensor g);
 
-/// Whether a structural op has one: all have but bitcast, since the bits of a number have no slope.
+/// True if a structural op has a vjp. Only bitcast has none: the bits of a number have no slope.
 constexpr bool has_structural_vjp(Op op) { return op != Op::bitcast; }
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// Composites: functions written in ops. Gradient and fusion come free.
+// Basic composites. They consist of ops, so gradients and fusion need no extra code.
 #include <numbers>
 
 #include "ir/composites/widening.h"
@@ -6,54 +6,54 @@
 
 namespace sinter {
 
-Tensor reciprocal(Operand x) { return div(number(1.0, x), x); }
+Tensor reciprocal(Operand x) { return div(number_at(1.0, x), x); }
 Tensor square(Operand x) { return mul(x, x); }
 
 Tensor frac(Operand x) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   return x - trunc(x);
 }
 
 Tensor relu(Operand x) {
-  // A whole number, so that integers stay what they are.
+  // An integer literal, so that integer dtypes are kept.
   return maximum(x, Operand(Literal::of(0), x.location));
 }
 
-Tensor minus_magnitude(const Operand& x) {
-  const LocationScope place(x);
+Tensor neg_abs(const Operand& x) {
+  const LocationScope scope(x);
   const Tensor negative = neg(x);
   return minimum(x, negative);
 }
 
 Tensor sigmoid(Operand x) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   const Widening to("sigmoid", {&x});
   const Operand wide = to.wide(x);
-  // By exp(-|x|), which never overflows: so the gradient is right everywhere too. Both choices are
-  // made alike, so that it is right at 0, where abs has slope 0.
-  const Tensor is_positive = ge(wide, number(0.0, x));
+  // exp(-|x|) never overflows, so the gradient is exact everywhere. Both choices use one condition
+  // instead of abs, so that the gradient is exact at 0, where abs has slope 0.
+  const Tensor is_positive = ge(wide, number_at(0.0, x));
   const Tensor negative = neg(wide);
   const Tensor e = exp(where(is_positive, negative, wide));
-  const Tensor numerator = where(is_positive, number(1.0, x), e);
+  const Tensor numerator = where(is_positive, number_at(1.0, x), e);
   return to.narrow(numerator / (e + 1.0));
 }
 
 Tensor gelu(Operand x) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   constexpr double kSqrtHalf = 0.7071067811865476;
   const Widening to("gelu", {&x});
   const Operand wide = to.wide(x);
-  // Not by 1 + erf, of which nothing is left far below 0. In two statements: a compiler may
-  // evaluate the operands of one in any order, and the order of recording must not depend on it.
+  // erfc is used because 1 + erf cancels to 0 far below 0. The two statements fix the recording
+  // order: a C++ compiler may evaluate the operands of one expression in any order.
   const Tensor twice_share = erfc(wide * -kSqrtHalf);
   return to.narrow(wide * 0.5 * twice_share);
 }
 
 Tensor trigamma(Operand x) {
-  const LocationScope place(x);
-  // Below 1/2 by reflection: trigamma(x) + trigamma(1 - x) = (pi / sin(pi x))^2. From there up to 6
-  // and more by recurrence, trigamma(x) = trigamma(x + 1) + 1 / x^2, and then the asymptotic series
-  // (Abramowitz and Stegun 6.4.6, 6.4.7, 6.4.12).
+  const LocationScope scope(x);
+  // Below 1/2 the reflection formula applies: trigamma(x) + trigamma(1 - x) = (pi / sin(pi x))^2.
+  // The recurrence trigamma(x) = trigamma(x + 1) + 1 / x^2 shifts x by 6, above 6, for the
+  // asymptotic series (Abramowitz and Stegun 6.4.6, 6.4.7, 6.4.12).
   constexpr double kPi = std::numbers::pi;
   const Widening to("trigamma", {&x});
   const Operand wide = to.wide(x);
@@ -75,18 +75,18 @@ Tensor trigamma(Operand x) {
 }
 
 Tensor softmax(Operand x, int axis) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   const Widening to("softmax", {&x});
   const Operand wide = to.wide(x);
-  // The largest element is taken off so that exp never overflows. The result is the same whatever
-  // is taken off, so for its gradient that is a constant.
+  // The largest element is subtracted so that exp never overflows. The result does not depend on
+  // the subtracted value, so the gradient treats it as a constant.
   const Tensor largest = stop_gradient(max(wide, {axis}, keep));
   const Tensor e = exp(wide - largest);
   return to.narrow(e / sum(e, {axis}, keep));
 }
 
 Tensor log_softmax(Operand x, int axis) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   const Widening to("log_softmax", {&x});
   const Operand wide = to.wide(x);
   const Tensor largest = stop_gradient(max(wide, {axis}, keep));

@@ -1,4 +1,4 @@
-// Losses, each from the logarithms or logits that keep it accurate.
+// Losses. For accuracy, losses of probabilities take logits or log-probabilities.
 #include "ir/composites/widening.h"
 #include "ir/record/composite.h"
 #include "sinter/nn.h"
@@ -20,7 +20,8 @@ Tensor reduced(Tensor losses, Reduction reduction) {
   return losses;
 }
 
-/// Elements are compared one by one: shapes that merely broadcast are most likely a mistake.
+/// Throws UserError unless `x` and `target` have one shape. Losses do not broadcast, because
+/// different shapes are most likely a mistake.
 void check_same_shape(std::string_view op, const Operand& x, const Operand& target) {
   graph_of(op, x);
   if (target.is_literal() || std::ranges::equal(x.tensor.shape(), target.tensor.shape())) return;
@@ -30,7 +31,7 @@ void check_same_shape(std::string_view op, const Operand& x, const Operand& targ
        x.location);
 }
 
-/// x − target, of one shape, in the dtype computed in.
+/// x − target in the compute dtype.
 Tensor difference(const Widening& to, const Operand& x, const Operand& target) {
   const Operand wide = to.wide(x);
   return wide - to.wide(target);
@@ -39,44 +40,44 @@ Tensor difference(const Widening& to, const Operand& x, const Operand& target) {
 }  // namespace
 
 Tensor mse_loss(Operand x, Operand target, Reduction reduction) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   check_same_shape("mse_loss", x, target);
   const Widening to("mse_loss", {&x, &target});
   return to.narrow(reduced(square(difference(to, x, target)), reduction));
 }
 
 Tensor l1_loss(Operand x, Operand target, Reduction reduction) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   check_same_shape("l1_loss", x, target);
   const Widening to("l1_loss", {&x, &target});
   return to.narrow(reduced(abs(difference(to, x, target)), reduction));
 }
 
 Tensor huber_loss(Operand x, Operand target, double delta, Reduction reduction) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   check_same_shape("huber_loss", x, target);
   if (!(delta > 0))
     fail("huber_loss", fmt::format("delta is {}; it must be positive", delta), x.location);
   const Widening to("huber_loss", {&x, &target});
   const Tensor distance = abs(difference(to, x, target));
-  // Both branches in one: d · (d − d/2) and delta · (d − delta/2).
+  // One expression for both branches: d · (d − d/2) and delta · (d − delta/2).
   const Tensor bounded = minimum(distance, delta);
   return to.narrow(reduced(bounded * (distance - bounded * 0.5), reduction));
 }
 
 Tensor bce_with_logits(Operand x, Operand target, Reduction reduction) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   check_same_shape("bce_with_logits", x, target);
   const Widening to("bce_with_logits", {&x, &target});
   const Operand wide = to.wide(x);
   const Tensor product = wide * to.wide(target);
   const Tensor linear = maximum(0, wide) - product;
-  const Tensor rest = log1p(exp(minus_magnitude(wide)));
+  const Tensor rest = log1p(exp(neg_abs(wide)));
   return to.narrow(reduced(linear + rest, reduction));
 }
 
 Tensor kl_div(Operand x, Operand target, bool log_target, Reduction reduction) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   check_same_shape("kl_div", x, target);
   graph_of("kl_div", target);
   const Widening to("kl_div", {&x, &target});
@@ -87,7 +88,7 @@ Tensor kl_div(Operand x, Operand target, bool log_target, Reduction reduction) {
   if (log_target) {
     weight = exp(goal);
   } else {
-    // Where the target is 0, anything finite times it.
+    // A target of 0 contributes 0, so any finite logarithm may replace log(0).
     const Tensor is_zero = eq(goal, 0);
     logarithm = log(where(is_zero, 1, goal));
   }
@@ -96,7 +97,7 @@ Tensor kl_div(Operand x, Operand target, bool log_target, Reduction reduction) {
 
 namespace {
 
-/// Losses of targets that are the numbers of classes.
+/// Losses whose targets are class indices. Throws UserError if shapes or dtypes do not fit.
 class ClassLoss {
  public:
   ClassLoss(std::string_view op, const Widening& to, const Operand& x, const Operand& targets,
@@ -110,19 +111,22 @@ class ClassLoss {
     shape_ = targets.tensor.shape();
     ShapeVector unsqueezed(shape_.begin(), shape_.end());
     unsqueezed.insert(unsqueezed.begin() + 1, Extent(1));
-    index_ = reshape(wide, std::span<const Extent>(unsqueezed));
+    index_ = reshape(wide, unsqueezed);
     if (!weight.node()) return;
     const Tensor chosen = take(weight, wide, 0);
-    weights_ = to.wide(placed(chosen, x)).tensor;
+    weights_ = to.wide(with_location(chosen, x)).tensor;
   }
 
-  /// x at the targets: [N, 1, ...]
-  Tensor picked() const { return to_.wide(placed(take_along_axis(x_, index_, 1), x_)).tensor; }
-  /// [N, 1, ...] as the targets' shape.
+  /// The elements of x at the targets: [N, 1, ...].
+  Tensor picked() const {
+    return to_.wide(with_location(take_along_axis(x_, index_, 1), x_)).tensor;
+  }
+  /// Reshapes `y` from [N, 1, ...] to the targets' shape.
   Tensor squeezed(Tensor y) const { return reshape(y, shape_); }
-  /// Losses of the targets times their weights.
+  /// `losses` times the class weights of the targets.
   Tensor weighted(Tensor losses) const { return weights_.node() ? losses * weights_ : losses; }
 
+  /// Sets ignored losses to 0 and reduces. The mean divides by the sum of the counted weights.
   Tensor result(Tensor losses, Reduction reduction) const {
     const Tensor counted = where(counts_, losses, 0);
     if (reduction == Reduction::none) return to_.narrow(counted);
@@ -159,14 +163,14 @@ class ClassLoss {
   const Operand& x_;
   std::span<const Extent> shape_;  ///< of the targets
   Tensor index_;                   ///< the targets as [N, 1, ...]
-  Tensor counts_;                  ///< false where a target is ignored
-  Tensor weights_;                 ///< of the targets; empty: 1
+  Tensor counts_;                  ///< false for an ignored target
+  Tensor weights_;                 ///< of the targets; an empty Tensor means 1
 };
 
 }  // namespace
 
 Tensor cross_entropy(Operand logits, Operand targets, const CrossEntropyOptions& options) {
-  const LocationScope place(logits);
+  const LocationScope scope(logits);
   const double smoothing = options.label_smoothing;
   if (!(smoothing >= 0 && smoothing <= 1))
     fail("cross_entropy", fmt::format("label_smoothing is {}; it must be in [0, 1]", smoothing),
@@ -174,7 +178,7 @@ Tensor cross_entropy(Operand logits, Operand targets, const CrossEntropyOptions&
   const Widening to("cross_entropy", {&logits});
   const ClassLoss loss("cross_entropy", to, logits, targets, options.weight, options.ignore_index);
   const Operand wide = to.wide(logits);
-  // As in log_softmax, a constant for the gradient.
+  // The gradient treats the subtracted value as a constant, as in log_softmax.
   const Tensor largest = stop_gradient(max(wide, {1}, keep));
   const Tensor shifted = wide - largest;
   const Tensor normalizer = log(sum(exp(shifted), {1}, keep));
@@ -185,8 +189,8 @@ Tensor cross_entropy(Operand logits, Operand targets, const CrossEntropyOptions&
     if (options.weight.node()) {
       ShapeVector shape(logits.tensor.shape().size() - 1, Extent(1));
       shape[0] = options.weight.shape()[0];
-      const Operand weight = to.wide(placed(options.weight, logits));
-      of_classes = of_classes * reshape(weight, std::span<const Extent>(shape));
+      const Operand weight = to.wide(with_location(options.weight, logits));
+      of_classes = of_classes * reshape(weight, shape);
     }
     const Tensor shared = loss.squeezed(mean(of_classes, {1}, keep)) * smoothing;
     losses = losses * (1 - smoothing) + shared;
@@ -195,7 +199,7 @@ Tensor cross_entropy(Operand logits, Operand targets, const CrossEntropyOptions&
 }
 
 Tensor nll_loss(Operand x, Operand targets, const NllOptions& options) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   const Widening to("nll_loss", {&x});
   const ClassLoss loss("nll_loss", to, x, targets, options.weight, options.ignore_index);
   return loss.result(loss.weighted(loss.squeezed(neg(loss.picked()))), options.reduction);

@@ -1,4 +1,5 @@
-// Norms: x with its mean taken off and its variance made 1, over some axes.
+// Normalization layers: x minus its mean, scaled to variance 1, over some axes (rms_norm: scaled to
+// mean square 1).
 #include "ir/composites/widening.h"
 #include "ir/record/composite.h"
 #include "sinter/nn.h"
@@ -12,7 +13,7 @@ namespace sinter {
 
 namespace {
 
-/// Axes of `x` from the front, ascending; all of them for none.
+/// `axes` counted from the front and sorted; all axes of `x` if `axes` is empty.
 AxesVector ascending(std::string_view op, const Operand& x, Axes axes) {
   const Node& node = *x.tensor.node();
   AxesVector result;
@@ -23,14 +24,14 @@ AxesVector ascending(std::string_view op, const Operand& x, Axes axes) {
   return result;
 }
 
-/// All axes of a `rank` from `first` on.
+/// The axes `first`, …, `rank` - 1.
 AxesVector axes_from(int first, int rank) {
   AxesVector result;
   for (int axis = first; axis < rank; ++axis) result.push_back(axis);
   return result;
 }
 
-/// Throws unless `x` is [N, C, ...] with `least` axes or more.
+/// Throws UserError unless `x` has at least `least` axes, [N, C, ...].
 void check_channels(std::string_view op, const Operand& x, int least) {
   const Node& node = *x.tensor.node();
   if (node.rank() < least)
@@ -39,22 +40,23 @@ void check_channels(std::string_view op, const Operand& x, int least) {
          x.location);
 }
 
-/// What one norm has in common for all of its parameters.
+/// Checks the parameters of one norm, such as its weight, and broadcasts them to its operand.
 struct Parameters {
   std::string_view op;
   const Widening& to;
   const Operand& x;
-  AxesVector axes;    ///< of x, that a parameter has a number for each place of
-  ShapeVector shape;  ///< that broadcasts to what is normalised
+  AxesVector axes;    ///< axes of x; their extents are the shape of a parameter
+  ShapeVector shape;  ///< the shape in which a parameter broadcasts to the normalized values
 
-  /// `parameter`, or the number that it is, as an operand of what is normalised.
-  Operand spread(std::string_view role, const Operand& parameter) const {
+  /// `parameter` reshaped so that it broadcasts to the normalized values; a literal is unchanged.
+  Operand broadcastable(std::string_view role, const Operand& parameter) const {
     if (parameter.is_literal()) return parameter;
     check(role, parameter);
     const Operand wide = to.wide(parameter);
-    return placed(reshape(wide, std::span<const Extent>(shape)), parameter);
+    return with_location(reshape(wide, shape), parameter);
   }
 
+  /// Throws UserError unless `parameter` has the extents of `axes` of x.
   void check(std::string_view role, const Operand& parameter) const {
     graph_of(op, parameter);
     ShapeVector expected;
@@ -71,7 +73,7 @@ struct Parameters {
   }
 };
 
-/// Of parameters along `axes` of x, which keeps its shape.
+/// Parameters along `axes` for a norm whose result has x's shape.
 Parameters along(std::string_view op, const Widening& to, const Operand& x,
                  const AxesVector& axes) {
   const Node& node = *x.tensor.node();
@@ -84,15 +86,15 @@ Parameters along(std::string_view op, const Widening& to, const Operand& x,
   return {.op = op, .to = to, .x = x, .axes = axes, .shape = shape};
 }
 
-/// y · weight + bias, without what changes nothing.
+/// y · weight + bias; a literal weight of 1 and a literal bias of 0 are omitted.
 Tensor affine(Tensor y, const Parameters& parameters, const Operand& weight, const Operand& bias) {
-  const Operand factor = parameters.spread("the weight", weight);
-  const Operand summand = parameters.spread("the bias", bias);
+  const Operand factor = parameters.broadcastable("the weight", weight);
+  const Operand summand = parameters.broadcastable("the bias", bias);
   const Tensor product = is_number(factor, 1) ? y : y * factor;
   return is_number(summand, 0) ? product : product + summand;
 }
 
-/// `x` of mean 0 and variance 1 over `axes`.
+/// (x − mean) / √(var + eps)
 Tensor normalized(const Operand& x, const VarMean& moments, double eps) {
   const Tensor scale = rsqrt(moments.var + eps);
   return (x - moments.mean) * scale;
@@ -101,21 +103,21 @@ Tensor normalized(const Operand& x, const VarMean& moments, double eps) {
 }  // namespace
 
 Tensor layer_norm(Operand x, Axes axes, Operand weight, Operand bias, double eps) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   const Widening to("layer_norm", {&x});
   const AxesVector over = ascending("layer_norm", x, axes);
   const Operand wide = to.wide(x);
-  const VarMean moments = var_mean(wide, std::span<const std::int64_t>(over), 0, keep);
+  const VarMean moments = var_mean(wide, over, 0, keep);
   const Tensor y = normalized(wide, moments, eps);
   return to.narrow(affine(y, along("layer_norm", to, x, over), weight, bias));
 }
 
 Tensor rms_norm(Operand x, Axes axes, Operand weight, std::optional<double> eps) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   const Widening to("rms_norm", {&x});
   const AxesVector over = ascending("rms_norm", x, axes);
   const Operand wide = to.wide(x);
-  const Tensor mean_square = mean(square(wide), std::span<const std::int64_t>(over), keep);
+  const Tensor mean_square = mean(square(wide), over, keep);
   const double smallest = to.compute() == f64 ? 0x1p-52 : 0x1p-23;
   const Tensor scale = rsqrt(mean_square + eps.value_or(smallest));
   const Tensor y = wide * scale;
@@ -123,7 +125,7 @@ Tensor rms_norm(Operand x, Axes axes, Operand weight, std::optional<double> eps)
 }
 
 Tensor group_norm(Operand x, std::int64_t groups, Operand weight, Operand bias, double eps) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   const Widening to("group_norm", {&x});
   check_channels("group_norm", x, 2);
   const Node& node = *x.tensor.node();
@@ -131,7 +133,7 @@ Tensor group_norm(Operand x, std::int64_t groups, Operand weight, Operand bias, 
       groups < 1 ? std::nullopt : divide_exactly(node.shape[1], groups);
   if (!channels)
     fail("group_norm",
-         fmt::format("the {} channels of x, which is {}, do not fall into {} groups of one size",
+         fmt::format("the {} channels of x, which is {}, cannot form {} groups of equal size",
                      to_string(node.shape[1]), type_text(node), groups),
          x.location);
   // Computed as [N, groups, C / groups, ...].
@@ -141,22 +143,22 @@ Tensor group_norm(Operand x, std::int64_t groups, Operand weight, Operand bias, 
     shape.push_back(extent);
     per_channel.push_back(1);
   }
-  const Tensor apart = reshape(to.wide(x), std::span<const Extent>(shape));
+  const Tensor grouped = reshape(to.wide(x), shape);
   const AxesVector over = axes_from(2, node.rank() + 1);
-  const VarMean moments = var_mean(apart, std::span<const std::int64_t>(over), 0, keep);
-  const Tensor y = normalized(apart, moments, eps);
+  const VarMean moments = var_mean(grouped, over, 0, keep);
+  const Tensor y = normalized(grouped, moments, eps);
   const Parameters parameters{
       .op = "group_norm", .to = to, .x = x, .axes = {1}, .shape = per_channel};
   return to.narrow(reshape(affine(y, parameters, weight, bias), node.shape));
 }
 
 Tensor instance_norm(Operand x, Operand weight, Operand bias, double eps) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   const Widening to("instance_norm", {&x});
   check_channels("instance_norm", x, 3);
   const AxesVector over = axes_from(2, x.tensor.rank());
   const Operand wide = to.wide(x);
-  const VarMean moments = var_mean(wide, std::span<const std::int64_t>(over), 0, keep);
+  const VarMean moments = var_mean(wide, over, 0, keep);
   const Tensor y = normalized(wide, moments, eps);
   return to.narrow(affine(y, along("instance_norm", to, x, {1}), weight, bias));
 }
@@ -164,7 +166,7 @@ Tensor instance_norm(Operand x, Operand weight, Operand bias, double eps) {
 namespace {
 
 /// (1 − momentum) · old + momentum · now, in old's dtype.
-Tensor moved(const Operand& old, Tensor now, double momentum) {
+Tensor running_average(const Operand& old, Tensor now, double momentum) {
   const Widening to("batch_norm", {&old});
   const Tensor kept = to.wide(old) * (1 - momentum);
   const Tensor added = now * momentum;
@@ -175,7 +177,7 @@ Tensor moved(const Operand& old, Tensor now, double momentum) {
 
 BatchNorm batch_norm(Operand x, Operand running_mean, Operand running_var, Operand weight,
                      Operand bias, double momentum, double eps) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   const Widening to("batch_norm", {&x});
   check_channels("batch_norm", x, 2);
   const Parameters parameters = along("batch_norm", to, x, {1});
@@ -184,7 +186,7 @@ BatchNorm batch_norm(Operand x, Operand running_mean, Operand running_var, Opera
 
   AxesVector over = axes_from(1, x.tensor.rank());
   over[0] = 0;
-  const Axes axes = std::span<const std::int64_t>(over);
+  const Axes axes = over;
   const Operand wide = to.wide(x);
   const VarMean moments = var_mean(wide, axes, 0, keep);
   const Tensor unbiased = var(wide, axes, 1, keep);
@@ -194,21 +196,21 @@ BatchNorm batch_norm(Operand x, Operand running_mean, Operand running_var, Opera
   const Extent channels = x.tensor.shape()[1];
   result.mean = reshape(moments.mean, {channels});
   result.var = reshape(moments.var, {channels});
-  result.running_mean = moved(running_mean, result.mean, momentum);
-  result.running_var = moved(running_var, reshape(unbiased, {channels}), momentum);
+  result.running_mean = running_average(running_mean, result.mean, momentum);
+  result.running_var = running_average(running_var, reshape(unbiased, {channels}), momentum);
   return result;
 }
 
 Tensor batch_norm_inference(Operand x, Operand mean, Operand var, Operand weight, Operand bias,
                             double eps) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   const Widening to("batch_norm_inference", {&x});
   check_channels("batch_norm_inference", x, 2);
   const Parameters parameters = along("batch_norm_inference", to, x, {1});
   parameters.check("the mean", mean);
   parameters.check("the variance", var);
-  const Tensor center = parameters.spread("the mean", mean).tensor;
-  const Tensor variance = parameters.spread("the variance", var).tensor;
+  const Tensor center = parameters.broadcastable("the mean", mean).tensor;
+  const Tensor variance = parameters.broadcastable("the variance", var).tensor;
   const Tensor y = normalized(to.wide(x), {.var = variance, .mean = center}, eps);
   return to.narrow(affine(y, parameters, weight, bias));
 }

@@ -1,4 +1,4 @@
-// Padding, and writing into a part: pieces of arrays one after another.
+// Padding, slice_scatter and select_scatter, composed from concatenations.
 #include "ir/record/composite.h"
 #include "ir/record/record.h"
 #include "sinter/views.h"
@@ -12,11 +12,12 @@ namespace sinter {
 
 namespace {
 
-/// What stands in front of (or behind) `x` along `axis`: `count` elements.
-using Filler = std::function<Tensor(Tensor x, int axis, std::int64_t count, bool in_front)>;
+/// Returns the `count` elements to put before x along `axis`, or after x if not `before`.
+using Filler = std::function<Tensor(Tensor x, int axis, std::int64_t count, bool before)>;
 
+/// `x` padded by low[axis] elements before and high[axis] after; negative numbers remove elements.
 Tensor padded(std::string_view op, const Operand& x, Axes low, Axes high, const Filler& filler) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   graph_of(op, x);
   const auto rank = static_cast<std::size_t>(x.tensor.rank());
   if (low.size() != rank || high.size() != rank)
@@ -27,18 +28,18 @@ Tensor padded(std::string_view op, const Operand& x, Axes low, Axes high, const 
   Tensor result = x.tensor;
   for (std::size_t at = 0; at < rank; ++at) {
     const int axis = static_cast<int>(at);
-    const std::int64_t in_front = low[at];
-    const std::int64_t behind = high[at];
-    if (in_front < 0 || behind < 0) {
+    const std::int64_t before = low[at];
+    const std::int64_t after = high[at];
+    if (before < 0 || after < 0) {
       const Extent extent = result.shape()[at];
-      result = slice(result, axis, std::max<std::int64_t>(-in_front, 0),
-                     extent - Extent(std::max<std::int64_t>(-behind, 0)));
+      result = slice(result, axis, std::max<std::int64_t>(-before, 0),
+                     extent - Extent(std::max<std::int64_t>(-after, 0)));
     }
     const Tensor middle = result;
     std::vector<Operand> pieces;
-    if (in_front > 0) pieces.emplace_back(filler(middle, axis, in_front, true));
+    if (before > 0) pieces.emplace_back(filler(middle, axis, before, true));
     pieces.emplace_back(middle);
-    if (behind > 0) pieces.emplace_back(filler(middle, axis, behind, false));
+    if (after > 0) pieces.emplace_back(filler(middle, axis, after, false));
     result = concat(pieces, axis);
   }
   return result;
@@ -62,9 +63,9 @@ Tensor pad(Operand x, Axes low, Axes high, double value) {
 
 Tensor pad_edge(Operand x, Axes low, Axes high) {
   return padded("pad_edge", x, low, high,
-                [](Tensor middle, int axis, std::int64_t count, bool in_front) {
+                [](Tensor middle, int axis, std::int64_t count, bool before) {
                   const Extent extent = middle.shape()[static_cast<std::size_t>(axis)];
-                  const Extent at = in_front ? Extent(0) : extent - Extent(1);
+                  const Extent at = before ? Extent(0) : extent - Extent(1);
                   const Tensor edge = slice(middle, axis, at, at + Extent(1));
                   return repeat(edge, count, axis);
                 });
@@ -72,14 +73,14 @@ Tensor pad_edge(Operand x, Axes low, Axes high) {
 
 Tensor pad_reflect(Operand x, Axes low, Axes high) {
   return padded("pad_reflect", x, low, high,
-                [&](Tensor middle, int axis, std::int64_t count, bool in_front) {
+                [&](Tensor middle, int axis, std::int64_t count, bool before) {
                   const Extent extent = middle.shape()[static_cast<std::size_t>(axis)];
                   if (!provably_less(Extent(count), extent))
                     fail("pad_reflect",
-                         fmt::format("{} elements beside the {} of axis {}; they must be fewer",
+                         fmt::format("padding {} is not below the extent {} of axis {}; use less",
                                      count, to_string(extent), axis),
                          x.location);
-                  const Extent begin = in_front ? Extent(1) : extent - Extent(count + 1);
+                  const Extent begin = before ? Extent(1) : extent - Extent(count + 1);
                   const Tensor piece = slice(middle, axis, begin, begin + Extent(count));
                   return flip(piece, {axis});
                 });
@@ -87,22 +88,23 @@ Tensor pad_reflect(Operand x, Axes low, Axes high) {
 
 namespace {
 
-/// The pieces that are not empty, one after another.
-Tensor joined(std::initializer_list<Tensor> parts, int axis) {
+/// The concatenation of `parts` along `axis`, without the empty parts.
+Tensor concat_nonempty(std::initializer_list<Tensor> parts, int axis) {
   std::vector<Operand> pieces;
   for (const Tensor part : parts)
     if (!part.shape()[static_cast<std::size_t>(axis)].is(0)) pieces.emplace_back(part);
   return pieces.empty() ? *parts.begin() : concat(pieces, axis);
 }
 
-/// Every `step`-th element of the first `count` strides of `x` along `axis` from `source`.
+/// `x`, of extent `count` · `step` along `axis`, with every `step`-th element replaced by the next
+/// element of `source`.
 Tensor interleaved(Tensor x, Tensor source, int axis, Extent count, int step) {
   const auto at = static_cast<std::size_t>(axis);
-  ShapeVector apart(x.shape().begin(), x.shape().end());
-  apart[at] = count;
-  apart.insert(apart.begin() + at + 1, Extent(step));
-  const Tensor strides = reshape(x, std::span<const Extent>(apart));
-  const Tensor rest = slice(strides, axis + 1, 1, step);
+  ShapeVector split_shape(x.shape().begin(), x.shape().end());
+  split_shape[at] = count;
+  split_shape.insert(split_shape.begin() + at + 1, Extent(step));
+  const Tensor split = reshape(x, split_shape);
+  const Tensor rest = slice(split, axis + 1, 1, step);
   const Tensor mixed = concat({unsqueeze(source, axis + 1), rest}, axis + 1);
   return reshape(mixed, x.shape());
 }
@@ -110,7 +112,7 @@ Tensor interleaved(Tensor x, Tensor source, int axis, Extent count, int step) {
 }  // namespace
 
 Tensor slice_scatter(Operand x, Operand source, int axis, Extent begin, Extent end, int step) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   graph_of("slice_scatter", x);
   const Node& node = *x.tensor.node();
   const auto at = static_cast<std::size_t>(checked_axis("slice_scatter", axis, node, x.location));
@@ -131,15 +133,14 @@ Tensor slice_scatter(Operand x, Operand source, int axis, Extent begin, Extent e
           ? tensor(*x.tensor.graph(), constant(*x.tensor.graph(), "slice_scatter", source.literal,
                                                node.dtype, x.location))
           : cast(source, node.dtype);
-  const Tensor part = broadcast_to(Operand(typed, x.location.file, x.location.line),
-                                   std::span<const Extent>(shape));
+  const Tensor part = broadcast_to(Operand(typed, x.location.file, x.location.line), shape);
   if (count.is(0)) return x.tensor;
   const Tensor head = slice(x, along, 0, first);
   if (step == 1) {
     const Tensor tail = slice(x, along, first + count, extent);
-    return joined({head, part, tail}, along);
+    return concat_nonempty({head, part, tail}, along);
   }
-  // The last element may stand less than a stride from the end: it comes by itself.
+  // Fewer than `step` elements of x may follow the last element, so it is appended separately.
   const Extent whole = count - Extent(1);
   const Extent body_end = first + whole * Extent(step);
   const Tensor body = slice(x, along, first, body_end);
@@ -147,20 +148,15 @@ Tensor slice_scatter(Operand x, Operand source, int axis, Extent begin, Extent e
       whole.is(0) ? body : interleaved(body, slice(part, along, 0, whole), along, whole, step);
   const Tensor last_one = slice(part, along, whole, count);
   const Tensor tail = slice(x, along, body_end + Extent(1), extent);
-  return joined({head, mixed, last_one, tail}, along);
+  return concat_nonempty({head, mixed, last_one, tail}, along);
 }
 
 Tensor select_scatter(Operand x, Operand source, int axis, Extent index) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   graph_of("select_scatter", x);
   const Node& node = *x.tensor.node();
   const auto at = static_cast<std::size_t>(checked_axis("select_scatter", axis, node, x.location));
-  const Extent from_front = provably_negative(index) ? node.shape[at] + index : index;
-  if (provably_negative(from_front) || provably_less(node.shape[at] - Extent(1), from_front))
-    fail("select_scatter",
-         fmt::format("index {} is out of range for axis {} of {}; {}", to_string(index), at,
-                     type_text(node), places_text(node.shape[at])),
-         x.location);
+  const Extent from_front = checked_index("select_scatter", index, at, node, x.location);
   const Operand part =
       source.is_literal() ? source : Operand(unsqueeze(source, static_cast<int>(at)));
   return slice_scatter(x, part, static_cast<int>(at), from_front, from_front + Extent(1));

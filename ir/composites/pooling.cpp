@@ -1,4 +1,4 @@
-// Windows over the last axes, written in pad, unfold and reductions.
+// Pooling over windows of the last axes, composed from pad, unfold and reductions.
 #include "ir/autodiff/structural_vjp.h"
 #include "ir/record/composite.h"
 #include "ir/record/index_operands.h"
@@ -14,6 +14,7 @@ namespace sinter {
 
 namespace {
 
+/// Throws UserError unless windows, strides and paddings are valid for the last axes of `x`.
 void check_windows(std::string_view op, const Operand& x, Axes window, Axes stride, Axes padding) {
   const std::size_t count = window.size();
   const auto rank = static_cast<std::size_t>(x.tensor.rank());
@@ -26,33 +27,34 @@ void check_windows(std::string_view op, const Operand& x, Axes window, Axes stri
   for (std::size_t i = 0; i < count; ++i) {
     if (window[i] < 1 || stride[i] < 1)
       fail(op,
-           fmt::format("windows of {}, {} apart; both must be at least 1", window[i], stride[i]),
+           fmt::format("window {} with stride {}; both must be at least 1", window[i], stride[i]),
            x.location);
     if (padding[i] < 0 || padding[i] > window[i] / 2)
       fail(op,
-           fmt::format("padding {} for a window of {}; it must be at most half of it", padding[i],
-                       window[i]),
+           fmt::format("padding {} for a window of {}; it must be from 0 to half the window",
+                       padding[i], window[i]),
            x.location);
   }
 }
 
-/// x padded with `filler`; its windows lie along new last axes, one per pooled axis.
+/// The windows of x, padded with `filler`. Each pooled axis adds a new last axis over the elements
+/// of a window.
 Tensor windows(std::string_view op, const Operand& x, Axes window, Axes stride, Axes padding,
                double filler) {
   graph_of(op, x);
   check_windows(op, x, window, stride, padding);
   const std::size_t count = window.size();
   const auto rank = static_cast<std::size_t>(x.tensor.rank());
-  AxesVector beside(rank - count, 0);
-  beside.append(padding.begin(), padding.end());
-  Tensor result =
-      pad(x, std::span<const std::int64_t>(beside), std::span<const std::int64_t>(beside), filler);
+  AxesVector all_padding(rank - count, 0);
+  all_padding.append(padding.begin(), padding.end());
+  Tensor result = pad(x, all_padding, all_padding, filler);
   for (std::size_t i = 0; i < count; ++i)
     result = unfold(result, static_cast<int>(rank - count + i), window[i], stride[i]);
   return result;
 }
 
-/// The same for a maximum, which nothing of the padding is.
+/// Windows padded with -inf, so that the padding never exceeds an element. Throws UserError unless
+/// `x` is floating.
 Tensor windows_of_max(std::string_view op, const Operand& x, Axes window, Axes stride,
                       Axes padding) {
   graph_of(op, x);
@@ -71,38 +73,39 @@ AxesVector last_axes(std::size_t count) {
 }  // namespace
 
 Tensor avg_pool(Operand x, Axes window, Axes stride, Axes padding) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   const Tensor elements = windows("avg_pool", x, window, stride, padding, 0);
   const AxesVector axes = last_axes(window.size());
-  return mean(elements, std::span<const std::int64_t>(axes));
+  return mean(elements, axes);
 }
 
 Tensor max_pool(Operand x, Axes window, Axes stride, Axes padding) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   const Tensor elements = windows_of_max("max_pool", x, window, stride, padding);
   const AxesVector axes = last_axes(window.size());
-  return max(elements, std::span<const std::int64_t>(axes));
+  return max(elements, axes);
 }
 
 namespace {
 
-/// `along` [extent] with `behind` axes of extent 1 behind it.
-Tensor in_front_of(Tensor along, std::size_t behind) {
-  ShapeVector shape(behind + 1, Extent(1));
+/// `along` [extent] followed by `count` axes of extent 1.
+Tensor with_trailing_axes(Tensor along, std::size_t count) {
+  ShapeVector shape(count + 1, Extent(1));
   shape[0] = along.shape()[0];
-  return reshape(along, std::span<const Extent>(shape));
+  return reshape(along, shape);
 }
 
-/// The places along a pooled axis at which its windows begin, below 0 in the padding: i64 [count].
-Tensor begins(GraphData& graph, Extent count, std::int64_t stride, std::int64_t padding,
-              Location location) {
-  const Tensor number = places(graph, count, location);
-  const Tensor apart = stride == 1 ? number : number * stride;
-  return padding == 0 ? apart : apart - padding;
+/// The indices along a pooled axis at which its windows begin: i64 [count]. Indices in the padding
+/// are negative.
+Tensor window_begins(GraphData& graph, Extent count, std::int64_t stride, std::int64_t padding,
+                     Location location) {
+  const Tensor number = axis_indices(graph, count, location);
+  const Tensor begin = stride == 1 ? number : number * stride;
+  return padding == 0 ? begin : begin - padding;
 }
 
-/// Adds `along`, a place along a pooled axis whose neighbours are `step` elements apart in the
-/// plane, to `position`, which may be empty.
+/// position + along · step, where `along` is an index along a pooled axis with stride `step`. An
+/// empty `position` counts as 0.
 Tensor add_axis(Tensor position, Tensor along, Extent step, Location location) {
   if (!step.is(1)) along = along * record_size(*along.graph(), step, i64, location);
   return position.node() ? position + along : along;
@@ -111,16 +114,16 @@ Tensor add_axis(Tensor position, Tensor along, Extent step, Location location) {
 }  // namespace
 
 WithIndex max_pool_with_index(Operand x, Axes window, Axes stride, Axes padding) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   const Tensor elements = windows_of_max("max_pool_with_index", x, window, stride, padding);
   const std::size_t count = window.size();
   const std::span<const Extent> shape = elements.shape();
   ShapeVector merged(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(count));
   merged.push_back(product(shape.last(count)));
-  const Tensor in_a_row = reshape(elements, std::span<const Extent>(merged));
+  const Tensor in_a_row = reshape(elements, merged);
   const WithIndex largest = max_with_index(in_a_row, -1);
 
-  // The place in the window, taken apart, and from the window's begin the place in the plane.
+  // Splits the index within the window by axis and adds the begin of the window on each axis.
   GraphData& graph = *x.tensor.graph();
   const std::span<const Extent> extents = x.tensor.shape().last(count);
   const std::span<const Extent> counts = largest.index.shape().last(count);
@@ -130,10 +133,10 @@ WithIndex max_pool_with_index(Operand x, Axes window, Axes stride, Axes padding)
   for (std::size_t i = count; i-- > 0;) {
     const Tensor within = i == 0 ? rest : fmod(rest, window[i]);
     if (i > 0) rest = floordiv(rest, window[i]);
-    const Tensor begin = begins(graph, counts[i], stride[i], padding[i], x.location);
-    Tensor along = in_front_of(begin, count - 1 - i) + within;
-    // Of nothing but -inf the very first is taken, which may lie in the padding in front; the first
-    // that is x's own is at 0 then.
+    const Tensor begin = window_begins(graph, counts[i], stride[i], padding[i], x.location);
+    Tensor along = with_trailing_axes(begin, count - 1 - i) + within;
+    // In a window of only -inf the first element wins, which may be padding before index 0. The
+    // first element of x in this window then has index 0.
     if (padding[i] > 0) along = maximum(along, 0);
     index = add_axis(index, along, step, x.location);
     step = step * extents[i];
@@ -143,7 +146,7 @@ WithIndex max_pool_with_index(Operand x, Axes window, Axes stride, Axes padding)
 
 namespace {
 
-/// Throws unless g and the index are what `max_pool_with_index` gives for `shape`.
+/// Throws UserError unless g and the index fit the results of max_pool_with_index for `shape`.
 void check_pooled(const Operand& g, const Operand& index, Extents shape, Axes window, Axes stride,
                   Axes padding) {
   const char* const op = "max_pool_backward";
@@ -163,8 +166,8 @@ void check_pooled(const Operand& g, const Operand& index, Extents shape, Axes wi
   const std::size_t count = window.size();
   if (shape.size() != count)
     fail(op,
-         fmt::format("the shape {} has {} extents for {} windows; give that of the pooled axes "
-                     "alone",
+         fmt::format("the shape {} has {} extents for {} windows; give one extent per pooled "
+                     "axis",
                      to_string(shape), shape.size(), count),
          g.location);
   const std::span<const Extent> counts = given.shape.last(count);
@@ -173,7 +176,7 @@ void check_pooled(const Operand& g, const Operand& index, Extents shape, Axes wi
     const Extent expected = slice_length(0, padded - Extent(window[i] - 1), stride[i]);
     if (counts[i] != expected)
       fail(op,
-           fmt::format("windows of {}, {} apart over {} elements with a padding of {} are {}, but "
+           fmt::format("windows of {} with stride {} over {} elements with padding {} are {}, but "
                        "g is {}",
                        window[i], stride[i], to_string(shape[i]), padding[i], to_string(expected),
                        type_text(given)),
@@ -185,7 +188,7 @@ void check_pooled(const Operand& g, const Operand& index, Extents shape, Axes wi
 
 Tensor max_pool_backward(Operand g, Operand index, Extents shape, Axes window, Axes stride,
                          Axes padding) {
-  const LocationScope place(g);
+  const LocationScope scope(g);
   const Operand* const both[] = {&g, &index};
   GraphData& graph = graph_of("max_pool_backward", OperandRefs(both));
   check_pooled(g, index, shape, window, stride, padding);
@@ -193,28 +196,29 @@ Tensor max_pool_backward(Operand g, Operand index, Extents shape, Axes window, A
   const std::size_t first = g.tensor.shape().size() - count;
   const std::span<const Extent> counts = g.tensor.shape().last(count);
 
-  // Not a scatter, whose writes come one after another: every element of every window is asked
-  // whether it is the one, and each element of x adds up those of the windows that lie over it, in
-  // an order that is always the same. All of it is index maps and arithmetic and fuses with g.
+  // This avoids a scatter, which would serialize its writes. Each element of each window compares
+  // its position with the index. Each element of x sums the windows that contain it, in a fixed
+  // order. Index maps and arithmetic suffice, so everything fuses with g.
   Tensor position;
   Extent step = 1;
   for (std::size_t i = count; i-- > 0;) {
-    const Tensor begin = begins(graph, counts[i], stride[i], padding[i], g.location);
-    const Tensor within = places(graph, window[i], g.location);
-    const Tensor of_windows = in_front_of(begin, 2 * count - 1 - i);
-    const Tensor along = of_windows + in_front_of(within, count - 1 - i);
+    const Tensor begin = window_begins(graph, counts[i], stride[i], padding[i], g.location);
+    const Tensor within = axis_indices(graph, window[i], g.location);
+    const Tensor of_windows = with_trailing_axes(begin, 2 * count - 1 - i);
+    const Tensor along = of_windows + with_trailing_axes(within, count - 1 - i);
     position = add_axis(position, along, step, g.location);
     step = step * shape[i];
   }
-  ShapeVector apart(g.tensor.shape().begin(), g.tensor.shape().end());
-  apart.append(count, Extent(1));
-  const Tensor chosen = reshape(cast(index, i64), std::span<const Extent>(apart));
+  ShapeVector with_ones(g.tensor.shape().begin(), g.tensor.shape().end());
+  with_ones.append(count, Extent(1));
+  const Tensor chosen = reshape(cast(index, i64), with_ones);
   const Tensor is_it = eq(chosen, position);
   const Tensor wide = cast(g, info(g.tensor.dtype()).compute);
-  Tensor total = where(is_it, reshape(wide, std::span<const Extent>(apart)), 0);
+  Tensor total = where(is_it, reshape(wide, with_ones), 0);
   for (std::size_t i = count; i-- > 0;)
-    total = folded(total, first + i, stride[i], shape[i] + Extent(2 * padding[i]));
-  // A place in the padding may have the number of one in another row; what it got is cut off.
+    total = fold_windows(total, first + i, stride[i], shape[i] + Extent(2 * padding[i]));
+  // A position in the padding may have the linear index of an element in another row. The slices
+  // drop the values added there.
   for (std::size_t i = 0; i < count; ++i)
     if (padding[i] > 0)
       total = slice(total, static_cast<int>(first + i), padding[i], Extent(padding[i]) + shape[i]);

@@ -1,4 +1,4 @@
-// Numbers of 8 bits and back.
+// Quantization to 8-bit dtypes, and back.
 #include "ir/composites/widening.h"
 #include "ir/record/composite.h"
 #include "sinter/nn.h"
@@ -8,7 +8,7 @@
 namespace sinter {
 
 Tensor quantize(Operand x, Operand scale, Operand zero_point, DType dtype) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   const bool is_whole = dtype == i8 || dtype == u8;
   if (!is_whole && !is_f8(dtype))
     fail("quantize",
@@ -19,19 +19,19 @@ Tensor quantize(Operand x, Operand scale, Operand zero_point, DType dtype) {
   const Operand wide = to.wide(x);
   const Tensor quotient = wide / to.wide(scale);
   const Tensor level = is_whole ? round(quotient) : quotient;
-  const Tensor moved = is_number(zero_point, 0) ? level : level + to.wide(zero_point);
-  // Casts give the nearest end of what is out of range; to integers, 0 of NaN.
-  return cast(moved, dtype);
+  const Tensor shifted = is_number(zero_point, 0) ? level : level + to.wide(zero_point);
+  // Casts saturate, and a cast to an integer turns NaN into 0.
+  return cast(shifted, dtype);
 }
 
 Tensor dequantize(Operand q, Operand scale, Operand zero_point) {
-  const LocationScope place(q);
+  const LocationScope scope(q);
   graph_of("dequantize", q);
   const Widening checked("dequantize", {&q, &scale, &zero_point});
   const DType wide = checked.compute();
   const Tensor level = cast(q, wide);
-  const Tensor moved = is_number(zero_point, 0) ? level : level - checked.wide(zero_point);
-  return moved * checked.wide(scale);
+  const Tensor shifted = is_number(zero_point, 0) ? level : level - checked.wide(zero_point);
+  return shifted * checked.wide(scale);
 }
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// Random numbers, written in philox and iota.
+// Random numbers, composed from philox and iota.
 #include "ir/record/composite.h"
 #include "ir/record/record.h"
 #include "sinter/views.h"
@@ -11,16 +11,16 @@ namespace sinter {
 
 namespace {
 
-/// `number` in u64: the bits of a negative one stay.
+/// `number` as u64; a negative number keeps its bits.
 Tensor as_u64(std::string_view op, GraphData& data, const Operand& number) {
   if (number.is_literal())
     return tensor(data, constant(data, op, number.literal, u64, number.location));
   return cast(number, u64);
 }
 
-/// The bits of word `step` * element + `first` for each element of `shape`.
-Tensor words(std::string_view op, const Operand& seed, Extents shape, const Operand& offset,
-             std::int64_t first, std::int64_t step) {
+/// Random word `step` · i + `first` for each element i of `shape`, counted in row-major order.
+Tensor random_words(std::string_view op, const Operand& seed, Extents shape, const Operand& offset,
+                    std::int64_t first, std::int64_t step) {
   graph_of(op, seed);
   const Operand* const both[] = {&seed, &offset};
   GraphData& data = graph_of(op, both);
@@ -29,32 +29,28 @@ Tensor words(std::string_view op, const Operand& seed, Extents shape, const Oper
     if (!number->is_literal() &&
         (number->tensor.rank() != 0 || !is_integer(number->tensor.dtype())))
       fail(op,
-           fmt::format("{} is no seed; it must be an integer of rank 0",
+           fmt::format("the seed or offset is {}; it must be an integer of rank 0",
                        type_text(*number->tensor.node())),
            seed.location);
   const Extent count = product(shape);
   const Attribute attributes[] = {
       {.extent = count}, {.integer = first}, {.integer = step}, {.dtype = i64}};
-  const Node* numbers = data.make({.op = Op::iota,
-                                   .dtype = i64,
-                                   .operands = {},
-                                   .shape = {&count, 1},
-                                   .attributes = attributes},
-                                  seed.location);
-  const Tensor element = reshape(tensor(data, numbers), shape);
+  const Tensor numbers =
+      record_node(data, Op::iota, i64, {}, {&count, 1}, attributes, seed.location);
+  const Tensor element = reshape(numbers, shape);
   const Tensor key = as_u64(op, data, seed);
   const Tensor block = as_u64(op, data, offset);
   return philox(key, block, cast(element, u64));
 }
 
-/// The highest `count` of 32 bits as a fraction.
+/// The highest `count` of 32 bits as a fraction in [0, 1).
 Tensor fraction(Tensor bits, int count, DType dtype) {
   return cast(right_shift(bits, 32 - count), dtype) * std::ldexp(1.0, -count);
 }
 
 void check_real(std::string_view op, DType dtype, Location location) {
   if (!is_floating(dtype) || is_f8(dtype) || dtype == c64)
-    fail(op, fmt::format("{} is no dtype for it; take f16, bf16, f32 or f64", name(dtype)),
+    fail(op, fmt::format("the dtype is {}; it must be f16, bf16, f32 or f64", name(dtype)),
          location);
 }
 
@@ -63,55 +59,55 @@ void check_probability(std::string_view op, double probability, Location locatio
     fail(op, fmt::format("the probability {} is not in [0, 1]", probability), location);
 }
 
-/// In [0, 1), as `op` that the user called.
+/// Uniform numbers in [0, 1). `op` names the recording function in messages.
 Tensor uniform(std::string_view op, const Operand& seed, Extents shape, DType dtype,
                const Operand& offset) {
   if (dtype == f64) {
-    const Tensor high = words(op, seed, shape, offset, 0, 2);
-    const Tensor low = words(op, seed, shape, offset, 1, 2);
+    const Tensor high = random_words(op, seed, shape, offset, 0, 2);
+    const Tensor low = random_words(op, seed, shape, offset, 1, 2);
     const Tensor coarse = cast(right_shift(high, 5), f64) * 0x1p-27;
     const Tensor fine = cast(right_shift(low, 6), f64) * 0x1p-53;
     return coarse + fine;
   }
-  const Tensor bits = words(op, seed, shape, offset, 0, 1);
+  const Tensor bits = random_words(op, seed, shape, offset, 0, 1);
   return fraction(bits, info(dtype).mantissa_bits, dtype);
 }
 
 }  // namespace
 
 Tensor random_bits(Operand seed, Extents shape, Operand offset) {
-  const LocationScope place(seed);
-  return words("random_bits", seed, shape, offset, 0, 1);
+  const LocationScope scope(seed);
+  return random_words("random_bits", seed, shape, offset, 0, 1);
 }
 
 Tensor random_uniform(Operand seed, Extents shape, DType dtype, Operand offset) {
-  const LocationScope place(seed);
+  const LocationScope scope(seed);
   check_real("random_uniform", dtype, seed.location);
   return uniform("random_uniform", seed, shape, dtype, offset);
 }
 
 Tensor random_normal(Operand seed, Extents shape, DType dtype, Operand offset) {
-  const LocationScope place(seed);
+  const LocationScope scope(seed);
   check_real("random_normal", dtype, seed.location);
   const DType compute = dtype == f64 ? f64 : f32;
   const int bits = dtype == f64 ? 32 : 24;
   // In (0, 1], so that the logarithm is finite.
-  const Tensor radius_bits = words("random_normal", seed, shape, offset, 0, 2);
+  const Tensor radius_bits = random_words("random_normal", seed, shape, offset, 0, 2);
   const Tensor share = 1.0 - fraction(radius_bits, bits, compute);
   const Tensor radius = sqrt(log(share) * -2.0);
-  const Tensor angle_bits = words("random_normal", seed, shape, offset, 1, 2);
+  const Tensor angle_bits = random_words("random_normal", seed, shape, offset, 1, 2);
   const Tensor angle = fraction(angle_bits, bits, compute) * 6.283185307179586;
   return cast(radius * cos(angle), dtype);
 }
 
 Tensor random_bernoulli(Operand seed, Extents shape, double probability, Operand offset) {
-  const LocationScope place(seed);
+  const LocationScope scope(seed);
   check_probability("random_bernoulli", probability, seed.location);
   return lt(uniform("random_bernoulli", seed, shape, f32, offset), probability);
 }
 
 Tensor dropout(Operand x, Operand seed, double probability, Operand offset) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   graph_of("dropout", x);
   const Operand* const all[] = {&x, &seed, &offset};
   graph_of("dropout", all);

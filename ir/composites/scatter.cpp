@@ -1,8 +1,7 @@
-// Recording scatter, and indexed writes written in it.
+// Records scatter, and the indexed writes composed from it.
 #include "ir/record/composite.h"
 #include "ir/record/index_operands.h"
 #include "ir/record/record.h"
-#include "ir/record/shape_view.h"
 #include "sinter/views.h"
 
 #include <algorithm>
@@ -34,23 +33,19 @@ Tensor scatter(Operand x, Operand indices, Operand source, bool accumulate) {
          fmt::format("x is {}, which would round every sum; cast it to f32", type_text(*nodes[0])),
          x.location);
   const Attribute attribute = {.integer = accumulate};
-  return tensor(graph, graph.make({.op = Op::scatter,
-                                   .dtype = nodes[0]->dtype,
-                                   .operands = nodes,
-                                   .shape = nodes[0]->shape,
-                                   .attributes = {&attribute, 1}},
-                                  x.location));
+  return record_node(graph, Op::scatter, nodes[0]->dtype, nodes, nodes[0]->shape, {&attribute, 1},
+                     x.location);
 }
 
 namespace {
 
-/// A number as a Tensor of `dtype`, a Tensor cast to it.
-Tensor typed(const Operand& operand, DType dtype, GraphData& data, std::string_view op) {
+/// A literal as a Tensor of `dtype`, or a Tensor cast to `dtype`.
+Tensor as_tensor(const Operand& operand, DType dtype, GraphData& data, std::string_view op) {
   if (!operand.is_literal()) return cast(operand, dtype);
   return tensor(data, constant(data, op, operand.literal, dtype, operand.location));
 }
 
-/// Sums are taken in a dtype that holds them.
+/// scatter, with `accumulate` in a wider dtype if the dtype of `rows` would round every sum.
 Tensor scattered(Tensor rows, Tensor position, Tensor source, bool accumulate) {
   const DType dtype = rows.dtype();
   if (!accumulate) return scatter(rows, position, source, false);
@@ -61,10 +56,10 @@ Tensor scattered(Tensor rows, Tensor position, Tensor source, bool accumulate) {
   return cast(scatter(base, position, added, true), dtype);
 }
 
-/// What adding or writing it does not change.
+/// The neutral element of addition.
 Literal neutral(DType dtype) { return is_floating(dtype) ? Literal::of(-0.0) : Literal::of(0); }
 
-/// True if `mask`, aligned at the right, is the same along the last `count` axes.
+/// True if `mask`, aligned at the right, does not vary along the last `count` axes.
 bool is_per_index(const Operand& mask, std::size_t count) {
   if (mask.is_literal()) return true;
   const std::span<const Extent> shape = mask.tensor.node()->shape;
@@ -77,12 +72,12 @@ bool is_per_index(const Operand& mask, std::size_t count) {
 
 Tensor index_put(Operand x, Operand values, std::span<const Operand> indices, Axes axes,
                  bool accumulate, std::optional<Operand> mask) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   GraphData& data = graph_of("index_put", x);
   const Node& node = *x.tensor.node();
   const AxesVector checked = checked_index_axes("index_put", x, indices, axes);
 
-  // The indexed axes in front, merged; everything else behind, merged.
+  // Reshapes x to two axes: the merged indexed axes, then the merged other axes.
   AxesVector order = checked;
   ShapeVector rest;
   for (std::int64_t axis = 0; axis < node.rank(); ++axis) {
@@ -90,16 +85,16 @@ Tensor index_put(Operand x, Operand values, std::span<const Operand> indices, Ax
     order.push_back(axis);
     rest.push_back(node.shape[static_cast<std::size_t>(axis)]);
   }
-  const Tensor position = merged_position(x, indices, checked);
+  const Tensor position = linear_index(x, indices, checked);
   const ShapeVector index_shape(position.shape().begin(), position.shape().end());
   Extent rows = 1;
   for (const std::int64_t axis : checked) rows = rows * node.shape[static_cast<std::size_t>(axis)];
   const Extent columns = product(rest);
   const Extent count = product(index_shape);
-  const Tensor in_front = permute(x, std::span<const std::int64_t>(order));
-  const Tensor flat = reshape(in_front, {rows, columns});
+  const Tensor indexed_first = permute(x, order);
+  const Tensor flat = reshape(indexed_first, {rows, columns});
 
-  // Values have the shape that indexing gives; the axes of the indices come to the front.
+  // The values have the shape that `index` returns. Their index axes move to the front.
   std::int64_t first = 0;
   if (!are_adjacent(checked, first)) first = 0;
   ShapeVector value_shape(rest.begin(), rest.begin() + first);
@@ -110,34 +105,34 @@ Tensor index_put(Operand x, Operand values, std::span<const Operand> indices, Ax
   std::rotate(to_front.begin(), to_front.begin() + first,
               to_front.begin() + first + static_cast<std::ptrdiff_t>(index_shape.size()));
   const auto as_rows = [&](Tensor value) {
-    const Tensor filled = broadcast_to(value, view(value_shape));
-    const Tensor turned = permute(filled, std::span<const std::int64_t>(to_front));
-    return reshape(turned, {count, columns});
+    const Tensor filled = broadcast_to(value, value_shape);
+    const Tensor permuted = permute(filled, to_front);
+    return reshape(permuted, {count, columns});
   };
-  Tensor source = as_rows(typed(values, node.dtype, data, "index_put"));
+  Tensor source = as_rows(as_tensor(values, node.dtype, data, "index_put"));
   Tensor target = reshape(cast(position, i64), {count});
 
   if (mask && first == 0 && is_per_index(*mask, rest.size())) {
-    const Tensor holds = typed(*mask, boolean, data, "index_put");
+    const Tensor holds = as_tensor(*mask, boolean, data, "index_put");
     ShapeVector per_index = index_shape;
     per_index.append(rest.size(), Extent(1));
-    const Tensor filled = broadcast_to(holds, view(per_index));
+    const Tensor filled = broadcast_to(holds, per_index);
     target = where(reshape(filled, {count}), target, -1);
     mask.reset();
   }
   Tensor written;
   if (!mask || accumulate) {
     if (mask) {
-      const Tensor holds = as_rows(typed(*mask, boolean, data, "index_put"));
+      const Tensor holds = as_rows(as_tensor(*mask, boolean, data, "index_put"));
       source = where(holds, source, Operand(neutral(node.dtype), x.location));
     }
     written = scattered(flat, target, source, accumulate);
   } else {
-    // Some elements of a row are written and some are not: each has a place of its own.
-    const Tensor holds = as_rows(typed(*mask, boolean, data, "index_put"));
+    // The mask varies within a row, so elements are scattered instead of rows.
+    const Tensor holds = as_rows(as_tensor(*mask, boolean, data, "index_put"));
     const Tensor width = record_size(data, columns, i64, x.location);
     const Tensor begin = unsqueeze(target * width, 1);
-    const Tensor element = begin + places(data, columns, x.location);
+    const Tensor element = begin + axis_indices(data, columns, x.location);
     const Tensor chosen = where(holds, element, -1);
     const Extent all = count * columns;
     const Tensor elements = reshape(flat, {rows * columns, 1});
@@ -146,13 +141,13 @@ Tensor index_put(Operand x, Operand values, std::span<const Operand> indices, Ax
     written = reshape(one_by_one, {rows, columns});
   }
 
-  ShapeVector turned;
+  ShapeVector permuted_shape;
   for (const std::int64_t axis : order)
-    turned.push_back(node.shape[static_cast<std::size_t>(axis)]);
+    permuted_shape.push_back(node.shape[static_cast<std::size_t>(axis)]);
   AxesVector back(order.size());
   for (std::size_t i = 0; i < order.size(); ++i)
     back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-  return permute(reshape(written, view(turned)), std::span<const std::int64_t>(back));
+  return permute(reshape(written, permuted_shape), back);
 }
 
 Tensor index_put(Operand x, Operand values, std::initializer_list<Operand> indices, Axes axes,
@@ -167,7 +162,7 @@ Tensor index_put(Operand x, Operand values, std::span<const Tensor> indices, Axe
 }
 
 Tensor scatter_add(Operand x, int axis, Operand indices, Operand source) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   const Operand* const all[] = {&x, &indices, &source};
   GraphData& data = graph_of("scatter_add", OperandRefs(all));
   if (x.is_literal() || indices.is_literal() || source.is_literal())
@@ -188,17 +183,17 @@ Tensor scatter_add(Operand x, int axis, Operand indices, Operand source) {
                     type_text(node), type_text(*indices.tensor.node()),
                     type_text(*source.tensor.node()), at),
         x.location);
-  // Every element of the source has its own place among the elements of x.
+  // The row-major position in x of each element of the source.
   Tensor position;
   Extent stride = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {
     Tensor along;
     if (i == at) {
-      along = resolved(indices.tensor, node.shape[i], x.location);
+      along = resolve_indices(indices.tensor, node.shape[i], x.location);
     } else {
       ShapeVector one_axis(shape.size(), Extent(1));
       one_axis[i] = shape[i];
-      along = reshape(places(data, shape[i], x.location), view(one_axis));
+      along = reshape(axis_indices(data, shape[i], x.location), one_axis);
     }
     const Tensor step = record_size(data, stride, i64, x.location);
     const Tensor part = stride.is(1) ? along : along * step;

@@ -1,4 +1,4 @@
-// Norms of vectors, and other functions of what lies along axes.
+// Vector norms, standard deviation, count_nonzero, l2_normalize and cosine_similarity.
 #include "ir/composites/widening.h"
 #include "ir/record/composite.h"
 #include "sinter/nn.h"
@@ -13,15 +13,15 @@ namespace sinter {
 
 namespace {
 
-/// The lengths of the vectors along an axis, none below `eps`. The bound stands under the root,
-/// which is infinitely steep at 0.
-Tensor lengths(const Operand& x, int axis, double eps, Keep kept) {
+/// The lengths of the vectors along an axis, at least `eps`. The bound is applied before the root,
+/// whose slope at 0 is infinite.
+Tensor lengths(const Operand& x, int axis, double eps, Keep keep_axes) {
   const double least = std::max(eps * eps, std::ldexp(1.0, info(x.tensor.dtype()).min_exponent));
-  return sqrt(maximum(sum(square(x), {axis}, kept), least));
+  return sqrt(maximum(sum(square(x), {axis}, keep_axes), least));
 }
 
-/// √total of no number below 0. The root is infinitely steep at 0; there it has slope 0 instead.
-Tensor flat_root(Tensor total) {
+/// √total for total >= 0, with slope 0 instead of infinity at 0.
+Tensor sqrt_with_zero_slope(Tensor total) {
   const Tensor is_zero = eq(total, 0);
   const Tensor positive = where(is_zero, 1, total);
   return where(is_zero, 0, sqrt(positive));
@@ -29,47 +29,47 @@ Tensor flat_root(Tensor total) {
 
 }  // namespace
 
-Tensor norm(Operand x, double p, Axes axes, Keep kept) {
-  const LocationScope place(x);
+Tensor norm(Operand x, double p, Axes axes, Keep keep_axes) {
+  const LocationScope scope(x);
   const Widening to("norm", {&x});
   const Operand wide = to.wide(x);
-  if (p == 1) return to.narrow(sum(abs(wide), axes, kept));
-  if (p == 2) return to.narrow(flat_root(sum(square(wide), axes, kept)));
-  // The largest of nothing is -inf.
+  if (p == 1) return to.narrow(sum(abs(wide), axes, keep_axes));
+  if (p == 2) return to.narrow(sqrt_with_zero_slope(sum(square(wide), axes, keep_axes)));
+  // max over no elements is -inf, so 0 is the lower bound.
   if (p == std::numeric_limits<double>::infinity())
-    return to.narrow(maximum(max(abs(wide), axes, kept), 0));
+    return to.narrow(maximum(max(abs(wide), axes, keep_axes), 0));
   fail("norm", fmt::format("p is {}; it must be 1, 2 or infinity", p), x.location);
 }
 
-Tensor std_dev(Operand x, Axes axes, int correction, Keep kept) {
-  const LocationScope place(x);
+Tensor std_dev(Operand x, Axes axes, int correction, Keep keep_axes) {
+  const LocationScope scope(x);
   const Widening to("std", {&x});
-  return to.narrow(flat_root(var(to.wide(x), axes, correction, kept)));
+  return to.narrow(sqrt_with_zero_slope(var(to.wide(x), axes, correction, keep_axes)));
 }
 
-Tensor count_nonzero(Operand x, Axes axes, Keep kept) {
-  const LocationScope place(x);
-  return sum(ne(x, 0), axes, kept);
+Tensor count_nonzero(Operand x, Axes axes, Keep keep_axes) {
+  const LocationScope scope(x);
+  return sum(ne(x, 0), axes, keep_axes);
 }
 
 Tensor l2_normalize(Operand x, int axis, double eps) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   const Widening to("l2_normalize", {&x});
   const Operand wide = to.wide(x);
   return to.narrow(wide / lengths(wide, axis, eps, keep));
 }
 
 Tensor cosine_similarity(Operand a, Operand b, int axis, double eps) {
-  const LocationScope place(a);
+  const LocationScope scope(a);
   graph_of("cosine_similarity", a);
   graph_of("cosine_similarity", b);
   const Widening to("cosine_similarity", {&a, &b});
   const Operand left = to.wide(a);
   const Operand right = to.wide(b);
   const Tensor products = left * right;
-  const Tensor dot = sum(placed(products, a), {axis});
-  const Operand all_left = placed(broadcast_to(left, products.shape()), a);
-  const Operand all_right = placed(broadcast_to(right, products.shape()), a);
+  const Tensor dot = sum(with_location(products, a), {axis});
+  const Operand all_left = with_location(broadcast_to(left, products.shape()), a);
+  const Operand all_right = with_location(broadcast_to(right, products.shape()), a);
   const Tensor length_left = lengths(all_left, axis, eps, Keep::no);
   const Tensor length_right = lengths(all_right, axis, eps, Keep::no);
   return to.narrow(dot / (length_left * length_right));

@@ -1,9 +1,8 @@
-// Views written in reshape, permute, slice, broadcast_to and concat.
+// Views composed from reshape, permute, slice, broadcast_to and concat.
 #include "sinter/views.h"
 
 #include "ir/record/composite.h"
 #include "ir/record/record.h"
-#include "ir/record/shape_view.h"
 
 #include <algorithm>
 #include <numeric>
@@ -18,7 +17,7 @@ ShapeVector shape_of(const Operand& x) {
   return {x.tensor.node()->shape.begin(), x.tensor.node()->shape.end()};
 }
 
-/// `axis` of `x`, from the front.
+/// `axis` counted from the front. Throws UserError if it is out of range.
 std::size_t axis_from_front(std::string_view op, const Operand& x, std::int64_t axis) {
   graph_of(op, x);
   return static_cast<std::size_t>(checked_axis(op, axis, *x.tensor.node(), x.location));
@@ -27,14 +26,14 @@ std::size_t axis_from_front(std::string_view op, const Operand& x, std::int64_t 
 }  // namespace
 
 Tensor squeeze(Operand x, int axis) {
-  const std::size_t place = axis_from_front("squeeze", x, axis);
+  const std::size_t at = axis_from_front("squeeze", x, axis);
   ShapeVector shape = shape_of(x);
-  if (!shape[place].is(1))
+  if (!shape[at].is(1))
     fail("squeeze",
-         fmt::format("axis {} of {} is not of extent 1", place, type_text(*x.tensor.node())),
+         fmt::format("axis {} of {} is not of extent 1", at, type_text(*x.tensor.node())),
          x.location);
-  shape.erase(shape.begin() + place);
-  return reshape(x, view(shape));
+  shape.erase(shape.begin() + at);
+  return reshape(x, shape);
 }
 
 Tensor unsqueeze(Operand x, int axis) {
@@ -47,7 +46,7 @@ Tensor unsqueeze(Operand x, int axis) {
                      type_text(*x.tensor.node()), -rank - 1, rank),
          x.location);
   shape.insert(shape.begin() + (axis < 0 ? axis + rank + 1 : axis), Extent(1));
-  return reshape(x, view(shape));
+  return reshape(x, shape);
 }
 
 Tensor transpose(Operand x, int a, int b) {
@@ -56,25 +55,19 @@ Tensor transpose(Operand x, int a, int b) {
   AxesVector axes(x.tensor.node()->shape.size());
   std::iota(axes.begin(), axes.end(), 0);
   std::swap(axes[first], axes[second]);
-  return permute(x, std::span<const std::int64_t>(axes));
+  return permute(x, axes);
 }
 
 Tensor select(Operand x, int axis, Extent index) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   const std::size_t at = axis_from_front("select", x, axis);
-  const Extent extent = x.tensor.node()->shape[at];
-  const Extent from_front = provably_negative(index) ? extent + index : index;
-  if (provably_negative(from_front) || provably_less(extent - Extent(1), from_front))
-    fail("select",
-         fmt::format("index {} is out of range for axis {} of {}; {}", to_string(index), at,
-                     type_text(*x.tensor.node()), places_text(extent)),
-         x.location);
+  const Extent from_front = checked_index("select", index, at, *x.tensor.node(), x.location);
   const Tensor one = slice(x, static_cast<int>(at), from_front, from_front + Extent(1));
   return squeeze(one, static_cast<int>(at));
 }
 
 std::vector<Tensor> split(Operand x, std::int64_t size, int axis) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   const std::size_t at = axis_from_front("split", x, axis);
   const Extent extent = x.tensor.node()->shape[at];
   if (size < 1 || !extent.is_number())
@@ -92,7 +85,7 @@ std::vector<Tensor> split(Operand x, std::int64_t size, int axis) {
 
 Tensor stack(std::span<const Operand> parts, int axis) {
   if (parts.empty()) throw UserError("stack: there are no operands; give at least one Tensor");
-  const LocationScope place(parts[0]);
+  const LocationScope scope(parts[0]);
   std::vector<Operand> widened;
   for (const Operand& part : parts)
     widened.emplace_back(unsqueeze(part, axis), part.location.file, part.location.line);
@@ -109,7 +102,7 @@ Tensor stack(std::span<const Tensor> parts, int axis, const char* file, int line
 }
 
 Tensor tile(Operand x, Axes repeats) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   graph_of("tile", x);
   ShapeVector shape = shape_of(x);
   if (repeats.size() < shape.size())
@@ -118,48 +111,49 @@ Tensor tile(Operand x, Axes repeats) {
                      type_text(*x.tensor.node())),
          x.location);
   shape.insert(shape.begin(), repeats.size() - shape.size(), Extent(1));
-  ShapeVector apart, filled, result;
+  ShapeVector split_shape, filled, result;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     const std::int64_t times = repeats[axis];
     if (times < 0)
-      fail("tile", fmt::format("axis {} is repeated {} times", axis, times), x.location);
+      fail("tile", fmt::format("axis {} is repeated {} times; use 0 or more", axis, times),
+           x.location);
     if (times != 1) {
-      apart.push_back(1);
+      split_shape.push_back(1);
       filled.push_back(times);
     }
-    apart.push_back(shape[axis]);
+    split_shape.push_back(shape[axis]);
     filled.push_back(shape[axis]);
     result.push_back(shape[axis] * Extent(times));
   }
-  return reshape(broadcast_to(reshape(x, view(apart)), view(filled)), view(result));
+  return reshape(broadcast_to(reshape(x, split_shape), filled), result);
 }
 
 Tensor repeat(Operand x, std::int64_t times, int axis) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   const std::size_t at = axis_from_front("repeat", x, axis);
-  if (times < 0) fail("repeat", fmt::format("{} times", times), x.location);
+  if (times < 0) fail("repeat", fmt::format("{} times; use 0 or more", times), x.location);
   if (x.tensor.shape()[at].is(1)) {
     ShapeVector wide = shape_of(x);
     wide[at] = times;
-    return broadcast_to(x, view(wide));
+    return broadcast_to(x, wide);
   }
-  ShapeVector apart = shape_of(x);
-  apart.insert(apart.begin() + at + 1, Extent(1));
-  ShapeVector filled = apart;
+  ShapeVector split_shape = shape_of(x);
+  split_shape.insert(split_shape.begin() + at + 1, Extent(1));
+  ShapeVector filled = split_shape;
   filled[at + 1] = times;
   ShapeVector result = shape_of(x);
   result[at] = result[at] * Extent(times);
-  return reshape(broadcast_to(reshape(x, view(apart)), view(filled)), view(result));
+  return reshape(broadcast_to(reshape(x, split_shape), filled), result);
 }
 
 Tensor roll(Operand x, std::int64_t shift, int axis) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   const std::size_t at = axis_from_front("roll", x, axis);
   const Extent extent = x.tensor.node()->shape[at];
   if (extent.is(0)) return x.tensor;
   if (extent.is_number()) shift = (shift % extent.number() + extent.number()) % extent.number();
   if (shift == 0) return x.tensor;
-  // The first place of what comes to the front.
+  // The index of the element that moves to the front.
   const Extent cut = shift > 0 ? extent - Extent(shift) : Extent(-shift);
   const Tensor front = slice(x, static_cast<int>(at), cut, extent);
   const Tensor back = slice(x, static_cast<int>(at), 0, cut);

@@ -1,3 +1,4 @@
+// Chooses the compute and result dtypes of a composite.
 #include "ir/composites/widening.h"
 
 #include <optional>
@@ -31,7 +32,7 @@ Widening::Widening(std::string_view op, std::initializer_list<const Operand*> op
 }
 
 Operand Widening::wide(const Operand& x) const {
-  return x.is_literal() ? x : placed(cast(x, compute_), x);
+  return x.is_literal() ? x : with_location(cast(x, compute_), x);
 }
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// Halves and integers in functions of several ops: computed in f32, rounded once at the end.
+// Lets composites of halves and integers compute in f32 and round once at the end.
 #pragma once
 
 #include "ir/record/record.h"
@@ -8,16 +8,16 @@
 
 namespace sinter {
 
-/// The dtypes of one call. It computes in f64 where an operand is f64, else in f32, and gives the
-/// floating dtype that the operands have in common; f32 of integers and bool.
+/// The dtypes of one call. The compute dtype is f64 if an operand is f64, else f32. The result has
+/// the common floating dtype of the operands; f32 if they are integers or bool.
 class Widening {
  public:
-  /// Throws UserError where all operands are numbers, have no dtype in common, or do not broadcast.
+  /// Throws UserError if all operands are literals, have no common dtype, or do not broadcast.
   Widening(std::string_view op, std::initializer_list<const Operand*> operands);
 
-  /// `x` in the dtype computed in; a number stays one.
+  /// `x` cast to the compute dtype; a literal is unchanged.
   Operand wide(const Operand& x) const;
-  /// `y` rounded to the dtype of the result.
+  /// `y` cast to the result dtype.
   Tensor narrow(Tensor y) const { return cast(y, result_); }
   DType compute() const { return compute_; }
 
@@ -26,12 +26,12 @@ class Widening {
   DType compute_ = f32;
 };
 
-/// `y` as an operand recorded where `beside` is, for messages.
-inline Operand placed(Tensor y, const Operand& beside) {
-  return {y, beside.location.file, beside.location.line};
+/// `y` as an operand with the source location of `like`, for messages.
+inline Operand with_location(Tensor y, const Operand& like) {
+  return {y, like.location.file, like.location.line};
 }
 
-/// True for the number `value`, not for a Tensor.
+/// True if `x` is the literal `value`; false for a Tensor.
 inline bool is_number(const Operand& x, double value) {
   return x.is_literal() && as_real(x.literal) == value;
 }

@@ -1,3 +1,4 @@
+// GraphData: hashing, uniquing, storage and removal of nodes.
 #include "ir/graph/node.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@ namespace sinter {
 namespace {
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
-  // The finaliser of MurmurHash3, over a running sum: cheap, and good enough to avoid long probes.
+  // One round of the finaliser of MurmurHash3. It is cheap, and mixes enough to avoid long probes.
   hash = (hash ^ value) * 0xff51afd7ed558ccdULL;
   return hash ^ (hash >> 33);
 }
@@ -20,14 +21,7 @@ std::uint64_t mix(std::uint64_t hash, Extent extent) {
                                       : extent.expression()->hash);
 }
 
-std::uint64_t bits(const Literal& literal) {
-  if (literal.kind != Literal::Kind::real) return static_cast<std::uint64_t>(literal.integer);
-  std::uint64_t result = 0;
-  std::memcpy(&result, &literal.real, sizeof result);
-  return result;
-}
-
-/// Copies in other graphs have the same.
+/// A copy of the node in another graph has the same hash.
 std::uint64_t hash_of(const NodeDraft& draft) {
   std::uint64_t hash = mix(static_cast<std::uint64_t>(draft.op) * 0x9e3779b97f4a7c15ULL,
                            static_cast<std::uint64_t>(draft.dtype));
@@ -35,7 +29,7 @@ std::uint64_t hash_of(const NodeDraft& draft) {
   for (const Attribute& attribute : draft.attributes) {
     hash = mix(hash, static_cast<std::uint64_t>(attribute.integer));
     hash = mix(hash, static_cast<std::uint64_t>(attribute.dtype));
-    hash = mix(hash, bits(attribute.literal));
+    hash = mix(hash, literal_bits(attribute.literal));
     hash = mix(hash, attribute.extent);
     for (const std::int64_t value : attribute.integers)
       hash = mix(hash, static_cast<std::uint64_t>(value));
@@ -51,11 +45,7 @@ bool equal(const Attribute& a, const Attribute& b) {
          std::ranges::equal(a.extents, b.extents) && a.text == b.text;
 }
 
-}  // namespace
-
-namespace {
-
-/// What is left to compare of two nodes with one hash.
+/// Compares a node with a draft that has the same hash.
 bool equal(const Node& node, const NodeDraft& draft) {
   return draft.op == node.op && draft.dtype == node.dtype &&
          std::ranges::equal(draft.operands, node.operands) &&
@@ -76,23 +66,23 @@ const Node* GraphData::find(const NodeDraft& draft) const { return find(draft, h
 const Node* GraphData::make(const NodeDraft& draft, Location location) {
   const std::uint64_t hash = hash_of(draft);
   if (const Node* known = find(draft, hash)) return known;
-  return settle(hash, draft, location);
+  return create_node(hash, draft, location);
 }
 
-const Node* GraphData::copy(const Node& node, const NodeDraft& draft, Location location) {
-  return settle(node.hash, draft, location);
+const Node* GraphData::copy_new(const Node& node, const NodeDraft& draft, Location location) {
+  return create_node(node.hash, draft, location);
 }
 
-const Node* GraphData::copy_once(const Node& node, const NodeDraft& draft, Location location) {
+const Node* GraphData::find_or_copy(const Node& node, const NodeDraft& draft, Location location) {
   if (const Node* known = find(draft, node.hash)) return known;
-  return settle(node.hash, draft, location);
+  return create_node(node.hash, draft, location);
 }
 
-void GraphData::keep_only(std::span<const Node* const> kept) {
+void GraphData::retain_nodes(std::span<const Node* const> live) {
   std::vector<std::uint32_t> numbers(nodes.size(), IdTable::kNone);  // by id
   std::uint32_t count = 0;
   for (const InputInfo& input : inputs) numbers[input.node->id] = count++;
-  for (const Node* node : kept)
+  for (const Node* node : live)
     if (numbers[node->id] == IdTable::kNone) numbers[node->id] = count++;
   std::vector<const Node*> left(count);
   std::vector<Location> locations(count);
@@ -106,11 +96,11 @@ void GraphData::keep_only(std::span<const Node* const> kept) {
   }
   unique_.renumber(numbers);
   for (std::uint32_t number = 0; number < count; ++number)
-    const_cast<Node*>(left[number])->id = number;  // NOLINT: ours, made in `settle`
+    const_cast<Node*>(left[number])->id = number;  // NOLINT: created by `create_node`
   nodes = std::move(left);
   locations_ = std::move(locations);
   labels_ = std::move(labels);
-  needed_ = count == kept.size() ? count : 0;
+  live_count_ = count == live.size() ? count : 0;
 }
 
 bool GraphData::is_unique(const Node& node) const {
@@ -119,10 +109,7 @@ bool GraphData::is_unique(const Node& node) const {
                           .operands = node.operands,
                           .shape = node.shape,
                           .attributes = node.attributes};
-  const auto known = unique_.find(hash_of(content), [&](std::uint32_t id) {
-    return nodes[id] == &node || equal(*nodes[id], content);
-  });
-  return known && nodes[*known] == &node;
+  return find(content) == &node;
 }
 
 void GraphData::reserve(std::size_t count) {
@@ -131,13 +118,13 @@ void GraphData::reserve(std::size_t count) {
   unique_.reserve(count);
 }
 
-const Node* GraphData::settle(std::uint64_t hash, const NodeDraft& draft, Location location) {
-  // Most results have the shape of an operand: then the shape is shared, and its equality is cheap.
-  const auto alike = std::ranges::find_if(draft.operands, [&](const Node* operand) {
+const Node* GraphData::create_node(std::uint64_t hash, const NodeDraft& draft, Location location) {
+  // Most results have the shape of an operand. Sharing it makes comparisons of shapes cheap.
+  const auto same_shape_operand = std::ranges::find_if(draft.operands, [&](const Node* operand) {
     return std::ranges::equal(operand->shape, draft.shape);
   });
   const std::span<const Extent> shape =
-      alike == draft.operands.end() ? copy(draft.shape) : (*alike)->shape;
+      same_shape_operand == draft.operands.end() ? copy(draft.shape) : (*same_shape_operand)->shape;
   Node* node = new (arena_.Allocate<Node>()) Node{.hash = hash,
                                                   .op = draft.op,
                                                   .dtype = draft.dtype,
@@ -151,7 +138,8 @@ const Node* GraphData::settle(std::uint64_t hash, const NodeDraft& draft, Locati
     for (Attribute& attribute : attributes) {
       attribute.integers = copy(attribute.integers);
       attribute.extents = copy(attribute.extents);
-      if (!attribute.text.empty()) attribute.text = {keep(attribute.text), attribute.text.size()};
+      if (!attribute.text.empty())
+        attribute.text = {copy_text(attribute.text), attribute.text.size()};
     }
     node->attributes = attributes;
   }
@@ -161,7 +149,7 @@ const Node* GraphData::settle(std::uint64_t hash, const NodeDraft& draft, Locati
   return node;
 }
 
-std::string GraphData::place(const Node* node) const { return to_string(location(node)); }
+std::string GraphData::location_text(const Node* node) const { return to_string(location(node)); }
 
 std::string_view GraphData::label(const Node* node) const {
   const char* const label = node->id < labels_.size() ? labels_[node->id] : nullptr;
@@ -171,17 +159,17 @@ std::string_view GraphData::label(const Node* node) const {
 void GraphData::set_label(const Node* node, std::string_view label) {
   if (node->id >= labels_.size()) {
     labels_.reserve(
-        nodes.capacity());  // most often that is known, and growing would take as much again
+        nodes.capacity());  // usually reserved for all nodes; repeated growth would be slower
     labels_.resize(node->id + 1);
   }
-  labels_[node->id] = keep(label);
+  labels_[node->id] = copy_text(label);
 }
 
-const char* GraphData::keep(std::string_view text) {
-  char* place = arena_.Allocate<char>(text.size() + 1);
-  std::memcpy(place, text.data(), text.size());
-  place[text.size()] = '\0';
-  return place;
+const char* GraphData::copy_text(std::string_view text) {
+  char* copy = arena_.Allocate<char>(text.size() + 1);
+  std::memcpy(copy, text.data(), text.size());
+  copy[text.size()] = '\0';
+  return copy;
 }
 
 }  // namespace sinter

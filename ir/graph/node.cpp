@@ -1,7 +1,9 @@
+// Queries of nodes, literals and locations.
 #include "ir/graph/node.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "ir/shape/strides.h"
@@ -10,11 +12,11 @@
 namespace sinter {
 
 bool same_bits(const Literal& a, const Literal& b) {
-  return a.kind == b.kind && bits(a) == bits(b);
+  return a.kind == b.kind && literal_bits(a) == literal_bits(b);
 }
 
-std::string whole_text(const Literal& literal) {
-  if (literal.kind == Literal::Kind::natural)
+std::string decimal_text(const Literal& literal) {
+  if (literal.kind == Literal::Kind::large_integer)
     return fmt::format("{}", static_cast<std::uint64_t>(literal.integer));
   if (literal.kind == Literal::Kind::real) return fmt::format("{}", literal.real);
   return fmt::format("{}", literal.integer);
@@ -44,6 +46,23 @@ std::vector<std::int64_t> reduction_order(const Node& node) {
     if (!order.empty()) return {order.begin(), order.end()};
   }
   return {axes.begin(), axes.end()};
+}
+
+std::vector<Extent> parallel_extents(const Node& reduction) {
+  const Node& operand = *reduction.operand(0);
+  const std::span<const std::int64_t> axes = reduced_axes(reduction);
+  std::vector<Extent> result;
+  for (int axis = 0; axis < operand.rank(); ++axis)
+    if (std::ranges::find(axes, axis) == axes.end())
+      result.push_back(operand.shape[static_cast<std::size_t>(axis)]);
+  return result;
+}
+
+Extent reduced_extent(const Node& reduction) {
+  Extent result = 1;
+  for (const std::int64_t axis : reduced_axes(reduction))
+    result = result * reduction.operand(0)->shape[static_cast<std::size_t>(axis)];
+  return result;
 }
 
 bool keeps_axes(const Node& node) { return attribute(node, "keep").integer != 0; }

@@ -1,7 +1,9 @@
-// The inside of a Graph: immutable, arena-owned, uniqued nodes and what is kept beside them.
+// The contents of a Graph: immutable, uniqued nodes in an arena, and the data stored next to them.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,7 +21,7 @@
 
 namespace sinter {
 
-/// The value of one attribute; which field counts is in the op's row.
+/// The value of one attribute. The op's row tells which field is used.
 struct Attribute {
   std::int64_t integer = 0;  ///< integer, or boolean
   DType dtype = DType::f32;
@@ -30,8 +32,8 @@ struct Attribute {
   std::string_view text = {};
 };
 
-/// One op applied. Never changes, save for its id where a graph is rid of others
-/// (`GraphData::keep_only`); equal nodes of a graph are the same node.
+/// One application of an op. Nodes never change, except that `GraphData::retain_nodes` assigns new
+/// ids. Equal nodes of a graph are the same node.
 struct Node {
   std::uint64_t hash = 0;
   Op op = Op::input;
@@ -57,17 +59,24 @@ struct OutputInfo {
   const Node* node = nullptr;
   std::vector<Extent> strides = {};  ///< in elements; empty: row-major
   Location location = {};
-  bool is_unwritten = false;  ///< a view that nobody wants written (PlanOptions::unwritten_outputs)
+  bool is_unwritten = false;  ///< a view that is not written (PlanOptions::unwritten_outputs)
 };
 
-/// `value` is written into `parameter` once everything has read its old contents.
+/// `value` is written into `parameter` after all reads of its old contents.
 struct UpdateInfo {
   const Node* parameter = nullptr;
   const Node* value = nullptr;
   Location location = {};
 };
 
-/// What a node is before it has a place in the arena.
+/// The options of a custom op's source, from the first call in a graph that gave any.
+struct CustomOpEntry {
+  CustomOptions options;
+  std::string op_name;   ///< in messages: `custom op swish`
+  std::string location;  ///< of the call: `model.cpp:12`
+};
+
+/// The contents of a node that is not in an arena yet.
 struct NodeDraft {
   Op op;
   DType dtype;
@@ -76,10 +85,12 @@ struct NodeDraft {
   std::span<const Attribute> attributes = {};
 };
 
-/// What is in a field of a growing list's items, so that a new one is checked in constant time.
+/// The set of values that one field has in the items of a growing list. A lookup takes constant
+/// time.
 template <class Key>
-class KeyIndex {
+class FieldIndex {
  public:
+  /// True if `field` of an item of `list` is `key`. Calls must pass the same list and field.
   template <class Item>
   bool contains(const std::vector<Item>& list, Key Item::*field, const Key& key) {
     for (; indexed_ < list.size(); ++indexed_) ids_.add(hash_of(list[indexed_].*field), indexed_);
@@ -88,7 +99,7 @@ class KeyIndex {
   }
 
  private:
-  /// Mixed, since the hash of a pointer is the pointer.
+  /// Mixes the bits, because std::hash of a pointer returns the pointer.
   static std::uint64_t hash_of(const Key& key) {
     return std::hash<Key>()(key) * 0x9e3779b97f4a7c15ULL >> 32;
   }
@@ -97,6 +108,7 @@ class KeyIndex {
   std::uint32_t indexed_ = 0;
 };
 
+/// The contents of a Graph.
 struct GraphData {
   explicit GraphData(std::string_view name) : name(name) {}
 
@@ -106,36 +118,40 @@ struct GraphData {
   std::vector<InputInfo> inputs;   ///< in the order of declaration, scalars too
   std::vector<OutputInfo> outputs;
   std::vector<UpdateInfo> updates;
-  CustomTable customs;  ///< what is known of the functions of custom nodes, by their source
+  /// By source. Copies of a graph share the entries.
+  std::map<std::string, std::shared_ptr<const CustomOpEntry>, std::less<>> custom_ops;
 
-  /// The node of `draft`, made at its first use. The one way in; checks are the caller's.
+  /// The node of `draft`; creates it if there is none. The caller must check the draft. Recording
+  /// creates nodes only here.
   const Node* make(const NodeDraft& draft, Location location);
-  /// The node of `draft` where there is one already; else nullptr.
+  /// The node of `draft`, or nullptr if there is none.
   const Node* find(const NodeDraft& draft) const;
-  /// `node`, of another graph, written with operands and extents of this one as `draft`, which must
-  /// not be here yet.
-  const Node* copy(const Node& node, const NodeDraft& draft, Location location);
-  /// The same, where it may be here; hashes of equal nodes are equal in all graphs.
-  const Node* copy_once(const Node& node, const NodeDraft& draft, Location location);
-  /// True if `node` is the one that `make` gives for its content.
+  /// Copies `node` of another graph. `draft` is the node with operands and extents of this graph.
+  /// The graph must not have a node for it.
+  const Node* copy_new(const Node& node, const NodeDraft& draft, Location location);
+  /// The same, but returns the existing node if there is one. Equal nodes have equal hashes in all
+  /// graphs.
+  const Node* find_or_copy(const Node& node, const NodeDraft& draft, Location location);
+  /// True if `node` is the node that `make` returns for its content.
   bool is_unique(const Node& node) const;
-  /// Makes place for so many nodes in all.
+  /// Allocates space for `nodes` nodes in total.
   void reserve(std::size_t nodes);
 
-  /// True if it is known that outputs and updates need all nodes there are.
-  bool is_all_needed() const { return needed_ == nodes.size(); }
-  /// They do now; once outputs or updates become other nodes, `forget_needed` is to be called.
-  void set_all_needed() { needed_ = nodes.size(); }
-  void forget_needed() { needed_ = 0; }
-  /// Leaves `kept`, which outputs and updates need, behind the inputs, all of which stay: they get
-  /// new ids, and what is not among them is no longer a node of this graph.
-  void keep_only(std::span<const Node* const> kept);
+  /// True if outputs and updates are known to need all nodes.
+  bool are_all_live() const { return live_count_ == nodes.size(); }
+  /// Declares that all nodes are live. Call `invalidate_liveness` when outputs or updates become
+  /// other nodes.
+  void mark_all_live() { live_count_ = nodes.size(); }
+  void invalidate_liveness() { live_count_ = 0; }
+  /// Removes all nodes except the inputs and `live`, the nodes that outputs and updates need. The
+  /// inputs come first, then `live` in order, with new ids.
+  void retain_nodes(std::span<const Node* const> live);
 
-  bool has_input(const std::string& called) {
-    return input_names_.contains(inputs, &InputInfo::name, called);
+  bool has_input(const std::string& input) {
+    return input_names_.contains(inputs, &InputInfo::name, input);
   }
-  bool has_output(const std::string& called) {
-    return output_names_.contains(outputs, &OutputInfo::name, called);
+  bool has_output(const std::string& output) {
+    return output_names_.contains(outputs, &OutputInfo::name, output);
   }
   bool has_update(const Node* parameter) {
     return updated_.contains(updates, &UpdateInfo::parameter, parameter);
@@ -143,62 +159,74 @@ struct GraphData {
 
   Location location(const Node* node) const { return locations_[node->id]; }
   Location location_at(std::size_t id) const { return locations_[id]; }
-  /// Gives the nodes from `first` on the place `location`.
+  /// Sets the location of all nodes from id `first` on.
   void set_locations(std::size_t first, Location location) {
     for (std::size_t id = first; id < locations_.size(); ++id) locations_[id] = location;
   }
-  /// `model.cpp:42`: the last part of the path.
-  std::string place(const Node* node) const;
-  /// The user's name for the value, or "".
+  /// The location as text: `model.cpp:42`, without folders.
+  std::string location_text(const Node* node) const;
+  /// The user's name for the value; empty if there is none.
   std::string_view label(const Node* node) const;
   void set_label(const Node* node, std::string_view label);
   /// A copy of `text` that lives as long as the graph.
-  const char* keep(std::string_view text);
+  const char* copy_text(std::string_view text);
 
   template <class T>
   std::span<const T> copy(std::span<const T> values) {
     if (values.empty()) return {};
-    T* place = arena_.Allocate<T>(values.size());
-    std::uninitialized_copy(values.begin(), values.end(), place);
-    return {place, values.size()};
+    T* copies = arena_.Allocate<T>(values.size());
+    std::uninitialized_copy(values.begin(), values.end(), copies);
+    return {copies, values.size()};
   }
 
  private:
   const Node* find(const NodeDraft& draft, std::uint64_t hash) const;
-  /// Makes the node of `draft`, which is not there yet.
-  const Node* settle(std::uint64_t hash, const NodeDraft& draft, Location location);
+  /// Creates the node of `draft`, which must not exist yet.
+  const Node* create_node(std::uint64_t hash, const NodeDraft& draft, Location location);
 
   SlabArena arena_;
-  std::size_t needed_ = 0;  ///< how many nodes there were when all were needed
+  std::size_t live_count_ = 0;  ///< the number of nodes when all were known to be live
   IdTable unique_;
   std::vector<Location> locations_;  ///< by id
-  std::vector<const char*> labels_;  ///< by id, up to the last one that has a label
-  KeyIndex<std::string> input_names_;
-  KeyIndex<std::string> output_names_;
-  KeyIndex<const Node*> updated_;
+  std::vector<const char*> labels_;  ///< by id, up to the last node with a label
+  FieldIndex<std::string> input_names_;
+  FieldIndex<std::string> output_names_;
+  FieldIndex<const Node*> updated_;
 };
 
-/// `model.cpp:42`: the last part of the path.
+/// `model.cpp:42`, without folders.
 std::string to_string(Location location);
 /// `f32[rows, 4096]`
 std::string type_text(const Node& node);
-/// Same kind and bits.
+/// The 64 bits of the value of `literal`.
+constexpr std::uint64_t literal_bits(const Literal& literal) {
+  return literal.kind == Literal::Kind::real ? std::bit_cast<std::uint64_t>(literal.real)
+                                             : static_cast<std::uint64_t>(literal.integer);
+}
+/// True if both have the same kind and bits.
 bool same_bits(const Literal& a, const Literal& b);
 /// `literal` as a double.
 double as_real(const Literal& literal);
+/// The number in decimal; 0 or 1 for a boolean.
+std::string decimal_text(const Literal& literal);
 
-/// The attribute called `name`; asking for one that the op does not have is a bug.
+/// The attribute called `name`. Throws InternalError if the op has no attribute of this name.
 const Attribute& attribute(const Node& node, std::string_view name);
 /// The reduced axes of a reduction, ascending; the axis of a scan.
 std::span<const std::int64_t> reduced_axes(const Node& node);
 /// The reduced axes from the outermost to the innermost level of the reduction tree.
 std::vector<std::int64_t> reduction_order(const Node& node);
+/// The number of elements that each result of `reduction` combines.
+Extent reduced_extent(const Node& reduction);
+/// The extents of the operand's axes that `reduction` does not reduce.
+std::vector<Extent> parallel_extents(const Node& reduction);
+/// True if a reduction keeps its axes with extent 1.
 bool keeps_axes(const Node& node);
 
-/// The strides that `output` is written with.
+/// The strides with which `output` is written.
 std::vector<Extent> strides_of(const OutputInfo& output);
 
-/// The inverse of Tensor's constructor, for code that makes nodes.
+/// The Tensor of `node`, for code that creates nodes.
 inline Tensor tensor(GraphData& graph, const Node* node) { return {node, &graph}; }
 
 }  // namespace sinter

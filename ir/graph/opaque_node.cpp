@@ -1,3 +1,4 @@
+// Queries of the nodes of opaque calls.
 #include "ir/graph/opaque_node.h"
 
 #include <algorithm>
@@ -7,15 +8,12 @@ namespace sinter {
 std::string_view function_of(const Node& node) { return attribute(node, "function").text; }
 
 bool is_same_call(const Node& a, const Node& b) {
-  const auto of_call = [](const Node& node, std::string_view name) -> const Attribute& {
-    return attribute(node, name);
-  };
   return is_opaque(a) && is_opaque(b) && std::ranges::equal(a.operands, b.operands) &&
          function_of(a) == function_of(b) &&
-         of_call(a, "options").text == of_call(b, "options").text &&
-         std::ranges::equal(of_call(a, "dtypes").integers, of_call(b, "dtypes").integers) &&
-         std::ranges::equal(of_call(a, "ranks").integers, of_call(b, "ranks").integers) &&
-         std::ranges::equal(of_call(a, "shapes").extents, of_call(b, "shapes").extents);
+         attribute(a, "options").text == attribute(b, "options").text &&
+         std::ranges::equal(attribute(a, "dtypes").integers, attribute(b, "dtypes").integers) &&
+         std::ranges::equal(attribute(a, "ranks").integers, attribute(b, "ranks").integers) &&
+         std::ranges::equal(attribute(a, "shapes").extents, attribute(b, "shapes").extents);
 }
 
 std::vector<ResultType> result_types(const Node& node) {

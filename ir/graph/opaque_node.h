@@ -1,5 +1,5 @@
-// Reads the nodes of opaque calls. Each result of a call is a node; the nodes of one call differ in
-// the attribute `result` alone.
+// Accessors for the nodes of opaque calls. Each result of a call is a node. The nodes of one call
+// differ only in the attribute `result`, and in the dtype and shape of that result.
 #pragma once
 
 #include <span>
@@ -11,19 +11,23 @@
 namespace sinter {
 
 inline bool is_opaque(const Node& node) { return node.op == Op::opaque; }
+/// The name of the called function.
 std::string_view function_of(const Node& node);
+/// The index of the result that `node` is.
 inline std::size_t result_number(const Node& node) {
   return static_cast<std::size_t>(attribute(node, "result").integer);
 }
+/// True if both nodes are results of one call.
 bool is_same_call(const Node& a, const Node& b);
-/// By number; nullptr for those that `graph` has no node of.
+/// The results of the call of `node`, by index; nullptr if `graph` has no node of a result.
 std::vector<const Node*> results_of_call(const GraphData& graph, const Node& node);
 
-/// The types of all results of the call that `node` is one of.
+/// The type of one result.
 struct ResultType {
   DType dtype;
   std::span<const Extent> shape;
 };
+/// The types of all results of the call of `node`.
 std::vector<ResultType> result_types(const Node& node);
 
 }  // namespace sinter

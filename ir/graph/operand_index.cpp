@@ -1,3 +1,4 @@
+// Index maps of structural ops, and the reduction order that follows from strides.
 #include "ir/graph/operand_index.h"
 
 #include <algorithm>
@@ -28,33 +29,33 @@ std::vector<Index> permute_index(const Node& node, std::span<const Index> index)
 
 std::vector<Index> slice_index(IndexSpace& space, const Node& node, std::span<const Index> index) {
   std::vector<Index> result(index.begin(), index.end());
-  Index& place = result[static_cast<std::size_t>(attribute(node, "axis").integer)];
-  place = space.add(space.scale(place, attribute(node, "step").integer),
-                    constant_index(attribute(node, "begin").extent));
+  Index& on_axis = result[static_cast<std::size_t>(attribute(node, "axis").integer)];
+  on_axis = space.add(space.scale(on_axis, attribute(node, "step").integer),
+                      constant_index(attribute(node, "begin").extent));
   return result;
 }
 
 std::vector<Index> flip_index(IndexSpace& space, const Node& node, std::span<const Index> index) {
   std::vector<Index> result(index.begin(), index.end());
   for (const std::int64_t axis : attribute(node, "axes").integers) {
-    Index& place = result[static_cast<std::size_t>(axis)];
-    place = space.add(space.scale(place, -1),
-                      constant_index(node.shape[static_cast<std::size_t>(axis)] - Extent(1)));
+    Index& on_axis = result[static_cast<std::size_t>(axis)];
+    on_axis = space.add(space.scale(on_axis, -1),
+                        constant_index(node.shape[static_cast<std::size_t>(axis)] - Extent(1)));
   }
   return result;
 }
 
 std::vector<Index> as_strided_index(IndexSpace& space, const Node& node,
                                     std::span<const Index> index) {
-  const Index place = space.add(address(space, index, attribute(node, "strides").extents),
-                                constant_index(attribute(node, "offset").extent));
-  return space.delinearize(place, node.operand(0)->shape);
+  const Index offset = space.add(address(space, index, attribute(node, "strides").extents),
+                                 constant_index(attribute(node, "offset").extent));
+  return space.delinearize(offset, node.operand(0)->shape);
 }
 
 std::vector<Index> unfold_index(IndexSpace& space, const Node& node, std::span<const Index> index) {
   std::vector<Index> result(index.begin(), index.end() - 1);
-  Index& place = result[static_cast<std::size_t>(attribute(node, "axis").integer)];
-  place = space.add(space.scale(place, attribute(node, "step").integer), index.back());
+  Index& on_axis = result[static_cast<std::size_t>(attribute(node, "axis").integer)];
+  on_axis = space.add(space.scale(on_axis, attribute(node, "step").integer), index.back());
   return result;
 }
 
@@ -62,8 +63,8 @@ std::vector<Index> concat_index(IndexSpace& space, const Node& node, std::size_t
                                 std::span<const Index> index) {
   const Segment segment = concat_segment(node, operand);
   std::vector<Index> result(index.begin(), index.end());
-  Index& place = result[static_cast<std::size_t>(segment.axis)];
-  place = space.add(place, constant_index(segment.begin * Extent(-1)));
+  Index& on_axis = result[static_cast<std::size_t>(segment.axis)];
+  on_axis = space.add(on_axis, constant_index(segment.begin * Extent(-1)));
   return result;
 }
 
@@ -156,11 +157,11 @@ std::optional<ViewOfInput> view_of_input(IndexSpace& space, const Node& node) {
   std::vector<Index> index;
   for (const Extent extent : node.shape) index.push_back(space.add_axis(extent));
   const Node* at = &node;
-  // A longer chain is no everyday view, and walking it for every reduction would take its toll.
+  // A limit, because every reduction traverses the chain. Views in practice are shorter.
   constexpr int kLongest = 32;
   for (int length = 0; at->op != Op::input; ++length) {
     if (length == kLongest) return std::nullopt;
-    // What runs backwards, or is in several windows, has no order of its own.
+    // Reversed elements, and elements in several windows, define no order.
     const bool has_order = at->op == Op::reshape || at->op == Op::permute || at->op == Op::slice ||
                            at->op == Op::broadcast_to;
     if (!has_order) return std::nullopt;
@@ -181,16 +182,16 @@ llvm::SmallVector<std::int64_t, 6> tree_order(const Node& operand,
   llvm::SmallVector<std::int64_t, 6> strides;
   for (const std::int64_t axis : axes) {
     const std::optional<Extent> stride = coefficient_of(view->offset, static_cast<int>(axis));
-    // Strides that are no numbers, or that a reshape cut up, give no order to go by.
+    // Symbolic strides, and axes that a reshape split, define no order.
     if (!stride || !stride->is_number()) return {};
     strides.push_back(stride->number());
   }
   llvm::SmallVector<std::int64_t, 6> order(axes.begin(), axes.end());
-  llvm::SmallVector<std::size_t, 6> places(axes.size());
-  std::iota(places.begin(), places.end(), std::size_t{0});
-  std::ranges::stable_sort(places,
+  llvm::SmallVector<std::size_t, 6> positions(axes.size());
+  std::iota(positions.begin(), positions.end(), std::size_t{0});
+  std::ranges::stable_sort(positions,
                            [&](std::size_t a, std::size_t b) { return strides[a] > strides[b]; });
-  for (std::size_t i = 0; i < places.size(); ++i) order[i] = axes[places[i]];
+  for (std::size_t i = 0; i < positions.size(); ++i) order[i] = axes[positions[i]];
   if (std::ranges::is_sorted(order)) return {};
   return order;
 }

@@ -1,4 +1,4 @@
-// How structural ops and broadcasting read: the index map of each operand, and what follows of it.
+// The index maps of operands under structural ops and broadcasting, and queries based on them.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,14 @@
 
 namespace sinter {
 
-/// Where `node.operands[operand]` is read for the element of `node` at `index`. For take and
-/// take_along_axis, operand 0 is read through the value of operand 1; for concat the answer holds
-/// only where `concat_segment` says that the operand is the one. Not for reductions.
+/// The index at which `node.operands[operand]` is read for the element of `node` at `index`. For
+/// take and take_along_axis, the index of operand 0 depends on the value of operand 1. For concat,
+/// the index is valid only inside the operand's `concat_segment`. Throws InternalError for ops
+/// without an index map, such as reductions.
 std::vector<Index> operand_index(IndexSpace& space, const Node& node, std::size_t operand,
                                  std::span<const Index> index);
 
-/// The operand of a concat covers [begin, end) of its axis.
+/// An operand of a concat covers [begin, end) of the axis.
 struct Segment {
   std::int64_t axis;
   Extent begin;
@@ -31,19 +32,21 @@ std::vector<Extent> strides_of(const Node& input);
 /// The element offset of `index` in an array with `strides`.
 Index address(IndexSpace& space, std::span<const Index> index, std::span<const Extent> strides);
 
-/// True for ops that only say where to read: reshape, permute, slice, flip, …
+/// True for ops that only select or reorder elements of one operand: reshape, permute, slice, flip,
+/// …
 bool is_view(const Node& node);
 
-/// The input that `node` is a view of, and the element offset in it per axis of `node`; nullopt if
-/// arithmetic or data-dependent reads stand between.
+/// The input of which `node` is a view, and the element offset in it as a function of the axes of
+/// `node`. Returns nullopt if another op than reshape, permute, slice and broadcast_to is between
+/// them.
 struct ViewOfInput {
   const Node* input;
-  Index offset;  ///< over the axes 0 … rank - 1 of the node
+  Index offset;  ///< in terms of the axes 0 … rank - 1 of the node
 };
 std::optional<ViewOfInput> view_of_input(IndexSpace& space, const Node& node);
 
-/// The order in which a reduction of `operand` nests its `axes`, outermost first; empty for
-/// row-major, i.e. ascending. By the operand's strides if it is a view of an input.
+/// The order in which a reduction of `operand` nests its `axes`, outermost first. It follows the
+/// strides if the operand is a view of an input. Empty: row-major, i.e. ascending.
 llvm::SmallVector<std::int64_t, 6> tree_order(const Node& operand,
                                               std::span<const std::int64_t> axes);
 

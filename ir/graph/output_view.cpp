@@ -1,3 +1,4 @@
+// Finds the outputs that are views of inputs or of other outputs.
 #include "ir/graph/output_view.h"
 
 #include <algorithm>
@@ -22,21 +23,23 @@ class ViewFinder {
   std::vector<std::optional<OutputView>> run() {
     const auto count = graph_.outputs.size();
     views_.resize(count);
-    // A view may be one of an output that is recorded later, but its nodes come after the base's.
+    // The base of a view may be a later output, but the node of the base has a smaller id.
     std::vector<std::size_t> order(count);
     for (std::size_t i = 0; i < count; ++i) order[i] = i;
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return graph_.outputs[i].node->id; });
     for (const std::size_t i : order) {
       views_[i] = view_of(static_cast<int>(i));
-      if (!views_[i]) add_rearranged(static_cast<int>(i));
+      if (!views_[i]) add_permuted_copy(static_cast<int>(i));
     }
     return std::move(views_);
   }
 
  private:
-  /// A longer chain is no everyday view.
+  /// The longest chain of views that is followed. Views in practice are shorter.
   static constexpr int kLongest = 64;
 
+  /// The view that output `number` is of an input, of an output, or of a value with a permuted
+  /// copy.
   std::optional<OutputView> view_of(int number) {
     const OutputInfo& output = graph_.outputs[static_cast<std::size_t>(number)];
     if (!output.strides.empty()) return std::nullopt;
@@ -48,19 +51,19 @@ class ViewFinder {
     for (int length = 0; length < kLongest; ++length) {
       if (const int base = base_output(at, number); base >= 0) {
         const OutputInfo& info = graph_.outputs[static_cast<std::size_t>(base)];
-        return evenly_spaced(address(space, index, strides_of(info)), rank, false, base);
+        return strided_view(address(space, index, strides_of(info)), rank, false, base);
       }
-      if (const auto found = rearranged_.find(at); found != rearranged_.end()) {
-        const Rearranged& base = found->second;
-        return evenly_spaced(
-            address(space, rearrange(space, std::move(index), base),
-                    strides_of(graph_.outputs[static_cast<std::size_t>(base.output)])),
-            rank, false, base.output);
+      if (const auto found = permuted_copies_.find(at); found != permuted_copies_.end()) {
+        const PermutedCopy& copy = found->second;
+        return strided_view(
+            address(space, index_in_copy(space, std::move(index), copy),
+                    strides_of(graph_.outputs[static_cast<std::size_t>(copy.output)])),
+            rank, false, copy.output);
       }
       if (at->op == Op::input) {
         if (updated_.contains(at)) return std::nullopt;
-        return evenly_spaced(address(space, index, strides_of(*at)), rank, true,
-                             input_of_.lookup(at));
+        return strided_view(address(space, index, strides_of(*at)), rank, true,
+                            input_of_.lookup(at));
       }
       if (!is_view(*at)) return std::nullopt;
       index = operand_index(space, *at, 0, index);
@@ -69,14 +72,14 @@ class ViewFinder {
     return std::nullopt;
   }
 
-  /// An output that has each element of a value once, in another order.
-  struct Rearranged {
+  /// An output that has each element of a value exactly once, in another order.
+  struct PermutedCopy {
     int output = 0;
     std::vector<const Node*> views;  ///< from the output down to the value
   };
 
-  /// What `output` has all elements of, from now on.
-  void add_rearranged(int output) {
+  /// Registers `output` for the values of which it is a reshaped or permuted copy.
+  void add_permuted_copy(int output) {
     std::vector<const Node*> views;
     const Node* at = graph_.outputs[static_cast<std::size_t>(output)].node;
     while (views.size() < std::size_t{kLongest} &&
@@ -84,15 +87,15 @@ class ViewFinder {
       views.push_back(at);
       at = at->operand(0);
       if (at->op == Op::input) return;
-      rearranged_.try_emplace(at, Rearranged{.output = output, .views = views});
+      permuted_copies_.try_emplace(at, PermutedCopy{.output = output, .views = views});
     }
   }
 
-  /// Where the element of a value at `index` lies in `base`.
-  static std::vector<Index> rearrange(IndexSpace& space, std::vector<Index> index,
-                                      const Rearranged& base) {
-    for (std::size_t i = base.views.size(); i-- > 0;) {
-      const Node& view = *base.views[i];
+  /// The index in `copy` of the element of a value at `index`.
+  static std::vector<Index> index_in_copy(IndexSpace& space, std::vector<Index> index,
+                                          const PermutedCopy& copy) {
+    for (std::size_t i = copy.views.size(); i-- > 0;) {
+      const Node& view = *copy.views[i];
       if (view.op == Op::reshape) {
         index = space.delinearize(space.linearize(index, view.operand(0)->shape), view.shape);
         continue;
@@ -105,17 +108,18 @@ class ViewFinder {
     return index;
   }
 
-  /// An output that is written and whose value is `node`; -1 for none but `viewer`.
+  /// A written output, other than `viewer`, whose value is `node`; -1 if there is none.
   int base_output(const Node* node, int viewer) const {
     const auto outputs = outputs_of_.find(node);
     if (outputs == outputs_of_.end()) return -1;
     for (const int output : outputs->second)
-      if (output != viewer && is_written(output, viewer)) return output;
+      if (output != viewer && can_be_base(output, viewer)) return output;
     return -1;
   }
 
-  /// Of two outputs of one value the first is written, or the one with strides of its own.
-  bool is_written(int output, int viewer) const {
+  /// True if `output` can be the base of `viewer`. Of two outputs with one value, the first output
+  /// is written, or the output with explicit strides.
+  bool can_be_base(int output, int viewer) const {
     const auto& outputs = graph_.outputs;
     const OutputInfo& base = outputs[static_cast<std::size_t>(output)];
     const bool comes_first =
@@ -123,8 +127,9 @@ class ViewFinder {
     return !views_[static_cast<std::size_t>(output)] && (comes_first || !base.strides.empty());
   }
 
-  static std::optional<OutputView> evenly_spaced(const Index& address, int rank, bool is_of_input,
-                                                 int base) {
+  /// The view with these addresses; nullopt unless they are linear in the axes and ascending.
+  static std::optional<OutputView> strided_view(const Index& address, int rank, bool is_of_input,
+                                                int base) {
     OutputView view{.is_of_input = is_of_input, .base = base, .offset = address.constant};
     view.strides.assign(static_cast<std::size_t>(rank), Extent(0));
     if (!provably_nonnegative(address.constant)) return std::nullopt;
@@ -139,7 +144,7 @@ class ViewFinder {
   const GraphData& graph_;
   DenseMap<const Node*, int> input_of_;
   DenseMap<const Node*, llvm::SmallVector<int, 2>> outputs_of_;
-  DenseMap<const Node*, Rearranged> rearranged_;
+  DenseMap<const Node*, PermutedCopy> permuted_copies_;
   DenseSet<const Node*> updated_;
   std::vector<std::optional<OutputView>> views_;
 };

@@ -1,3 +1,4 @@
+// Correct rounding of the results of host formulas.
 #include "ir/ops/evaluate_op.h"
 
 #include "ir/types/rounding.h"
@@ -11,12 +12,12 @@ namespace sinter {
 
 namespace {
 
-/// True if `value` lies exactly halfway between two neighbours of `dtype`, of which `rounded` is
-/// one.
+/// True if `value` is exactly halfway between two adjacent numbers of `dtype`, one of which is
+/// `rounded`.
 bool is_halfway(DType dtype, long double value, double rounded) {
   if (dtype == f32) {
-    // The quick answer for nearly all values: a tie of f32 has at most 25 bits, so as a double its
-    // last 28 are 0.
+    // Fast path for nearly all values: a tie of f32 has at most 25 bits, so the last 28 bits of the
+    // double are 0.
     const double narrow = static_cast<double>(value);
     if (static_cast<long double>(narrow) != value) return false;
     if ((std::bit_cast<std::uint64_t>(narrow) & ((1ULL << 28) - 1)) != 0) return false;
@@ -30,8 +31,9 @@ bool is_halfway(DType dtype, long double value, double rounded) {
   return distance == ulp_at(dtype, value) / 2;
 }
 
-/// Long double has rounded the result to a tie of `dtype`. Rounds by the side on which the true
-/// result lies, which shows when the formula is rounded downward and upward.
+/// Rounds a long double result that is a tie of `dtype`, and that may itself be rounded. Evaluates
+/// the formula with rounding downward and upward, which shows on which side of the tie the exact
+/// result is.
 double resolve_tie(const OpInfo& row, std::span<const long double> operands, long double tie,
                    DType dtype) {
   const int mode = std::fegetround();

@@ -1,3 +1,4 @@
+// The functions that host columns of the op table use.
 #include "ir/ops/host_functions.h"
 
 #include "ir/types/rounding.h"
@@ -49,7 +50,7 @@ long double round_to_even(long double a) {
 }
 
 long double log_gamma(long double a) {
-  int sign_of_gamma = 0;  // lgammal would write it to a global variable
+  int sign_of_gamma = 0;  // lgammal writes it to a global variable
   return ::lgammal_r(a, &sign_of_gamma);
 }
 

@@ -1,5 +1,5 @@
-// The oracle's helpers for the host columns of the op table. They stand apart from the prelude's on
-// purpose: an oracle made from the same text cannot catch a wrong formula.
+// Helpers of the oracle for the host columns of the op table. They are separate from those of the
+// prelude on purpose: an oracle with the same source text cannot detect a wrong formula.
 #pragma once
 
 #include "ir/ops/special_functions.h"
@@ -13,14 +13,15 @@ using sinter::wrapping_mul;
 
 long double maximum(long double a, long double b);
 long double minimum(long double a, long double b);
-/// The other where one is NaN.
+/// The larger operand, or the other one if one is NaN.
 long double larger_number(long double a, long double b);
+/// The smaller operand, or the other one if one is NaN.
 long double smaller_number(long double a, long double b);
 long double sign(long double a);
 long double round_to_even(long double a);
-/// The logarithm of |gamma(a)|; safe to call from several threads.
+/// The logarithm of |gamma(a)|. Thread-safe.
 long double log_gamma(long double a);
-/// The neighbour of `a` among the numbers of `dtype` in the direction of `b`.
+/// The next number of `dtype`, f32 or f64, after `a` in the direction of `b`.
 long double next_after(long double a, long double b, DType dtype);
 long double floor_div(long double a, long double b);
 long double floor_remainder(long double a, long double b);
@@ -33,6 +34,7 @@ Wide shift_left(Wide a, Wide by, int bits);
 Wide shift_right(Wide a, Wide by, int bits);
 /// Word index % 4 of Philox 4x32-10 with the key `seed` and the counter (index / 4, offset).
 Wide philox(Wide seed, Wide offset, Wide index);
+/// For the host column, which is never evaluated: the op takes integers only.
 inline long double philox(long double, long double, long double) { return 0; }
 
 }  // namespace sinter::host_functions

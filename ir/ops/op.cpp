@@ -1,3 +1,4 @@
+// Expands the op table into rows, and applies typing rules.
 #include "ir/ops/op.h"
 
 #include <fmt/format.h>
@@ -21,10 +22,10 @@ AttributeKind kind_of(std::string_view text) {
   };
   for (const auto& [name, kind] : kKinds)
     if (name == text) return kind;
-  throw InternalError(fmt::format("op table: no attribute kind {}", text));
+  throw InternalError(fmt::format("op table: unknown attribute kind {}", text));
 }
 
-/// "name:kind name:kind=default …"
+/// Parses an attribute column: `name:kind name:kind=default …`
 std::vector<AttributeInfo> parse_attributes(std::string_view text) {
   std::vector<AttributeInfo> result;
   while (!text.empty()) {
@@ -41,7 +42,7 @@ std::vector<AttributeInfo> parse_attributes(std::string_view text) {
   return result;
 }
 
-/// All reductions share these; argmax and argmin name their one axis `axis`.
+/// The attributes of reductions. argmax and argmin reduce one axis, `axis`.
 std::string_view reduction_attributes(Op op) {
   switch (op) {
     case Op::argmax:
@@ -85,7 +86,7 @@ std::string_view reduction_attributes(Op op) {
 #define OPAQUE(NAME, ATTRIBUTES, DOC) PLAIN(opaque, NAME, -1, Compare, {}, ATTRIBUTES, DOC)
 
 const std::vector<OpInfo>& table() {
-  // Never destroyed: a thread may still plan while the process ends.
+  // Never destroyed: a thread may still plan while the process exits.
   static const auto& rows = *new std::vector<OpInfo>{
 #include "sinter/ops.def"
   };
@@ -100,7 +101,7 @@ const std::vector<OpInfo>& table() {
 
 }  // namespace
 
-std::string_view describe(TypeRule rule) {
+std::string_view dtypes_text(TypeRule rule) {
   switch (rule) {
     case TypeRule::Float: return "floating";
     case TypeRule::Wide: return "f32 or f64";
@@ -108,15 +109,15 @@ std::string_view describe(TypeRule rule) {
     case TypeRule::Predicate: return "floating or integer";
     case TypeRule::Integer:
     case TypeRule::Bits: return "integer";
-    case TypeRule::Compare: return "any one";
+    case TypeRule::Compare: return "non-complex";
     case TypeRule::Logical: return "bool";
-    case TypeRule::Where: return "bool, then any one";
+    case TypeRule::Where: return "bool, then any dtype";
     case TypeRule::Random: return "u64";
   }
   return {};
 }
 
-bool takes(TypeRule rule, DType dtype) {
+bool supports_dtype(TypeRule rule, DType dtype) {
   const bool computes = dtype != c64;
   switch (rule) {
     case TypeRule::Float: return is_floating(dtype) && computes;
@@ -152,11 +153,11 @@ DType reduction_result(Op op, DType dtype) {
 
 bool AttributeInfo::required() const { return default_text.empty(); }
 
-constinit std::atomic<const OpInfo*> op_rows = nullptr;
+constinit std::atomic<const OpInfo*> op_table_rows = nullptr;
 
 std::span<const OpInfo> op_table() {
   const std::span<const OpInfo> rows = table();
-  op_rows.store(rows.data(), std::memory_order_release);
+  op_table_rows.store(rows.data(), std::memory_order_release);
   return rows;
 }
 

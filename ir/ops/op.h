@@ -1,4 +1,4 @@
-// The op table as a plain struct: everything that code asks about an op is asked of `info(op)`.
+// The op table as data: `info(op)` has all properties of an op.
 #pragma once
 
 #include <atomic>
@@ -38,40 +38,40 @@ enum class OpKind : std::uint8_t {
   opaque
 };
 
-/// Which dtypes an op takes and what it gives. Operands of different dtypes are cast to the one
-/// that they have in common (`common_dtype`) before the op sees them.
+/// The dtypes that an op takes, and the dtype of its result. Operands of different dtypes are first
+/// cast to their common dtype (`common_dtype`).
 enum class TypeRule : std::uint8_t {
   Float,      ///< floating, same result; integers and bool are taken as f32
   Wide,       ///< f32 or f64, same result
   Number,     ///< floating or integer, same result
   Integer,    ///< integer, same result
-  Bits,       ///< integer, same result; the ops of bool are the logical ones
+  Bits,       ///< integer, same result; for bool, the logical op is recorded
   Predicate,  ///< floating or integer, bool result
   Compare,    ///< any, bool result
-  Logical,    ///< bool, same result; of other dtypes what is not 0 is true
-  Where,      ///< bool, then two operands of any one dtype, which is the result's
+  Logical,    ///< bool, same result; other dtypes are cast, and are true if not 0
+  Where,      ///< bool, then two operands of any common dtype, which is the result's
   Random,     ///< u64, u32 result; other integers are cast
 };
 
 /// `floating or integer`, for messages and lists.
-std::string_view describe(TypeRule rule);
-/// True if an op of this rule computes with operands of `dtype`, once they are cast.
-bool takes(TypeRule rule, DType dtype);
-/// The result's dtype, of operands of `dtype`.
+std::string_view dtypes_text(TypeRule rule);
+/// True if an op with this rule supports operands of `dtype`, after casts.
+bool supports_dtype(TypeRule rule, DType dtype);
+/// The dtype of the result for operands of `dtype`.
 DType result_dtype(TypeRule rule, DType dtype);
 
-/// Algebra that holds for every value, the special ones included, and the shape of the function
-/// where the oracle must know it. A bit set.
+/// A bit set of properties that hold for all values, special values included. The oracle uses those
+/// that describe the shape of a function.
 enum Traits : std::uint8_t {
   None = 0,
   Commutative = 1,
-  Jumps = 2,      ///< constant or continuous between jumps, whose two sides differ
-  Divides = 4,    ///< jumps where the quotient of the operands is a whole number
-  Waves = 8,      ///< never steeper than 1, but neither rising nor falling throughout
-  NearRoots = 16  ///< its ulp is that of max(|result|, 1)
+  HasJumps = 2,    ///< has discontinuities
+  RatioJumps = 4,  ///< has discontinuities at whole quotients of the operands
+  Sinusoid = 8,    ///< results in [-1, 1], slope of at most 1, not monotonic
+  UlpOfOne = 16    ///< its ulp is that of max(|result|, 1)
 };
 
-/// What property tests may feed an op.
+/// The operand values that property tests may use for an op.
 enum class Inputs : std::uint8_t {
   Any,       ///< any number
   Small,     ///< |x| <= 4
@@ -80,7 +80,7 @@ enum class Inputs : std::uint8_t {
   AboveOne,  ///< x > 1, away from 1
   NonZero,   ///< away from 0
   Fraction,  ///< away from whole numbers
-  Distinct,  ///< operands away from one another
+  Distinct,  ///< operands that are not close to one another
 };
 
 enum class AttributeKind : std::uint8_t {
@@ -97,10 +97,11 @@ enum class AttributeKind : std::uint8_t {
 struct AttributeInfo {
   std::string_view name;
   AttributeKind kind;
-  std::string_view default_text;  ///< as in the text form; empty: must be given (lists: empty)
+  std::string_view default_text;  ///< in the text form; empty: the attribute is required
   bool required() const;
 };
 
+/// A row of the op table. ir/include/sinter/ops.def describes the columns.
 struct OpInfo {
   Op op;
   OpKind kind;
@@ -111,9 +112,9 @@ struct OpInfo {
   Inputs inputs;
   std::string_view cuda;          ///< elementwise on floats; a format string
   std::string_view cuda_integer;  ///< elementwise on integers and bool
-  std::string_view fast;          ///< on f32 under Math::fast; empty: as always
+  std::string_view fast;          ///< on f32 under Math::fast; empty: same as `cuda`
   long double (*host)(std::span<const long double> operands, DType dtype);
-  Wide (*host_integer)(std::span<const Wide> operands, int bits);  ///< to be wrapped; of `bits`
+  Wide (*host_integer)(std::span<const Wide> operands, int bits);  ///< the caller wraps the result
   int ulp;
   std::string_view
       state;  ///< reductions and scans: the prelude's accumulator; empty: simplified away
@@ -123,15 +124,15 @@ struct OpInfo {
 
 /// Every row, in the order of the table.
 std::span<const OpInfo> op_table();
-/// Where the rows are, once somebody has asked for one.
-extern std::atomic<const OpInfo*> op_rows;
-/// The row of `op`. Asked for each node, again and again.
+/// The rows; null before the first access.
+extern std::atomic<const OpInfo*> op_table_rows;
+/// The row of `op`. Inline, because passes call it for every node.
 inline const OpInfo& info(Op op) {
-  const OpInfo* rows = op_rows.load(std::memory_order_acquire);
+  const OpInfo* rows = op_table_rows.load(std::memory_order_acquire);
   if (!rows) rows = op_table().data();
   return rows[static_cast<std::size_t>(op)];
 }
-/// The row called `name`.
+/// The row called `name`; nullptr if there is none.
 const OpInfo* find_op(std::string_view name);
 
 inline bool is_elementwise(Op op) { return info(op).kind == OpKind::elementwise; }
@@ -140,9 +141,9 @@ inline bool is_scan(Op op) { return info(op).kind == OpKind::scan; }
 inline bool is_structural(Op op) { return info(op).kind == OpKind::structural; }
 inline bool is_source(Op op) { return info(op).kind == OpKind::source; }
 
-/// True for the reductions along one axis that give a place on it.
+/// True for the reductions along one axis that return an index.
 inline bool gives_index(Op op) { return op == Op::argmax || op == Op::argmin; }
-/// The dtype that a reduction or scan of `dtype` gives.
+/// The dtype of the result of a reduction or scan of `dtype`.
 DType reduction_result(Op op, DType dtype);
 
 }  // namespace sinter

@@ -1,3 +1,4 @@
+// erfinv, digamma and trigamma in long double.
 #include "ir/ops/special_functions.h"
 
 #include "ir/types/long_double_limits.h"
@@ -13,12 +14,13 @@ namespace {
 constexpr long double kPi = std::numbers::pi_v<long double>;
 constexpr long double kHalfRootOfPi = 0.886226925452758013649084L;
 
-/// The positive root of digamma is the sum of these.
+/// The positive root of digamma is the sum of these two numbers.
 constexpr long double kRoot = 1.461632144968362341280917L;
 constexpr long double kRootRest = -1.8257096315963484215e-20L;
 
-/// What (x - root)^k for k = 1, 2, ... is multiplied by in digamma(x): (-1)^(k + 1) times Hurwitz'
-/// zeta(k + 1, root), by Abramowitz and Stegun 6.4.10. At 1/2 from the root the last adds 7e-22.
+/// The coefficients of (x - root)^k, k = 1, 2, ..., in the Taylor series of digamma(x). They are
+/// (-1)^(k + 1) times the Hurwitz zeta(k + 1, root), by Abramowitz and Stegun 6.4.10. At a distance
+/// of 1/2 from the root, the last term adds 7e-22.
 constexpr long double kTaylor[] = {
     9.67672245447621170427e-1L,  -4.42763168983592106093e-1L, 2.58499760955651010624e-1L,
     -1.63942705442406527504e-1L, 1.07824050691262365757e-1L,  -7.21995612564547109261e-2L,
@@ -42,10 +44,11 @@ constexpr long double kBernoulli[] = {
     1.0L / 6, -1.0L / 30,     1.0L / 42,       -1.0L / 30,       5.0L / 66,      -691.0L / 2730,
     7.0L / 6, -3617.0L / 510, 43867.0L / 798L, -174611.0L / 330, 854513.0L / 138};
 constexpr int kBernoulliTerms = static_cast<int>(std::size(kBernoulli));
-/// From here on the first term that the asymptotic series leave out is below 1e-20 of the result.
+/// From here on, the first omitted term of the asymptotic series is below 1e-20 of the result.
 constexpr long double kFar = 12;
 
-/// For 0 <= x < kFar: the Taylor series, within 1/2 of the root, and 6.3.6 to get there.
+/// digamma for 0 <= x < kFar: moves x to within 1/2 of the root by 6.3.6, and uses the Taylor
+/// series.
 long double digamma_near(long double x) {
   const int steps = static_cast<int>(std::rint(x - kRoot));
   const long double from_root = x - static_cast<long double>(steps) - kRoot - kRootRest;
@@ -56,7 +59,7 @@ long double digamma_near(long double x) {
   return result;
 }
 
-/// For x >= kFar, 6.3.18.
+/// digamma for x >= kFar, by 6.3.18.
 long double digamma_far(long double x) {
   const long double z = 1 / (x * x);
   long double sum = 0;
@@ -65,7 +68,7 @@ long double digamma_far(long double x) {
   return std::log(x) - (sum + 0.5L / x);
 }
 
-/// For x >= kFar, 6.4.12.
+/// trigamma for x >= kFar, by 6.4.12.
 long double trigamma_far(long double x) {
   const long double z = 1 / (x * x);
   long double sum = 0;
@@ -73,7 +76,7 @@ long double trigamma_far(long double x) {
   return (1 + sum + 0.5L / x) / x;
 }
 
-/// pi / tan(pi r) for |r| <= 1/2, by the smaller of r and its complement.
+/// pi / tan(pi r) for |r| <= 1/2, computed from the smaller of |r| and 1/2 - |r|.
 long double pi_cotangent(long double r) {
   if (std::fabs(r) <= 0.25L) return kPi / std::tan(kPi * r);
   return kPi * std::tan(kPi * std::copysign(0.5L - std::fabs(r), r));
@@ -85,13 +88,14 @@ long double erfinv(long double x) {
   const long double magnitude = std::fabs(x);
   if (!(magnitude < 1)) return magnitude == 1 ? std::copysign(kInfinity, x) : kNan;
   if (x == 0) return x;
-  // Newton's method, which comes from one side in both cases: below 1/2 erf is concave and the
-  // start too small, above log(erfc) is concave and erfc(y) <= exp(-y^2) makes the start too large.
+  // Newton's method, which converges from one side in both cases. Below 1/2, erf is concave and the
+  // start is too small. Above 1/2, log(erfc) is concave, and erfc(y) <= exp(-y^2) makes the start
+  // too large.
   const bool is_small = magnitude < 0.5L;
   const long double rest = 1 - magnitude;
   long double y = is_small ? magnitude * kHalfRootOfPi : std::sqrt(-std::log(rest));
   long double step = y;
-  // The error is about the square of the last step; 1e-10 of y is enough.
+  // The error is about the square of the last step, so a last step of 1e-10 y is enough.
   while (step * step > 1e-20L * y * y) {
     const long double slope = kHalfRootOfPi * std::exp(y * y);
     step = is_small ? (magnitude - std::erf(y)) * slope
@@ -113,7 +117,7 @@ long double digamma(long double x) {
 long double trigamma(long double x) {
   if (std::isnan(x)) return x;
   if (x >= 0) {
-    long double near = 0;  // 6.4.6, as far as the asymptotic series does not reach
+    long double near = 0;  // 6.4.6, up to the range of the asymptotic series
     for (; x < kFar; ++x) near += 1 / (x * x);
     return near + trigamma_far(x);
   }

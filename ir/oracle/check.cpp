@@ -1,6 +1,7 @@
+// Compares arrays with oracle results and describes the outcome.
 #include "ir/oracle/check.h"
 
-#include "ir/shape/strided_walk.h"
+#include "ir/shape/strided_iterator.h"
 #include "sinter/error.h"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ double error_over_bound(long double a, long double b, double bound) {
   if (!std::isfinite(a) || !std::isfinite(b) || bound == 0) return kInfiniteRatio;
   const long double error = std::fabs(a - b);
   const auto ratio = static_cast<double>(error / bound);
-  // A ratio just above 1 must not look like 1 for having been rounded.
+  // Rounding must not turn a ratio just above 1 into 1.
   return error > bound ? std::max(ratio, std::nextafter(1.0, kInfiniteRatio))
                        : std::min(ratio, 1.0);
 }
@@ -42,18 +43,18 @@ CheckResult check(const Expected& expected, const HostArray& actual) {
                                 name(actual.dtype()), fmt::join(actual.shape(), ", "),
                                 name(expected.dtype), fmt::join(expected.shape, ", ")));
   CheckResult result{.elements = expected.size()};
-  StridedWalk walk(actual.shape(), {{actual.strides().begin(), actual.strides().end()}});
-  for (std::int64_t i = 0; i < expected.size(); ++i, walk.next()) {
+  StridedIterator iterator(actual.shape(), {{actual.strides().begin(), actual.strides().end()}});
+  for (std::int64_t i = 0; i < expected.size(); ++i, iterator.next()) {
     if (expected.is_undecided(i)) {
       ++result.undecided;
       continue;
     }
-    const double error = error_of(expected, i, actual, walk.offset(0));
+    const double error = error_of(expected, i, actual, iterator.offset(0));
     result.worst = std::max(result.worst, error);
     if (error <= 1) continue;
     if (++result.failed == 1)
-      result.first_bad = Mismatch{.index = index_of(expected.shape, i),
-                                  .device = actual.real_at(walk.offset(0)),
+      result.first_bad = Mismatch{.index = unravel_index(expected.shape, i),
+                                  .device = actual.real_at(iterator.offset(0)),
                                   .expected = expected.real(i),
                                   .bound = expected.bound(i)};
   }

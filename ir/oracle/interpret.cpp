@@ -1,7 +1,9 @@
+// Interprets nodes in order and reads inputs and constants.
 #include "ir/oracle/interpret.h"
 
 #include "ir/oracle/interpret_ops.h"
-#include "ir/shape/strided_walk.h"
+#include "ir/shape/evaluate_extents.h"
+#include "ir/shape/strided_iterator.h"
 #include "ir/types/rounding.h"
 #include "ir/verify/bind_symbols.h"
 #include "sinter/error.h"
@@ -34,14 +36,8 @@ bool has_bounds(std::span<const Expected* const> operands) {
 
 namespace {
 
-std::vector<std::int64_t> evaluate_shape(std::span<const Extent> shape,
-                                         std::span<const std::int64_t> symbols) {
-  std::vector<std::int64_t> result;
-  for (const Extent extent : shape) result.push_back(evaluate(extent, symbols));
-  return result;
-}
-
-/// The contents of an input or scalar, checked against what the graph says of it.
+/// The contents of an input or scalar. Throws UserError if it is missing or has another dtype or
+/// shape than the graph declares.
 Expected read_input(const InputInfo& input, const HostArrays& inputs,
                     std::span<const std::int64_t> symbols) {
   const auto found = inputs.find(input.name);
@@ -49,21 +45,21 @@ Expected read_input(const InputInfo& input, const HostArrays& inputs,
     throw UserError(fmt::format("input {}: it is not given; the graph says {}", input.name,
                                 type_text(*input.node)));
   const HostArray& array = found->second;
-  const std::vector<std::int64_t> shape = evaluate_shape(input.node->shape, symbols);
+  const std::vector<std::int64_t> shape = evaluate_all(input.node->shape, symbols);
   if (array.dtype() != input.node->dtype || !std::ranges::equal(array.shape(), shape))
     throw UserError(
         fmt::format("input {}: the array is {}[{}] but the graph says {}, which is [{}]",
                     input.name, name(array.dtype()), fmt::join(array.shape(), ", "),
                     type_text(*input.node), fmt::join(shape, ", ")));
   Expected result = make_expected(array.dtype(), shape, false);
-  StridedWalk walk(shape, {{array.strides().begin(), array.strides().end()}});
+  StridedIterator iterator(shape, {{array.strides().begin(), array.strides().end()}});
   for (double& real : result.reals) {
-    real = array.real_at(walk.offset(0));
-    walk.next();
+    real = array.real_at(iterator.offset(0));
+    iterator.next();
   }
   for (std::int64_t& integer : result.integers) {
-    integer = array.integer_at(walk.offset(0));
-    walk.next();
+    integer = array.integer_at(iterator.offset(0));
+    iterator.next();
   }
   return result;
 }
@@ -72,35 +68,36 @@ void fill(Expected& result, const Literal& literal) {
   if (is_floating(result.dtype))
     std::ranges::fill(result.reals, round_to(result.dtype, as_real(literal)));
   else if (literal.kind == Literal::Kind::real)
-    std::ranges::fill(result.integers, to_stored(cast_to_integer(result.dtype, literal.real)));
+    std::ranges::fill(result.integers,
+                      to_storage_bits(cast_to_integer(result.dtype, literal.real)));
   else
-    std::ranges::fill(result.integers, to_stored(wrap_to(result.dtype, integer_of(literal))));
+    std::ranges::fill(result.integers, to_storage_bits(wrap_to(result.dtype, integer_of(literal))));
 }
 
 void fill_iota(Expected& result, const Node& node) {
   const auto start = static_cast<std::uint64_t>(attribute(node, "start").integer);
   const auto step = static_cast<std::uint64_t>(attribute(node, "step").integer);
   for (std::size_t i = 0; i < result.integers.size(); ++i)
-    result.integers[i] = to_stored(
+    result.integers[i] = to_storage_bits(
         wrap_to(result.dtype, static_cast<Wide>(start + static_cast<std::uint64_t>(i) * step)));
 }
 
 Expected interpret_source(const GraphData& graph, const HostArrays& inputs,
-                          const Application& application) {
-  const Node& node = application.node;
+                          const NodeEvaluation& evaluation) {
+  const Node& node = evaluation.node;
   if (node.op == Op::input || node.op == Op::scalar) {
     const auto input = std::ranges::find(graph.inputs, &node, &InputInfo::node);
     ensure(input != graph.inputs.end(), "an input node is one of the graph's inputs");
-    return read_input(*input, inputs, application.symbols);
+    return read_input(*input, inputs, evaluation.symbols);
   }
-  Expected result = make_expected(node.dtype, application.shape, false);
+  Expected result = make_expected(node.dtype, evaluation.shape, false);
   switch (node.op) {
     case Op::constant:
     case Op::full: fill(result, attribute(node, "value").literal); break;
     case Op::iota: fill_iota(result, node); break;
     case Op::size:
       fill(result, {.kind = Literal::Kind::integer,
-                    .integer = evaluate(attribute(node, "extent").extent, application.symbols),
+                    .integer = evaluate(attribute(node, "extent").extent, evaluation.symbols),
                     .real = 0});
       break;
     default: throw InternalError(fmt::format("interpret: unknown source {}", info(node.op).name));
@@ -109,23 +106,24 @@ Expected interpret_source(const GraphData& graph, const HostArrays& inputs,
 }
 
 Expected interpret_node(const GraphData& graph, const HostArrays& inputs,
-                        const Application& application) {
-  switch (info(application.node.op).kind) {
-    case OpKind::elementwise: return interpret_elementwise(application);
-    case OpKind::reduction: return interpret_reduction(application);
-    case OpKind::scan: return interpret_scan(application);
-    case OpKind::custom: return interpret_custom(graph, application);
-    case OpKind::opaque: return interpret_opaque(graph, application);
+                        const NodeEvaluation& evaluation) {
+  switch (info(evaluation.node.op).kind) {
+    case OpKind::elementwise: return interpret_elementwise(evaluation);
+    case OpKind::reduction: return interpret_reduction(evaluation);
+    case OpKind::scan: return interpret_scan(evaluation);
+    case OpKind::custom: return interpret_custom(graph, evaluation);
+    case OpKind::opaque: return interpret_opaque(graph, evaluation);
     case OpKind::structural:
-      if (application.node.op == Op::cast || application.node.op == Op::bitcast)
-        return interpret_cast(application);
-      return interpret_structural(application);
-    case OpKind::source: return interpret_source(graph, inputs, application);
+      if (evaluation.node.op == Op::cast || evaluation.node.op == Op::bitcast)
+        return interpret_cast(evaluation);
+      return interpret_structural(evaluation);
+    case OpKind::source: return interpret_source(graph, inputs, evaluation);
   }
   throw InternalError("interpret: unknown kind of op");
 }
 
-/// By node id: how many needed nodes read it, `wanted` counting as a reader; 0 for unneeded nodes.
+/// By node id: the number of needed nodes that read the node, plus 1 per occurrence in `wanted`. 0
+/// for nodes that are not needed.
 std::vector<int> count_readers(const GraphData& graph, std::span<const Node* const> wanted) {
   std::vector<int> readers(graph.nodes.size());
   for (const Node* node : wanted) ++readers[node->id];
@@ -150,9 +148,9 @@ std::vector<Expected> interpret_nodes(const GraphData& graph, const HostArrays& 
     values[node->id] = interpret_node(graph, inputs,
                                       {.node = *node,
                                        .operands = operands,
-                                       .shape = evaluate_shape(node->shape, symbols),
+                                       .shape = evaluate_all(node->shape, symbols),
                                        .symbols = symbols});
-    // Large graphs have thousands of values; only those that are still to be read stay.
+    // Large graphs have thousands of values, so each is freed after its last reader.
     for (const Node* operand : node->operands)
       if (--readers[operand->id] == 0) values[operand->id] = {};
   }
@@ -182,11 +180,11 @@ Interpretation interpret(const GraphData& data, const HostArrays& inputs,
 HostArray to_array(const Expected& value) {
   HostArray result(value.dtype, value.shape);
   for (std::int64_t i = 0; i < value.size(); ++i) {
-    const auto place = static_cast<std::size_t>(i);
+    const auto at = static_cast<std::size_t>(i);
     if (is_floating(value.dtype))
-      result.set_real_at(i, value.reals[place]);
+      result.set_real_at(i, value.reals[at]);
     else
-      result.set_integer_at(i, value.integers[place]);
+      result.set_integer_at(i, value.integers[at]);
   }
   return result;
 }

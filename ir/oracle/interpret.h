@@ -1,4 +1,4 @@
-// The oracle: what a graph must give, with an error bound for every element.
+// The oracle: interprets a graph and returns its results with an error bound for every element.
 #pragma once
 
 #include "ir/graph/node.h"
@@ -14,15 +14,15 @@
 
 namespace sinter {
 
-/// A value as the oracle knows it, row-major: a device's element passes if it is within `bound` of
-/// the oracle's. An infinite bound means undecided: a comparison, floor, cast, index or overflow on
-/// the way could go either way within the error of its operands, so any result passes.
+/// A value computed by the oracle, row-major. A device's element passes if it is within `bound` of
+/// the oracle's. An infinite bound means undecided: any result passes. An element is undecided if
+/// the error of an operand can change the outcome of a comparison, floor, cast, index or overflow.
 struct Expected {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
   std::vector<double> reals;           ///< of floating dtypes
-  std::vector<std::int64_t> integers;  ///< of integers and bool, those of u64 as their 64 bits
-  std::vector<double> bounds;          ///< absolute; empty: all 0
+  std::vector<std::int64_t> integers;  ///< of integers and bool; u64 as the same 64 bits
+  std::vector<double> bounds;          ///< absolute; empty means all 0
 
   std::int64_t size() const {
     return static_cast<std::int64_t>(is_floating(dtype) ? reals.size() : integers.size());
@@ -33,22 +33,22 @@ struct Expected {
   bool is_undecided(std::int64_t i) const { return std::isinf(bound(i)); }
   /// Element `i` of any dtype as a real; rounded for integers beyond 2^53.
   double real(std::int64_t i) const {
-    const auto place = static_cast<std::size_t>(i);
-    return is_floating(dtype) ? reals[place]
-                              : static_cast<double>(from_stored(dtype, integers[place]));
+    const auto at = static_cast<std::size_t>(i);
+    return is_floating(dtype) ? reals[at]
+                              : static_cast<double>(from_storage_bits(dtype, integers[at]));
   }
 };
 
-/// All that a graph gives: its outputs by name, and the new contents of updated inputs by theirs.
+/// The results of a graph: outputs by output name, new contents of updated inputs by input name.
 struct Interpretation {
   std::map<std::string, Expected, std::less<>> outputs;
   std::map<std::string, Expected, std::less<>> updates;
 };
 
 /// Computes `graph` op by op. `inputs` holds every input by name, and every scalar as an array of
-/// rank 0; `symbols` the sizes by symbol id, as from `bind_symbols`. Everything reads the contents
-/// that inputs had before any update. Throws UserError on missing or ill-shaped inputs, and on
-/// sizes for which the graph has no meaning.
+/// rank 0. `symbols` holds the sizes by symbol id, as returned by `bind_symbols`. All nodes read
+/// the contents of inputs before any update. Throws UserError on missing inputs, inputs of another
+/// dtype or shape, and sizes that check_sizes rejects.
 Interpretation interpret(const GraphData& graph, const HostArrays& inputs,
                          std::span<const std::int64_t> symbols);
 inline Interpretation interpret(const Graph& graph, const HostArrays& inputs,

@@ -1,4 +1,5 @@
-// The oracle for cast: values rounded, cut or wrapped, and whether that is certain.
+// The oracle for cast and bitcast. A cast to integers is undecided if the error of the operand can
+// change its result.
 #include "ir/oracle/interpret_ops.h"
 #include "ir/types/rounding.h"
 
@@ -14,7 +15,7 @@ Element cast_to_real(DType to, long double value, long double bound) {
   return to_element(rounded({.value = value, .low = value - bound, .high = value + bound}, to));
 }
 
-/// True if every value within `bound` of `value` becomes the same integer.
+/// True if every value within `bound` of `value` converts to the same integer.
 bool is_decided(DType to, long double value, long double bound) {
   if (bound == 0) return true;
   if (std::isinf(bound)) return false;
@@ -22,53 +23,54 @@ bool is_decided(DType to, long double value, long double bound) {
   return cast_to_integer(to, value - bound) == cast_to_integer(to, value + bound);
 }
 
-/// Through memory, as a device does it. What is not certain has no certain bits.
-Expected interpret_bitcast(const Application& application) {
-  const Expected& from = *application.operands[0];
+/// Reinterprets the bytes, as a device does. Elements with an error, and NaNs, whose payload is not
+/// defined, are undecided.
+Expected interpret_bitcast(const NodeEvaluation& evaluation) {
+  const Expected& from = *evaluation.operands[0];
   const HostArray array = to_array(from);
-  HostArray same_bits(application.node.dtype, application.shape);
+  HostArray same_bits(evaluation.node.dtype, evaluation.shape);
   std::ranges::copy(array.bytes(), same_bits.bytes().begin());
-  Expected result = make_expected(application.node.dtype, application.shape, !from.bounds.empty());
+  Expected result = make_expected(evaluation.node.dtype, evaluation.shape, !from.bounds.empty());
   for (std::int64_t i = 0; i < result.size(); ++i) {
-    const auto place = static_cast<std::size_t>(i);
-    const bool has_payload = is_floating(from.dtype) && std::isnan(from.reals[place]);
+    const auto at = static_cast<std::size_t>(i);
+    const bool has_payload = is_floating(from.dtype) && std::isnan(from.reals[at]);
     if (is_floating(result.dtype))
-      result.reals[place] = same_bits.real_at(i);
+      result.reals[at] = same_bits.real_at(i);
     else
-      result.integers[place] = same_bits.integer_at(i);
+      result.integers[at] = same_bits.integer_at(i);
     if (from.bound(i) == 0 && !has_payload) continue;
     result.bounds.resize(static_cast<std::size_t>(result.size()));
-    result.bounds[place] = kUndecided;
+    result.bounds[at] = kUndecided;
   }
   return result;
 }
 
 }  // namespace
 
-Expected interpret_cast(const Application& application) {
-  if (application.node.op == Op::bitcast) return interpret_bitcast(application);
-  const Expected& from = *application.operands[0];
-  const DType to = application.node.dtype;
-  Expected result = make_expected(to, application.shape, !from.bounds.empty());
+Expected interpret_cast(const NodeEvaluation& evaluation) {
+  if (evaluation.node.op == Op::bitcast) return interpret_bitcast(evaluation);
+  const Expected& from = *evaluation.operands[0];
+  const DType to = evaluation.node.dtype;
+  Expected result = make_expected(to, evaluation.shape, !from.bounds.empty());
   in_parallel(result.size(), 30, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const auto place = static_cast<std::size_t>(i);
+      const auto at = static_cast<std::size_t>(i);
       double bound = from.bound(i);
       if (is_floating(from.dtype) && is_floating(to)) {
-        const Element element = cast_to_real(to, from.reals[place], bound);
-        result.reals[place] = element.value;
+        const Element element = cast_to_real(to, from.reals[at], bound);
+        result.reals[at] = element.value;
         bound = element.bound;
       } else if (is_floating(from.dtype)) {
-        result.integers[place] = to_stored(cast_to_integer(to, from.reals[place]));
-        bound = is_decided(to, from.reals[place], bound) ? 0 : kUndecided;
+        result.integers[at] = to_storage_bits(cast_to_integer(to, from.reals[at]));
+        bound = is_decided(to, from.reals[at], bound) ? 0 : kUndecided;
       } else if (is_floating(to)) {
-        result.reals[place] =
-            round_to(to, static_cast<long double>(from_stored(from.dtype, from.integers[place])));
+        result.reals[at] = round_to(
+            to, static_cast<long double>(from_storage_bits(from.dtype, from.integers[at])));
       } else {
-        result.integers[place] =
-            to_stored(wrap_to(to, from_stored(from.dtype, from.integers[place])));
+        result.integers[at] =
+            to_storage_bits(wrap_to(to, from_storage_bits(from.dtype, from.integers[at])));
       }
-      if (!result.bounds.empty()) result.bounds[place] = bound;
+      if (!result.bounds.empty()) result.bounds[at] = bound;
     }
   });
   drop_exact_bounds(result);

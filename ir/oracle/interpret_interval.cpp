@@ -1,4 +1,4 @@
-// Intervals of the oracle: what the device may have before it rounds, and what comes of rounding.
+// Intervals of the oracle: the values that a device may have before rounding, and their rounding.
 #include "ir/oracle/interpret_ops.h"
 #include "ir/types/rounding.h"
 
@@ -24,7 +24,7 @@ Element to_element(const Interval& representable) {
   const long double high = representable.high;
   const bool all_nan = std::isnan(value) && std::isnan(low) && std::isnan(high);
   if (all_nan || (value == low && value == high)) return {.value = value, .bound = 0};
-  // From here on the device may differ; where it may even be infinite or NaN, nothing is said.
+  // The device's value may differ. If it may even be infinite or NaN, the element is undecided.
   if (!std::isfinite(value) || !std::isfinite(low) || !std::isfinite(high))
     return {.value = value, .bound = kUndecided};
   const long double bound = std::max(representable.value - low, high - representable.value);

@@ -1,4 +1,4 @@
-// The oracle for opaque calls: the user's own reference, where there is one.
+// The oracle for opaque calls: calls the function's reference. Without one, results are undecided.
 #include <algorithm>
 #include <cmath>
 
@@ -6,6 +6,7 @@
 
 #include "ir/oracle/interpret_ops.h"
 #include "ir/record/opaque.h"
+#include "ir/shape/evaluate_extents.h"
 #include "ir/types/rounding.h"
 #include "sinter/error.h"
 
@@ -13,8 +14,9 @@ namespace sinter {
 
 namespace {
 
-/// Rounds or wraps what a reference has given, and what a device may have, to the dtype.
-void settle(Expected& value) {
+/// Rounds or wraps a reference's values to the dtype and adapts the bounds. A bound that is NaN or
+/// negative becomes undecided.
+void round_to_dtype(Expected& value) {
   for (std::size_t i = 0; i < value.bounds.size(); ++i) {
     double& bound = value.bounds[i];
     if (!(bound >= 0)) bound = kUndecided;
@@ -26,31 +28,30 @@ void settle(Expected& value) {
     if (std::isfinite(bound)) bound = element.bound;
   }
   for (std::int64_t& integer : value.integers)
-    integer = to_stored(wrap_to(value.dtype, from_stored(value.dtype, integer)));
+    integer = to_storage_bits(wrap_to(value.dtype, from_storage_bits(value.dtype, integer)));
   drop_exact_bounds(value);
 }
 
 }  // namespace
 
-Expected interpret_opaque(const GraphData& graph, const Application& application) {
-  const Node& node = application.node;
+Expected interpret_opaque(const GraphData& graph, const NodeEvaluation& evaluation) {
+  const Node& node = evaluation.node;
   const std::shared_ptr<const OpaqueFunction> function = registered_function(graph, node);
-  const bool is_decided = function->reference && !has_bounds(application.operands);
+  const bool is_decided = function->reference && !has_bounds(evaluation.operands);
   std::vector<Expected> results;
   for (const ResultType& type : result_types(node)) {
-    std::vector<std::int64_t> shape;
-    for (const Extent extent : type.shape) shape.push_back(evaluate(extent, application.symbols));
-    results.push_back(make_expected(type.dtype, std::move(shape), /*with_bounds=*/true));
+    results.push_back(make_expected(type.dtype, evaluate_all(type.shape, evaluation.symbols),
+                                    /*with_bounds=*/true));
     if (!is_decided) std::ranges::fill(results.back().bounds, kUndecided);
   }
   Expected& own = results[result_number(node)];
   if (!function->reference) return own;
 
-  std::vector<std::vector<double>> exact;  // bounds of operands that have none
+  std::vector<std::vector<double>> exact;  // zero bounds for exact operands
   std::vector<OpaqueValue> inputs;
   std::vector<OpaqueArray> input_sizes;
-  exact.reserve(application.operands.size());
-  for (const Expected* operand : application.operands) {
+  exact.reserve(evaluation.operands.size());
+  for (const Expected* operand : evaluation.operands) {
     std::span<const double> bounds = operand->bounds;
     if (bounds.empty()) bounds = exact.emplace_back(static_cast<std::size_t>(operand->size()), 0.0);
     inputs.push_back({.dtype = operand->dtype,
@@ -80,9 +81,9 @@ Expected interpret_opaque(const GraphData& graph, const Application& application
                                    .attributes = options}});
   } catch (const std::exception& error) {
     throw UserError(fmt::format("opaque {}: its reference fails: {} (recorded at {})",
-                                function_of(node), error.what(), graph.place(&node)));
+                                function_of(node), error.what(), graph.location_text(&node)));
   }
-  settle(own);
+  round_to_dtype(own);
   return std::move(own);
 }
 

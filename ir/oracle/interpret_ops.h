@@ -1,19 +1,22 @@
-// Inside the oracle: one function per kind of op, and the intervals that they round.
+// Internal to the oracle: one function per kind of op, and the intervals that they round.
 #pragma once
 
 #include "ir/oracle/interpret.h"
+#include "ir/types/wide_integer.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <thread>
 #include <vector>
 
 namespace sinter {
 
 inline constexpr double kUndecided = std::numeric_limits<double>::infinity();
 
-/// A result before it is rounded: what the operands' values give, and the least and the most that
-/// the device may have before it rounds. NaN at an end where only the value has a meaning.
+/// A result before rounding: the oracle's value, and the smallest and the largest value that the
+/// device may have before it rounds. A NaN end with a value that is not NaN means undecided.
 struct Interval {
   long double value;
   long double low;
@@ -26,45 +29,66 @@ struct Element {
   double bound;
 };
 
-/// The interval whose ends are those of `low` and `high`, whichever is the lesser, and `value`.
+/// A result of an integer or bool dtype: exact or undecided.
+struct IntegerElement {
+  Wide value;
+  double bound;
+};
+
+/// The smallest interval that contains `value`, `a` and `b`. The ends are `a` and `b` if one is
+/// NaN.
 Interval interval_around(long double value, long double a, long double b);
-/// All three rounded to `dtype`: since rounding is monotone, the device's result lies between.
+/// Rounds the value and both ends to `dtype`. Rounding is monotone, so the device's result is
+/// between the rounded ends.
 Interval rounded(const Interval& exact, DType dtype);
-/// The element that an interval of representable numbers stands for. Undecided where its ends reach
-/// infinity or have no value while the value itself does.
+/// Converts an interval of representable numbers to a value and a bound. Exact if value and ends
+/// are equal or all NaN; otherwise undecided if one of them is infinite or NaN.
 Element to_element(const Interval& representable);
 
-/// The values of a node's operands, and its own shape in numbers.
-struct Application {
+/// A node with the values of its operands and the evaluated shape of its result.
+struct NodeEvaluation {
   const Node& node;
   std::span<const Expected* const> operands;
   std::vector<std::int64_t> shape;
   std::span<const std::int64_t> symbols;
 };
 
-Expected interpret_elementwise(const Application& application);
-Expected interpret_cast(const Application& application);
-Expected interpret_reduction(const Application& application);
-/// Undecided without an oracle of the user's, and where an operand is not exact.
-Expected interpret_custom(const GraphData& graph, const Application& application);
-/// What the registered function's reference says; undecided where it has none. Throws UserError
-/// where no function is registered.
-Expected interpret_opaque(const GraphData& graph, const Application& application);
-Expected interpret_scan(const Application& application);
-Expected interpret_structural(const Application& application);
+Expected interpret_elementwise(const NodeEvaluation& evaluation);
+Expected interpret_cast(const NodeEvaluation& evaluation);
+Expected interpret_reduction(const NodeEvaluation& evaluation);
+/// The result of the user's oracle. Elements are undecided if there is none or an operand is
+/// inexact.
+Expected interpret_custom(const GraphData& graph, const NodeEvaluation& evaluation);
+/// The result of the registered function's reference; undecided if it has none. Throws UserError if
+/// no function is registered or the reference throws.
+Expected interpret_opaque(const GraphData& graph, const NodeEvaluation& evaluation);
+Expected interpret_scan(const NodeEvaluation& evaluation);
+Expected interpret_structural(const NodeEvaluation& evaluation);
 
-/// A value of `dtype` and `shape`, all 0; with bounds, all 0, where it is said to need them.
+/// A value of `dtype` and `shape` with all elements 0, and all bounds 0 if `with_bounds`.
 Expected make_expected(DType dtype, std::vector<std::int64_t> shape, bool with_bounds);
-/// Gives bounds that turned out to be all 0 back.
+/// Clears the bounds if all are 0.
 void drop_exact_bounds(Expected& value);
-/// True if any element of any operand may be off.
+/// True if any operand has bounds.
 bool has_bounds(std::span<const Expected* const> operands);
 
-/// Calls `body(begin, end)` for ranges that cover [0, count), on several threads where that pays.
-/// `cost` is roughly how many nanoseconds one takes. `body` must not throw.
+/// Calls `body(begin, end)` for ranges that cover [0, count), on several threads if the work
+/// justifies them. `cost` is the approximate time per index in nanoseconds. `body` must not throw.
 template <class Body>
-void in_parallel(std::int64_t count, std::int64_t cost, const Body& body);
+void in_parallel(std::int64_t count, std::int64_t cost, const Body& body) {
+  // Starting a thread takes about 20 µs, so each thread should have about 1 ms of work.
+  constexpr std::int64_t kNanosecondsPerThread = 1'000'000;
+  const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
+  const std::int64_t threads = std::clamp<std::int64_t>(count * cost / kNanosecondsPerThread, 1,
+                                                        std::max<std::int64_t>(cores, 1));
+  const auto start = [&](std::int64_t thread) {
+    return count / threads * thread + std::min(thread, count % threads);
+  };
+  std::vector<std::thread> others;
+  for (std::int64_t thread = 1; thread < threads; ++thread)
+    others.emplace_back([&, thread] { body(start(thread), start(thread + 1)); });
+  body(std::int64_t{0}, start(1));
+  for (std::thread& other : others) other.join();
+}
 
 }  // namespace sinter
-
-#include "ir/oracle/interpret_parallel.h"

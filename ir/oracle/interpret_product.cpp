@@ -1,6 +1,6 @@
-// The oracle's products, with the error that any order of multiplication may make.
-#include "ir/oracle/interpret_group.h"
-#include "ir/oracle/interpret_totals.h"
+// The oracle for products, with an error bound that holds for any order of multiplication.
+#include "ir/oracle/reduced_view.h"
+#include "ir/oracle/running_totals.h"
 #include "ir/types/rounding.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ Interval product_interval(const Factors& factors, DType accumulator, std::int64_
   if (factors.has_infinity && factors.has_zero)
     return certain(std::numeric_limits<long double>::quiet_NaN());
   const long double gamma = rounding_errors(accumulator, steps);
-  // An infinite partial product meets a 0 or not, as the order has it.
+  // The order of multiplication decides whether an infinite partial product meets a 0.
   const bool may_overflow = !(factors.above_one * (1 + gamma) <= limit);
   const long double smallest_normal = std::ldexp(1.0L, info(accumulator).min_exponent);
   const bool may_underflow = factors.below_one < smallest_normal;
@@ -47,11 +47,11 @@ Interval product_interval(const Factors& factors, DType accumulator, std::int64_
       accumulator);
 }
 
-Interval product_of(const ReducedView& group) {
+Interval product_of(const ReducedView& view) {
   Factors factors;
-  for (std::size_t i = 0; i < group.offsets.size(); ++i)
-    factors.multiply(group.real(i), group.bound(i));
-  return product_interval(factors, group.accumulator, std::max<std::int64_t>(group.size() - 1, 0));
+  for (std::size_t i = 0; i < view.offsets.size(); ++i)
+    factors.multiply(view.real(i), view.bound(i));
+  return product_interval(factors, view.accumulator, std::max<std::int64_t>(view.size() - 1, 0));
 }
 
 }  // namespace sinter

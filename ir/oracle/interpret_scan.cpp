@@ -1,7 +1,7 @@
-// The oracle for scans: sums, products and extremes of everything up to each place, in long double,
-// with the error that the tiles of a device may make in the accumulator.
-#include "ir/oracle/interpret_group.h"
-#include "ir/oracle/interpret_totals.h"
+// The oracle for scans: running sums, products and extremes in long double. The bounds cover the
+// errors that a device's tiles make in the accumulator.
+#include "ir/oracle/reduced_view.h"
+#include "ir/oracle/running_totals.h"
 #include "ir/types/rounding.h"
 #include "ir/types/wide_integer.h"
 #include "sinter/error.h"
@@ -13,9 +13,9 @@ namespace sinter {
 
 namespace {
 
-/// Additions on the way of an element to its own place and any behind it: 3 within its chunk of 4,
-/// 8 among the 256 chunks of its tile, one per tile, and one for the prefix of each later chunk.
-std::int64_t steps_at(std::int64_t place) { return std::min(place, 3 + 8 + place / 1024 + 2); }
+/// The most additions on the path of an element into the result at `index`: 3 in its chunk of 4, 8
+/// among the tile's 256 chunks, 1 per tile and 1 for a later chunk's prefix.
+std::int64_t steps_at(std::int64_t index) { return std::min(index, 3 + 8 + index / 1024 + 2); }
 
 /// One line of elements, `stride` apart.
 struct Line {
@@ -48,7 +48,7 @@ void scan_reals(Op op, const Line& line, DType accumulator) {
       totals.add(x, bound);
       line.store(i, sum_interval(totals, accumulator, steps_at(i)), accumulator);
     } else if (op == Op::cumprod) {
-      // Errors of factors add up whichever way they meet: there are as many as multiplications.
+      // The error bound holds for any order, because it only counts the i multiplications.
       factors.multiply(x, bound);
       line.store(i, product_interval(factors, accumulator, i), accumulator);
     } else {
@@ -74,7 +74,7 @@ void scan_integers(Op op, const Line& line) {
   Wide value = op == Op::cumprod ? 1 : 0;
   double bound = 0;
   for (std::int64_t i = 0; i < line.extent; ++i) {
-    const Wide x = from_stored(line.from.dtype, line.from.integers[line.at(i)]);
+    const Wide x = from_storage_bits(line.from.dtype, line.from.integers[line.at(i)]);
     switch (op) {
       case Op::cumsum: value = wrap_to(dtype, value + x); break;
       case Op::cumprod: value = wrap_to(dtype, wrapping_mul(value, x)); break;
@@ -83,18 +83,18 @@ void scan_integers(Op op, const Line& line) {
       default: throw InternalError("interpret: no such scan of integers");
     }
     bound = std::max(bound, line.bound(i));
-    line.to.integers[line.at(i)] = to_stored(value);
+    line.to.integers[line.at(i)] = to_storage_bits(value);
     line.to.bounds[line.at(i)] = bound;
   }
 }
 
 }  // namespace
 
-Expected interpret_scan(const Application& application) {
-  const Node& node = application.node;
-  const Expected& from = *application.operands[0];
+Expected interpret_scan(const NodeEvaluation& evaluation) {
+  const Node& node = evaluation.node;
+  const Expected& from = *evaluation.operands[0];
   const auto axis = static_cast<std::size_t>(attribute(node, "axis").integer);
-  Expected result = make_expected(node.dtype, application.shape, true);
+  Expected result = make_expected(node.dtype, evaluation.shape, true);
   std::int64_t inner = 1;
   for (std::size_t i = axis + 1; i < from.shape.size(); ++i) inner *= from.shape[i];
   const std::int64_t extent = from.shape[axis];

@@ -1,9 +1,9 @@
-// The oracle for structural ops: elements copied from place to place, straight from each op's
-// definition. It shares nothing with the index maps that kernels are made from.
+// The oracle for structural ops: copies elements by the definition of each op. It does not share
+// code with the index maps from which kernels are generated.
 #include "ir/ops/evaluate_op.h"
 #include "ir/oracle/interpret_ops.h"
 #include "ir/shape/evaluate_extents.h"
-#include "ir/shape/strided_walk.h"
+#include "ir/shape/strided_iterator.h"
 #include "ir/types/rounding.h"
 #include "sinter/error.h"
 
@@ -28,18 +28,9 @@ void copy_element(Expected& to, std::int64_t i, const Expected& from, std::int64
 void copy_strided(Expected& result, const Expected& from, std::int64_t base,
                   const Numbers& strides) {
   if (result.size() == 0) return;
-  StridedWalk walk(result.shape, {strides});
-  for (std::int64_t i = 0; i < result.size(); ++i, walk.next())
-    copy_element(result, i, from, base + walk.offset(0));
-}
-
-void broadcast(Expected& result, const Expected& from) {
-  const Numbers dense = row_major(from.shape);
-  Numbers strides(result.shape.size());
-  const std::size_t new_axes = strides.size() - dense.size();
-  for (std::size_t axis = 0; axis < dense.size(); ++axis)
-    strides[new_axes + axis] = from.shape[axis] == 1 ? 0 : dense[axis];
-  copy_strided(result, from, 0, strides);
+  StridedIterator iterator(result.shape, {strides});
+  for (std::int64_t i = 0; i < result.size(); ++i, iterator.next())
+    copy_element(result, i, from, base + iterator.offset(0));
 }
 
 void permute_into(Expected& result, const Expected& from, std::span<const std::int64_t> axes) {
@@ -62,9 +53,9 @@ void flip_into(Expected& result, const Expected& from, std::span<const std::int6
   Numbers strides = row_major(from.shape);
   std::int64_t base = 0;
   for (const std::int64_t axis : axes) {
-    const auto place = static_cast<std::size_t>(axis);
-    base += (from.shape[place] - 1) * strides[place];
-    strides[place] = -strides[place];
+    const auto at = static_cast<std::size_t>(axis);
+    base += (from.shape[at] - 1) * strides[at];
+    strides[at] = -strides[at];
   }
   copy_strided(result, from, base, strides);
 }
@@ -80,36 +71,37 @@ void concat_into(Expected& result, std::span<const Expected* const> parts, std::
   const Numbers strides = row_major(result.shape);
   std::int64_t begin = 0;
   for (const Expected* part : parts) {
-    StridedWalk walk(part->shape, {strides});
-    for (std::int64_t i = 0; i < part->size(); ++i, walk.next())
-      copy_element(result, begin * strides[axis] + walk.offset(0), *part, i);
+    StridedIterator iterator(part->shape, {strides});
+    for (std::int64_t i = 0; i < part->size(); ++i, iterator.next())
+      copy_element(result, begin * strides[axis] + iterator.offset(0), *part, i);
     begin += part->shape[axis];
   }
 }
 
-/// A negative index counts from the end; what is still out of range becomes the nearest one in it.
+/// A negative index counts from the end; an index out of range is clamped.
 std::int64_t resolve_index(std::int64_t index, std::int64_t extent) {
   if (index < 0) index += extent;
   return std::clamp<std::int64_t>(index, 0, extent - 1);
 }
 
-/// result[index] = from[… the index with its place along `axis` read from `indices` …]. `strides`
-/// are those of `from` along the axes of the result, 0 for those that only choose an index.
+/// Reads each result element from `from`, at an index along `axis` read from `indices`. `strides`
+/// are the strides of `from` along the axes of the result; 0 for axes that only select an index.
 void gather(Expected& result, const Expected& from, const Expected& indices, std::size_t axis,
             const Numbers& strides, const Numbers& index_strides) {
   if (result.size() == 0) return;
   const std::int64_t extent = from.shape[axis];
   const std::int64_t step = row_major(from.shape)[axis];
-  StridedWalk walk(result.shape, {strides, index_strides});
-  for (std::int64_t i = 0; i < result.size(); ++i, walk.next()) {
-    const std::int64_t chosen = indices.integers[static_cast<std::size_t>(walk.offset(1))];
-    copy_element(result, i, from, walk.offset(0) + resolve_index(chosen, extent) * step);
-    if (indices.is_undecided(walk.offset(1)))
+  StridedIterator iterator(result.shape, {strides, index_strides});
+  for (std::int64_t i = 0; i < result.size(); ++i, iterator.next()) {
+    const std::int64_t chosen = indices.integers[static_cast<std::size_t>(iterator.offset(1))];
+    copy_element(result, i, from, iterator.offset(0) + resolve_index(chosen, extent) * step);
+    if (indices.is_undecided(iterator.offset(1)))
       result.bounds[static_cast<std::size_t>(i)] = kUndecided;
   }
 }
 
-/// The result's axes: those of x before `axis`, those of the indices, those of x after `axis`.
+/// The axes of the result are x's axes before `axis`, the axes of the indices, and x's axes after
+/// it.
 void take_into(Expected& result, const Expected& x, const Expected& indices, std::size_t axis) {
   const Numbers dense = row_major(x.shape);
   const Numbers index_dense = row_major(indices.shape);
@@ -130,12 +122,12 @@ void take_along_axis_into(Expected& result, const Expected& x, const Expected& i
   gather(result, x, indices, axis, strides, row_major(indices.shape));
 }
 
-/// One rounded addition, of any two numbers within their bounds.
+/// to[i] += from[k], rounded once; the new bound covers both bounds and the rounding.
 void add_element(Expected& to, std::size_t i, const Expected& from, std::size_t k) {
   if (!is_floating(to.dtype)) {
     const Wide sum =
-        from_stored(to.dtype, to.integers[i]) + from_stored(to.dtype, from.integers[k]);
-    to.integers[i] = to_stored(wrap_to(to.dtype, sum));
+        from_storage_bits(to.dtype, to.integers[i]) + from_storage_bits(to.dtype, from.integers[k]);
+    to.integers[i] = to_storage_bits(wrap_to(to.dtype, sum));
     if (from.bound(static_cast<std::int64_t>(k)) != 0) to.bounds[i] = kUndecided;
     return;
   }
@@ -163,11 +155,12 @@ void scatter_into(Expected& result, const Expected& x, const Expected& indices,
   const std::int64_t columns = x.shape[1];
   for (std::int64_t k = 0; k < indices.size(); ++k) {
     if (indices.is_undecided(k)) {
-      // It may be any row, or none.
+      // The undecided index may be any row, or none.
       std::ranges::fill(result.bounds, kUndecided);
       return;
     }
-    const Wide row = from_stored(indices.dtype, indices.integers[static_cast<std::size_t>(k)]);
+    const Wide row =
+        from_storage_bits(indices.dtype, indices.integers[static_cast<std::size_t>(k)]);
     if (row < 0 || row >= rows) continue;
     for (std::int64_t column = 0; column < columns; ++column) {
       const std::int64_t to = static_cast<std::int64_t>(row) * columns + column;
@@ -182,10 +175,10 @@ void scatter_into(Expected& result, const Expected& x, const Expected& indices,
 
 }  // namespace
 
-Expected interpret_structural(const Application& application) {
-  const Node& node = application.node;
-  const std::span<const Expected* const> operands = application.operands;
-  Expected result = make_expected(node.dtype, application.shape, has_bounds(operands));
+Expected interpret_structural(const NodeEvaluation& evaluation) {
+  const Node& node = evaluation.node;
+  const std::span<const Expected* const> operands = evaluation.operands;
+  Expected result = make_expected(node.dtype, evaluation.shape, has_bounds(operands));
   const auto axis = [&] { return static_cast<std::size_t>(attribute(node, "axis").integer); };
   const Expected& x = *operands[0];
   switch (node.op) {
@@ -195,15 +188,17 @@ Expected interpret_structural(const Application& application) {
       result.bounds = x.bounds;
       break;
     case Op::permute: permute_into(result, x, attribute(node, "axes").integers); break;
-    case Op::broadcast_to: broadcast(result, x); break;
+    case Op::broadcast_to:
+      copy_strided(result, x, 0, broadcast_strides(x.shape, result.shape));
+      break;
     case Op::slice:
-      slice_into(result, x, axis(), evaluate(attribute(node, "begin").extent, application.symbols),
+      slice_into(result, x, axis(), evaluate(attribute(node, "begin").extent, evaluation.symbols),
                  attribute(node, "step").integer);
       break;
     case Op::flip: flip_into(result, x, attribute(node, "axes").integers); break;
     case Op::as_strided:
-      copy_strided(result, x, evaluate(attribute(node, "offset").extent, application.symbols),
-                   evaluate_all(attribute(node, "strides").extents, application.symbols));
+      copy_strided(result, x, evaluate(attribute(node, "offset").extent, evaluation.symbols),
+                   evaluate_all(attribute(node, "strides").extents, evaluation.symbols));
       break;
     case Op::unfold: unfold_into(result, x, axis(), attribute(node, "step").integer); break;
     case Op::concat: concat_into(result, operands, axis()); break;

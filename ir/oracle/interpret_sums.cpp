@@ -1,6 +1,7 @@
-// The oracle's sums, with the error that the reduction tree may make in the accumulator.
-#include "ir/oracle/interpret_group.h"
-#include "ir/oracle/interpret_totals.h"
+// The oracle for sums and squared deviations, with a bound on the error that the reduction tree
+// makes in the accumulator.
+#include "ir/oracle/reduced_view.h"
+#include "ir/oracle/running_totals.h"
 #include "ir/types/long_double_limits.h"
 #include "ir/types/rounding.h"
 
@@ -20,9 +21,9 @@ int lowest_bit_of(double value) {
   return std::max(field, 1) - 1075 + std::countr_zero(significand);
 }
 
-Totals totals_of(const ReducedView& group) {
+Totals totals_of(const ReducedView& view) {
   Totals totals;
-  for (std::size_t i = 0; i < group.offsets.size(); ++i) totals.add(group.real(i), group.bound(i));
+  for (std::size_t i = 0; i < view.offsets.size(); ++i) totals.add(view.real(i), view.bound(i));
   return totals;
 }
 
@@ -50,7 +51,7 @@ Interval sum_interval(const Totals& totals, DType accumulator, std::int64_t step
   const long double magnitude = totals.magnitude.total();
   const long double bounds = totals.bounds.total();
   const long double most = (magnitude + bounds) * (1 + gamma);
-  // A partial sum may overflow although the whole does not, unless all have the same sign.
+  // A partial sum may overflow although the total does not, unless all elements have one sign.
   const bool one_sign = std::fabs(sum) == magnitude && !std::isinf(bounds);
   const bool may_overflow = most > largest_finite(accumulator);
   if (totals.has_positive_infinity || totals.has_negative_infinity) {
@@ -58,7 +59,7 @@ Interval sum_interval(const Totals& totals, DType accumulator, std::int64_t step
     return may_overflow ? undecided(infinity) : certain(infinity);
   }
   if (may_overflow && !one_sign) return undecided(round_to(accumulator, sum));
-  // If every partial sum is a number of the accumulator, no order makes any difference.
+  // If the accumulator can represent every partial sum, the order does not matter.
   const int bits = info(accumulator).mantissa_bits;
   const bool exact =
       bounds == 0 && (magnitude == 0 || magnitude <= std::ldexp(1.0L, totals.lowest_bit + bits));
@@ -69,66 +70,67 @@ Interval sum_interval(const Totals& totals, DType accumulator, std::int64_t step
   return result;
 }
 
-Interval sum_of(const ReducedView& group) {
-  if (group.size() == 0) return certain(0);
-  return sum_interval(totals_of(group), group.accumulator,
-                      std::min<std::int64_t>(group.depth.steps(), group.size() - 1));
+Interval sum_of(const ReducedView& view) {
+  if (view.size() == 0) return certain(0);
+  return sum_interval(totals_of(view), view.accumulator,
+                      std::min<std::int64_t>(view.depth.steps(), view.size() - 1));
 }
 
 // The bound holds for the two-pass algorithm and for Welford's updates and merges along the tree.
 //
-// Let u be the unit of rounding, X the largest magnitude, R the range of the elements, a and b the
-// elements taken in order and the combines on the longest way through the tree, S the result. A
-// running mean m + δ / k takes over (1 - 1 / k) of the error before it and adds at most u X + 3 u R
-// / k; a merge adds at most u (X + 3 R). So every mean on the way is off by at most
+// Let u be the unit of rounding, X the largest magnitude, R the range of the elements, and S the
+// result. Let a be the number of elements taken in order, and b the number of combines, on the
+// longest path through the tree. A running mean m + δ / k keeps (1 - 1 / k) of the error before it
+// and adds at most u X + 3 u R / k. A merge adds at most u (X + 3 R). So every mean on the path is
+// off by at most
 //   e = u (X (a + 1) / 2 + 3 R + b (X + 3 R)).
-// A term δ (x - m) of an update is then off by e |δ| + e |x - m| + e² beside its own roundings, a
-// term δ² w of a merge by 4 e |δ| w + 4 e² w. The terms sum up to S, and δ² is at most twice its
-// term, so by Cauchy and Schwarz the |δ| sum up to √(2 n S), the |x - m| to √(n S); the w of a
-// level of merges sum up to n / 4, so the |δ| w of all merges to √(n b S) / 2. A term has at most 8
-// roundings of its own, and goes through one addition per update and two per merge. The two-pass
-// mean is off by less than t = u X (a + b + 2), which adds n t².
-Interval deviations_of(const ReducedView& group) {
-  const Totals totals = totals_of(group);
+// In addition to its own roundings, a term δ (x - m) of an update is off by e |δ| + e |x - m| + e².
+// A term δ² w of a merge is off by 4 e |δ| w + 4 e² w. The terms sum up to S, and δ² is at most
+// twice its term. By Cauchy-Schwarz, the |δ| sum up to at most √(2 n S) and the |x - m| to √(n S).
+// The w of one level of merges sum up to n / 4. So the |δ| w of all merges sum up to √(n b S) / 2.
+// A term has at most 8 roundings of its own, one addition per update and two per merge. The
+// two-pass mean is off by less than t = u X (a + b + 2), which adds n t².
+Interval deviations_of(const ReducedView& view) {
+  const Totals totals = totals_of(view);
   if (totals.has_nan) return certain(kNan);
   if (totals.has_undecided) return undecided(0);
   if (totals.has_positive_infinity || totals.has_negative_infinity) return certain(kNan);
-  if (group.size() < 2) return certain(0);
-  const auto n = static_cast<long double>(group.size());
+  if (view.size() < 2) return certain(0);
+  const auto n = static_cast<long double>(view.size());
   const long double mean = totals.sum.total() / n;
   Accumulator squares;
   Accumulator from_operands;
   long double largest = 0;
   long double furthest = 0;
-  for (std::size_t i = 0; i < group.offsets.size(); ++i) {
-    const long double bound = group.bound(i);
-    const long double deviation = group.real(i) - mean;
+  for (std::size_t i = 0; i < view.offsets.size(); ++i) {
+    const long double bound = view.bound(i);
+    const long double deviation = view.real(i) - mean;
     squares.add(deviation * deviation);
     from_operands.add((2 * std::fabs(deviation) + bound) * bound);
     furthest = std::max(furthest, std::fabs(deviation) + bound);
-    largest = std::max(largest, std::fabs(static_cast<long double>(group.real(i))) + bound);
+    largest = std::max(largest, std::fabs(static_cast<long double>(view.real(i))) + bound);
   }
-  const std::int64_t steps = std::min<std::int64_t>(group.depth.steps(), group.size());
-  const long double in_order = std::min<std::int64_t>(group.depth.in_order, group.size());
-  const std::int64_t merges_on_way = group.depth.combines;
-  const auto merges = static_cast<long double>(merges_on_way);
+  const std::int64_t steps = std::min<std::int64_t>(view.depth.steps(), view.size());
+  const long double in_order = std::min<std::int64_t>(view.depth.in_order, view.size());
+  const std::int64_t merge_count = view.depth.combines;
+  const auto merges = static_cast<long double>(merge_count);
   const long double range = 2 * furthest;
-  const long double u = group.gamma(1);
+  const long double u = view.gamma(1);
   const long double e =
       u * (largest * (in_order + 1) / 2 + 3 * range + merges * (largest + 3 * range));
   const long double t = u * largest * static_cast<long double>(steps + 2);
   const long double result = squares.total();
   const long double most = result + from_operands.total();
-  const long double error = from_operands.total() + group.gamma(steps + merges_on_way + 8) * most +
+  const long double error = from_operands.total() + view.gamma(steps + merge_count + 8) * most +
                             e * (1 + std::sqrt(2.0L)) * std::sqrt(n * most) +
                             2 * e * std::sqrt(n * merges * most) + e * e * n * (1 + merges) +
                             t * t * n;
-  const long double limit = largest_finite(group.accumulator);
+  const long double limit = largest_finite(view.accumulator);
   if (most + error > limit || n * largest > limit)
-    return undecided(round_to(group.accumulator, result));
-  // Neither algorithm adds anything negative.
+    return undecided(round_to(view.accumulator, result));
+  // Neither algorithm adds a negative number.
   const long double low = std::max(result - error, 0.0L);
-  return rounded({.value = result, .low = low, .high = result + error}, group.accumulator);
+  return rounded({.value = result, .low = low, .high = result + error}, view.accumulator);
 }
 
 }  // namespace sinter

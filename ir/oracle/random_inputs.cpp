@@ -1,7 +1,8 @@
+// Generates random input arrays from a hash of seed, input name and element index.
 #include "ir/oracle/random_inputs.h"
 
 #include "ir/shape/evaluate_extents.h"
-#include "ir/shape/strided_walk.h"
+#include "ir/shape/strided_iterator.h"
 #include "sinter/error.h"
 
 #include <algorithm>
@@ -18,8 +19,8 @@ namespace sinter {
 
 namespace {
 
-/// SplitMix64's output function: a bijection whose outputs for 0, 1, 2 … pass for random.
-std::uint64_t scramble(std::uint64_t x) {
+/// SplitMix64's output function: a bijection whose outputs for 0, 1, 2, … look random.
+std::uint64_t splitmix64(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
@@ -27,13 +28,14 @@ std::uint64_t scramble(std::uint64_t x) {
 }
 
 std::uint64_t key_of(std::uint64_t seed, std::string_view name) {
-  std::uint64_t key = scramble(seed);
-  for (const char letter : name) key = scramble(key ^ static_cast<unsigned char>(letter));
+  std::uint64_t key = splitmix64(seed);
+  for (const char letter : name) key = splitmix64(key ^ static_cast<unsigned char>(letter));
   return key;
 }
 
-/// By node id: the smallest axis that the value's elements are an index of; the largest number if
-/// of none. Indices come through casts, views and choices, not through arithmetic.
+/// By node id: the smallest extent of an axis that the elements of the value index; the largest
+/// int64 if they index none. Indices are traced through structural ops and selections, not through
+/// arithmetic.
 std::vector<std::int64_t> indexed_extents(const GraphData& graph,
                                           std::span<const std::int64_t> symbols) {
   constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
@@ -76,7 +78,7 @@ IntegerRange integer_range(const InputInfo& input, std::int64_t indexed) {
 }
 
 void fill_padding(HostArray& array) {
-  // All bits set is a NaN in every floating dtype; bool must stay one of its two values.
+  // All bits set is a NaN in every floating dtype; a bool must stay 0 or 1.
   const int byte = array.dtype() == boolean ? 0x01 : is_integer(array.dtype()) ? 0x6e : 0xff;
   std::ranges::fill(array.bytes(), static_cast<std::byte>(byte));
 }
@@ -84,22 +86,22 @@ void fill_padding(HostArray& array) {
 void fill_integers(HostArray& array, std::uint64_t key, IntegerRange range) {
   const auto count =
       static_cast<std::uint64_t>(range.high) - static_cast<std::uint64_t>(range.low) + 1;
-  StridedWalk walk(array.shape(), {{array.strides().begin(), array.strides().end()}});
-  for (std::int64_t i = 0; i < array.size(); ++i, walk.next()) {
-    const std::uint64_t random = scramble(key + static_cast<std::uint64_t>(i));
+  StridedIterator iterator(array.shape(), {{array.strides().begin(), array.strides().end()}});
+  for (std::int64_t i = 0; i < array.size(); ++i, iterator.next()) {
+    const std::uint64_t random = splitmix64(key + static_cast<std::uint64_t>(i));
     // A range of all 2^64 numbers has a count of 0.
     const std::uint64_t step = count == 0 ? random : random % count;
-    array.set_integer_at(walk.offset(0),
+    array.set_integer_at(iterator.offset(0),
                          static_cast<std::int64_t>(static_cast<std::uint64_t>(range.low) + step));
   }
 }
 
 void fill_reals(HostArray& array, std::uint64_t key, double low, double high) {
-  StridedWalk walk(array.shape(), {{array.strides().begin(), array.strides().end()}});
-  for (std::int64_t i = 0; i < array.size(); ++i, walk.next()) {
-    const std::uint64_t random = scramble(key + static_cast<std::uint64_t>(i));
+  StridedIterator iterator(array.shape(), {{array.strides().begin(), array.strides().end()}});
+  for (std::int64_t i = 0; i < array.size(); ++i, iterator.next()) {
+    const std::uint64_t random = splitmix64(key + static_cast<std::uint64_t>(i));
     const double fraction = static_cast<double>(random >> 11) * 0x1p-53;
-    array.set_real_at(walk.offset(0), low + (high - low) * fraction);
+    array.set_real_at(iterator.offset(0), low + (high - low) * fraction);
   }
 }
 
@@ -109,15 +111,14 @@ HostArray allocate(const InputInfo& input, std::span<const std::int64_t> symbols
   if (node.op == Op::input) strides = evaluate_all(attribute(node, "strides").extents, symbols);
   const std::vector<std::int64_t> shape = evaluate_all(node.shape, symbols);
   const auto fail = [&] {
-    return UserError(
-        fmt::format("input {}: {}[{}] is more than there is memory for; choose smaller sizes",
-                    input.name, name(node.dtype), fmt::join(shape, ", ")));
+    return UserError(fmt::format("input {}: {}[{}] does not fit in memory; choose smaller sizes",
+                                 input.name, name(node.dtype), fmt::join(shape, ", ")));
   };
   try {
     return HostArray(node.dtype, shape, std::move(strides));
   } catch (const std::bad_alloc&) {
     throw fail();
-  } catch (const std::length_error&) {  // what no machine has
+  } catch (const std::length_error&) {  // more than any machine has
     throw fail();
   }
 }

@@ -1,4 +1,5 @@
-// Random contents for the inputs of a graph: the same for the same graph, sizes and seed, anywhere.
+// Random contents for the inputs of a graph. Equal graph, sizes and seed give equal contents on
+// every machine.
 #pragma once
 
 #include "ir/graph/node.h"
@@ -10,13 +11,12 @@
 
 namespace sinter {
 
-/// An array for every input and a rank-0 array for every scalar, by name. Numbers are uniform in
-/// the range that the input bears, both ends included for integers; else floats in [-2, 2),
-/// integers in
-/// [-8, 8], and integers that choose elements of some axis in that axis. An element depends on the
-/// seed, the input's name and the element's place in row-major order alone, so strides do not
-/// change it. Padding between elements holds NaN (or an unlikely integer), so that a wrong stride
-/// shows.
+/// An array for every input and a rank-0 array for every scalar, by name. Elements are uniform in
+/// the input's declared range; for integers it includes both ends. Without a range, floats are in
+/// [-2, 2), integers in [-8, 8], and integers used as indices are within the indexed axis. An
+/// element depends only on the seed, the input's name and its row-major index, so strides do not
+/// change it. Gaps between elements hold NaN or an unlikely integer, which reveals wrong strides.
+/// Throws UserError if an array does not fit in memory.
 HostArrays random_inputs(const GraphData& graph, std::span<const std::int64_t> symbols,
                          std::uint64_t seed);
 inline HostArrays random_inputs(const Graph& graph, std::span<const std::int64_t> symbols,

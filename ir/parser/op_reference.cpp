@@ -1,3 +1,4 @@
+// Prints the op table as markdown tables.
 #include "ir/parser/op_reference.h"
 
 #include "ir/ops/op.h"
@@ -11,15 +12,15 @@ namespace sinter {
 
 namespace {
 
-std::string types_in_words(TypeRule rule) {
+std::string describe_types(TypeRule rule) {
   const bool tells = rule == TypeRule::Predicate || rule == TypeRule::Compare;
   const std::string_view gives = rule == TypeRule::Random ? "; gives u32"
                                  : tells                  ? "; gives bool"
                                                           : "";
-  return std::string(describe(rule)) + std::string(gives);
+  return std::string(dtypes_text(rule)) + std::string(gives);
 }
 
-std::string_view kind_in_words(AttributeKind kind) {
+std::string_view describe_kind(AttributeKind kind) {
   switch (kind) {
     case AttributeKind::integer: return "integer";
     case AttributeKind::boolean: return "true or false";
@@ -33,17 +34,17 @@ std::string_view kind_in_words(AttributeKind kind) {
   return "";
 }
 
-std::string attributes_in_words(const OpInfo& row) {
+std::string describe_attributes(const OpInfo& row) {
   std::string words;
   for (const AttributeInfo& attribute : row.attributes) {
     words += fmt::format("{}`{}`: {}", words.empty() ? "" : "; ", attribute.name,
-                         kind_in_words(attribute.kind));
+                         describe_kind(attribute.kind));
     if (!attribute.required()) words += fmt::format(" = `{}`", attribute.default_text);
   }
   return words;
 }
 
-/// `mul a, b`
+/// An op with its operands, such as `mul a, b`.
 std::string usage(const OpInfo& row) {
   std::string text(row.name);
   constexpr std::string_view kOperands[] = {" a", ", b", ", c"};
@@ -54,23 +55,23 @@ std::string usage(const OpInfo& row) {
 std::string row_text(const OpInfo& row) {
   switch (row.kind) {
     case OpKind::elementwise:
-      return fmt::format("| `{}` | {} | {} | {} |\n", usage(row), types_in_words(row.types),
+      return fmt::format("| `{}` | {} | {} | {} |\n", usage(row), describe_types(row.types),
                          row.ulp, row.doc);
     case OpKind::reduction:
       return fmt::format("| `{}` | {} | {} | {} |\n", row.name,
                          row.types == TypeRule::Float     ? "floating"
                          : row.types == TypeRule::Logical ? "bool"
                                                           : "any",
-                         attributes_in_words(row), row.doc);
+                         describe_attributes(row), row.doc);
     case OpKind::opaque:
-      // What the table lists is how the node is kept; the text form has words of its own.
+      // The attributes in the table describe the node; the text form writes a call differently.
       return fmt::format("| `{} function` | those of the function | {} |\n", row.name, row.doc);
     case OpKind::scan:
     case OpKind::custom:
     case OpKind::structural:
     case OpKind::source: break;
   }
-  return fmt::format("| `{}` | {} | {} |\n", row.name, attributes_in_words(row), row.doc);
+  return fmt::format("| `{}` | {} | {} |\n", row.name, describe_attributes(row), row.doc);
 }
 
 std::string table_of_kind(OpKind kind, std::string_view head) {

@@ -1,11 +1,11 @@
-// The op reference for documentation, made from the op table.
+// Generates the op reference of the documentation from the op table.
 #pragma once
 
 #include <string>
 
 namespace sinter {
 
-/// A markdown table for each kind of op: what it is called, takes and gives.
+/// One markdown table per kind of op, with the name, dtypes or attributes, and result of each op.
 std::string op_reference();
 
 }  // namespace sinter

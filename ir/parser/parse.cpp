@@ -1,3 +1,4 @@
+// Parser: tokens, error recovery, and statements.
 #include "ir/parser/parse.h"
 
 #include "sinter/error.h"
@@ -9,7 +10,7 @@ namespace sinter {
 
 Parser::Parser(std::string_view text, std::string_view file_name)
     : lexer_(text), errors_(text, file_name), graph_("") {
-  file_ = data().keep(file_name);
+  file_ = data().copy_text(file_name);
   advance();
 }
 
@@ -43,31 +44,31 @@ void Parser::expect(std::string_view spelling, std::string_view where) {
 Token Parser::expect_name(std::string_view what) {
   const Token token = token_;
   if (token.kind == TokenKind::name && is_reserved(token.text))
-    fail_at(token,
-            fmt::format("expected {}, found {}, which is a reserved word", what, quoted(token)));
+    fail_at(token, fmt::format("expected {}, found {}, which is a reserved word", what,
+                               describe_token(token)));
   if (token.kind != TokenKind::name) fail_expected(what);
   advance();
   return token;
 }
 
 void Parser::fail_at(const Token& token, std::string message) const {
-  throw TextError{.place = token.place, .message = std::move(message)};
+  throw TextError{.position = token.position, .message = std::move(message)};
 }
 
 void Parser::fail_expected(std::string_view what) const {
-  fail_at(token_, fmt::format("expected {}, found {}", what, quoted(token_)));
+  fail_at(token_, fmt::format("expected {}, found {}", what, describe_token(token_)));
 }
 
-void Parser::report(TextPlace place, std::string message) {
-  errors_.add({.place = place, .message = std::move(message)});
+void Parser::report(TextPosition position, std::string message) {
+  errors_.add({.position = position, .message = std::move(message)});
 }
 
 bool Parser::ends_statement() const {
   return token_.starts_line || token_.kind == TokenKind::end || at("}");
 }
 
-/// Whether recovery may go on here. `keep = true}` on a line of its own is no statement but the
-/// rest of an attribute list.
+/// True if a statement may begin at the token, so that recovery can continue here. A line such as
+/// `keep = true}` is the rest of an attribute list, not a statement.
 bool Parser::looks_like_statement() const {
   if (token_.kind != TokenKind::name) return false;
   Lexer ahead = lexer_;
@@ -76,7 +77,7 @@ bool Parser::looks_like_statement() const {
   const Token third = ahead.next();
   if (third.kind != TokenKind::name) return false;
   if (second.is(",")) return true;
-  return second.is("=") && (third.is("opaque") || find_spelling(third.text) != nullptr);
+  return second.is("=") && (third.is("opaque") || find_op_syntax(third.text) != nullptr);
 }
 
 void Parser::skip_statement() {
@@ -89,13 +90,13 @@ void Parser::body() {
   while (token_.kind != TokenKind::end && !errors_.is_full()) {
     depth_ = 0;
     if (at("}")) break;
-    const std::size_t begin = token_.place.offset;
+    const std::size_t begin = token_.position.offset;
     try {
       statement();
     } catch (TextError& error) {
       errors_.add(std::move(error));
-      // The offending token may begin the next statement, which then must not be lost.
-      const bool has_moved = token_.place.offset != begin;
+      // The offending token may begin the next statement, which must not be skipped.
+      const bool has_moved = token_.position.offset != begin;
       if (!(has_moved && token_.starts_line && (depth_ <= 0 || looks_like_statement())))
         skip_statement();
     }
@@ -105,24 +106,24 @@ void Parser::body() {
 }
 
 void Parser::end_of_graph() {
-  const TextPlace end = token_.place;
+  const TextPosition end = token_.position;
   if (!accept("}"))
     return report(end, fmt::format("expected '}}' to end {}{}, found {}",
                                    graph_.name().empty() ? "the graph" : "graph ", graph_.name(),
-                                   quoted(token_)));
+                                   describe_token(token_)));
   if (token_.kind != TokenKind::end)
-    report(token_.place, fmt::format("expected the end of the text after graph {}, found {}",
-                                     graph_.name(), quoted(token_)));
+    report(token_.position, fmt::format("expected the end of the text after graph {}, found {}",
+                                        graph_.name(), describe_token(token_)));
   if (!has_result_)
-    report(end, fmt::format("graph {} has no output; write 'return' and the values that it gives",
+    report(end, fmt::format("graph {} has no output; write 'return' and the output values",
                             graph_.name()));
 }
 
 void Parser::statement() {
   if (has_returned_) {
     has_returned_ = false;
-    report(token_.place,
-           fmt::format("expected '}}' after return, found {}; return comes last", quoted(token_)));
+    report(token_.position, fmt::format("expected '}}' after return, found {}; return comes last",
+                                        describe_token(token_)));
   }
   if (at("return")) return return_statement();
   if (at("update")) return update_statement();
@@ -138,8 +139,8 @@ void Parser::return_statement() {
   has_returned_ = true;
 }
 
-/// `y`, or `name = y` for an output that is not called as its value is; both with the strides that
-/// it is written with, if it is not row-major.
+/// `y`, or `name = y` for an output with another name than its value. `{strides = [...]}` follows
+/// if the output is not row-major.
 void Parser::return_item() {
   const Token name = expect_name("the name of an output");
   const Token source = accept("=") ? expect_name("the value of the output") : name;
@@ -178,14 +179,14 @@ void Parser::assignment() {
     statement.op = token_;
     if (token_.kind != TokenKind::name) fail_expected("an op");
     if (at("opaque")) return opaque_assignment(statement);
-    const Spelling* spelling = find_spelling(token_.text);
-    if (!spelling)
-      fail_at(token_, fmt::format("unknown op {}{}", quoted(token_),
-                                  suggestion(token_.text, spelled_names())));
+    const OpSyntax* syntax = find_op_syntax(token_.text);
+    if (!syntax)
+      fail_at(token_, fmt::format("unknown op {}{}", describe_token(token_),
+                                  suggestion(token_.text, op_names())));
     advance();
     operands(statement);
-    std::vector<WrittenAttribute> arguments = attributes(statement, *spelling);
-    record(statement, *spelling, arguments);
+    std::vector<ParsedAttribute> arguments = attributes(statement, *syntax);
+    record(statement, *syntax, arguments);
   } catch (const TextError&) {
     define_results(statement, {});
     throw;
@@ -200,41 +201,41 @@ void Parser::result_names(Statement& statement) {
   expect("=", "after the name of a value");
 }
 
-void Parser::record(Statement& statement, const Spelling& spelling,
-                    const std::vector<WrittenAttribute>& arguments) {
-  check_counts(statement, spelling);
+void Parser::record(Statement& statement, const OpSyntax& syntax,
+                    const std::vector<ParsedAttribute>& arguments) {
+  check_counts(statement, syntax);
   llvm::SmallVector<Tensor, 2> tensors;
   const Call call{.graph = graph_,
-                  .spelling = spelling,
+                  .syntax = syntax,
                   .operands = statement.operands,
                   .arguments = arguments,
                   .location = here(statement.op)};
-  if (!statement.is_poisoned) call_at(statement.op, [&] { tensors = spelling.record(call); });
+  if (!statement.is_poisoned) call_at(statement.op, [&] { tensors = syntax.record(call); });
   if (accept(":")) type_annotation(tensors.size() == 1 ? tensors[0] : Tensor());
   end_of_statement("the end of the line");
   define_results(statement, tensors);
 }
 
-void Parser::check_counts(Statement& statement, const Spelling& spelling) {
+void Parser::check_counts(Statement& statement, const OpSyntax& syntax) {
   const auto plural = [](std::size_t count, std::string_view word) {
     return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
   };
   const std::size_t given = statement.operands.size();
-  const auto wanted = static_cast<std::size_t>(spelling.operands);
-  const bool fits = spelling.operands < 0 ? given > 0 : given == wanted;
+  const auto wanted = static_cast<std::size_t>(syntax.operands);
+  const bool fits = syntax.operands < 0 ? given > 0 : given == wanted;
   if (!fits)
-    report(statement.op.place,
+    report(statement.op.position,
            fmt::format(
-               "{} takes {}, {} given", spelling.name,
-               spelling.operands < 0 ? "one operand or more" : plural(wanted, "operand"),
+               "{} takes {}, {} given", syntax.name,
+               syntax.operands < 0 ? "one operand or more" : plural(wanted, "operand"),
                given == 0 ? "none is" : fmt::format("{} {}", given, given == 1 ? "is" : "are")));
-  const auto results = static_cast<std::size_t>(spelling.results);
+  const auto results = static_cast<std::size_t>(syntax.results);
   if (statement.results.size() != results)
-    report(statement.results.front().place,
-           fmt::format("{} gives {}, {} for it", spelling.name, plural(results, "value"),
+    report(statement.results.front().position,
+           fmt::format("{} gives {}, {} given", syntax.name, plural(results, "value"),
                        statement.results.size() == 1
-                           ? "one name stands"
-                           : fmt::format("{} names stand", statement.results.size())));
+                           ? "one name is"
+                           : fmt::format("{} names are", statement.results.size())));
   if (!fits || statement.results.size() != results) statement.is_poisoned = true;
 }
 
@@ -243,14 +244,14 @@ void Parser::end_of_statement(std::string_view expected) {
 }
 
 void Parser::define(const Token& name, Tensor tensor) {
-  const auto [place, is_new] =
-      values_.try_emplace(name.text, Value{.tensor = tensor, .line = name.place.line});
+  const auto [entry, is_new] =
+      values_.try_emplace(name.text, Value{.tensor = tensor, .line = name.position.line});
   if (!is_new) {
-    report(name.place, fmt::format("{} is defined already, in line {}; take another name",
-                                   printable(name.text), place->second.line));
+    report(name.position, fmt::format("{} is defined already, in line {}; take another name",
+                                      printable(name.text), entry->second.line));
     return;
   }
-  // The first name of a value stays: a later one may stand for a copy that needs no node.
+  // A value keeps its first name; a later name may belong to a copy, which records no node.
   if (tensor.node() && data().label(tensor.node()).empty()) tensor.label(name.text);
 }
 
@@ -262,31 +263,31 @@ void Parser::define_results(const Statement& statement, std::span<const Tensor> 
 const Parser::Value* Parser::find_value(const Token& name) {
   const auto found = values_.find(name.text);
   if (found != values_.end()) return &found->second;
-  // After a header that could not be read, most names are unknown for no fault of their own.
+  // After a broken header most names are unknown, so they are not reported.
   if (header_is_broken_) return nullptr;
   std::vector<std::string_view> known;
   if (suggestions_left_ >= values_.size()) {
     suggestions_left_ -= values_.size();
     for (const auto& [text, value] : values_) known.push_back(text);
   }
-  report(name.place,
+  report(name.position,
          fmt::format("{} is not defined{}", printable(name.text), suggestion(name.text, known)));
   return nullptr;
 }
 
 Operand Parser::operand_of(Tensor tensor, const Token& token) const {
-  return {tensor, file_, token.place.line};
+  return {tensor, file_, token.position.line};
 }
 
 void Parser::call_at(const Token& token, const std::function<void()>& call) {
   try {
     call();
   } catch (const UserError& error) {
-    // The place in the text says more than the recorded line.
+    // The position in the text is more precise than the recorded line.
     std::string_view message = error.what();
     const std::size_t recorded = message.rfind(" (recorded at ");
     if (recorded != message.npos && message.ends_with(')')) message = message.substr(0, recorded);
-    report(token.place, std::string(message));
+    report(token.position, std::string(message));
   }
 }
 

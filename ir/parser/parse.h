@@ -1,8 +1,8 @@
-// The parser of the text form, by recursive descent. One function reads one segment of the grammar
-// (ir/README.md); what an op takes comes from its Spelling.
+// The recursive-descent parser of the text form. Each function reads one rule of the grammar
+// (docs/reference/text_form.md). The OpSyntax of an op lists its operands and attributes.
 #pragma once
 
-#include "ir/parser/spelling.h"
+#include "ir/parser/op_syntax.h"
 #include "ir/parser/text_errors.h"
 #include "ir/record/record.h"
 #include "ir/text/lexer.h"
@@ -19,12 +19,12 @@ namespace sinter {
 class Parser {
  public:
   Parser(std::string_view text, std::string_view file_name);
-  /// The whole text. Throws UserError with all its mistakes.
+  /// Parses the whole text. Throws UserError with all mistakes found in it.
   Graph parse();
 
  private:
-  /// What a name stands for. Where its statement was wrong there is no tensor, and whoever reads it
-  /// is left unrecorded in silence: one mistake, one message.
+  /// The value bound to a name. Its tensor is empty if the defining statement had a mistake. Later
+  /// statements that use such a value are skipped without a message, to report each mistake once.
   struct Value {
     Tensor tensor;
     int line = 0;
@@ -33,7 +33,7 @@ class Parser {
     std::vector<Token> results;
     Token op;
     std::vector<Operand> operands;
-    bool is_poisoned = false;  ///< a mistake was reported, here or where an operand comes from
+    bool is_poisoned = false;  ///< a mistake was reported, here or in the statement of an operand
   };
 
   // parse.cpp: tokens, recovery, and the statements.
@@ -43,7 +43,7 @@ class Parser {
   Token expect_name(std::string_view what);
   [[noreturn]] void fail_at(const Token& token, std::string message) const;
   [[noreturn]] void fail_expected(std::string_view what) const;
-  void report(TextPlace place, std::string message);
+  void report(TextPosition position, std::string message);
   bool at(std::string_view spelling) const { return token_.is(spelling); }
   bool ends_statement() const;
   bool looks_like_statement() const;
@@ -57,13 +57,13 @@ class Parser {
   void assignment();
   void result_names(Statement& statement);
   void end_of_statement(std::string_view expected);
-  void check_counts(Statement& statement, const Spelling& spelling);
-  void record(Statement& statement, const Spelling& spelling,
-              const std::vector<WrittenAttribute>& arguments);
+  void check_counts(Statement& statement, const OpSyntax& syntax);
+  void record(Statement& statement, const OpSyntax& syntax,
+              const std::vector<ParsedAttribute>& arguments);
   void define(const Token& name, Tensor tensor);
   void define_results(const Statement& statement, std::span<const Tensor> tensors);
   const Value* find_value(const Token& name);
-  /// Calls the recording API; what it throws becomes a mistake at `token`.
+  /// Runs `call`, which records ops. A UserError becomes a mistake reported at `token`.
   void call_at(const Token& token, const std::function<void()>& call);
   Operand operand_of(Tensor tensor, const Token& token) const;
 
@@ -84,13 +84,13 @@ class Parser {
   // parse_values.cpp: operands, attributes, types and numbers.
   void operands(Statement& statement);
   void operand(Statement& statement);
-  std::vector<WrittenAttribute> attributes(Statement& statement, const Spelling& spelling);
-  void attribute(Statement& statement, const Spelling& spelling,
-                 std::vector<WrittenAttribute>& arguments);
+  std::vector<ParsedAttribute> attributes(Statement& statement, const OpSyntax& syntax);
+  void attribute(Statement& statement, const OpSyntax& syntax,
+                 std::vector<ParsedAttribute>& arguments);
   void skip_attribute_value();
-  void attribute_value(const AttributeInfo& info, WrittenAttribute& argument);
-  void fill_defaults(Statement& statement, const Spelling& spelling,
-                     std::vector<WrittenAttribute>& arguments);
+  void attribute_value(const AttributeInfo& info, ParsedAttribute& argument);
+  void fill_defaults(Statement& statement, const OpSyntax& syntax,
+                     std::vector<ParsedAttribute>& arguments);
   void type_annotation(Tensor recorded);
   std::int64_t integer(std::string_view what);
   std::string string(std::string_view what);
@@ -106,12 +106,12 @@ class Parser {
   Extent extent_product(int depth);
   Extent extent_factor(int depth);
 
-  Location here(const Token& token) const { return {.file = file_, .line = token.place.line}; }
+  Location here(const Token& token) const { return {.file = file_, .line = token.position.line}; }
   GraphData& data() { return graph_.data(); }
 
   Lexer lexer_;
   Token token_;
-  int depth_ = 0;  ///< brackets opened and not closed since the statement began
+  int depth_ = 0;  ///< open brackets since the statement began
   TextErrors errors_;
   const char* file_ = "";  ///< kept by the graph, for locations
   Graph graph_;
@@ -119,7 +119,7 @@ class Parser {
   bool has_result_ = false;  ///< return or update was seen
   bool has_returned_ = false;
   std::unordered_map<std::string_view, Value> values_;
-  std::size_t suggestions_left_ = 200'000;  ///< names that may still be compared
+  std::size_t suggestions_left_ = 200'000;  ///< comparisons left for suggestions; bounds the time
 };
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// graph name(input: dtype[extents] {strides = […], range = [low, high]}, …) {
+// Parses the header: graph name(input: dtype[extents] {strides = […], range = [low, high]}, …) {
 #include "ir/parser/parse.h"
 
 #include <cmath>
@@ -35,13 +35,13 @@ void Parser::inputs() {
     } catch (TextError& error) {
       errors_.add(std::move(error));
       if (first.kind == TokenKind::name)
-        values_.try_emplace(first.text, Value{.tensor = {}, .line = first.place.line});
+        values_.try_emplace(first.text, Value{.tensor = {}, .line = first.position.line});
       else
         header_is_broken_ = true;
       skip_input();
       was_skipped = true;
     }
-    const bool has_moved = token_.place.offset != first.place.offset;
+    const bool has_moved = token_.position.offset != first.position.offset;
     goes_on = accept(",") || (was_skipped && has_moved && begins_input());
   }
 }
@@ -51,7 +51,7 @@ bool Parser::begins_input() const {
   return token_.starts_line && token_.kind == TokenKind::name && ahead.next().is(":");
 }
 
-/// Goes behind an input that could not be read: to ',' or ')', or to a line that begins anew.
+/// Skips an input with a mistake: to ',' or ')', or to a line that begins an input or a statement.
 void Parser::skip_input() {
   for (bool is_first = true; token_.kind != TokenKind::end; is_first = false) {
     if (depth_ <= 0 && (at(",") || at(")"))) return;
@@ -78,7 +78,7 @@ void Parser::input() {
   if (values_.contains(name.text)) return define(name, {});
   Tensor tensor;
   call_at(name, [&] {
-    const int line = name.place.line;
+    const int line = name.position.line;
     tensor = is_scalar ? graph_.scalar(name.text, type, file_, line)
                        : graph_.input(name.text, type, shape, options, file_, line);
     data().inputs.back().low = options.low;
@@ -92,7 +92,7 @@ void Parser::input_option(bool is_scalar, std::vector<Extent>& strides, InputOpt
   if (!at("strides") && !at("range"))
     fail_expected("'strides' or 'range', the options of an input");
   if (is_scalar && at("strides"))
-    fail_at(name, "a scalar has no strides; write [] behind the dtype for an array of rank 0");
+    fail_at(name, "a scalar has no strides; write [] after the dtype for an array of rank 0");
   advance();
   expect("=", "after an option's name");
   if (name.is("range")) return range_option(options);
@@ -107,7 +107,7 @@ void Parser::range_option(InputOptions& options) {
   const double high = bound();
   expect("]", "after the range");
   if (!(low <= high)) fail_at(begin, fmt::format("the range [{}, {}] is empty", low, high));
-  // An infinite end is an open one.
+  // An infinite end means that the range is unbounded there.
   if (std::isfinite(low)) options.low = low;
   if (std::isfinite(high)) options.high = high;
 }

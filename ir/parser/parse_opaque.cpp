@@ -1,5 +1,6 @@
-// `v, i = opaque topk x {k = 8} : f32[rows, 8], i64[rows, 8]`: a call of a registered function,
-// whose results are what the text says. A result called _ is none that the rest of the text knows.
+// Parses calls of registered functions, such as
+// `v, i = opaque topk x {k = 8} : f32[rows, 8], i64[rows, 8]`. The text declares the types of the
+// results. A result named _ cannot be used by later statements.
 #include "ir/parser/parse.h"
 
 #include <fmt/format.h>
@@ -16,18 +17,18 @@ void Parser::opaque_assignment(Statement& statement) {
   end_of_statement("',' or the end of the line");
   if (statement.results.size() != types.size()) {
     statement.is_poisoned = true;
-    report(
-        statement.results.front().place,
-        fmt::format("opaque {} has {} result type{}, but {} name{} for {}",
-                    printable(function.text), types.size(), types.size() == 1 ? "" : "s",
-                    statement.results.size(), statement.results.size() == 1 ? " stands" : "s stand",
-                    types.size() == 1 ? "it" : "them"));
+    report(statement.results.front().position,
+           fmt::format("opaque {} has {} result type{}, but {} name{} for {}",
+                       printable(function.text), types.size(), types.size() == 1 ? "" : "s",
+                       statement.results.size(),
+                       statement.results.size() == 1 ? " is given" : "s are given",
+                       types.size() == 1 ? "it" : "them"));
   }
   std::vector<Tensor> tensors(statement.results.size());
   if (!statement.is_poisoned)
     call_at(statement.op, [&] {
       tensors = opaque_results(function.text, statement.operands, types, attributes, file_,
-                               statement.op.place.line);
+                               statement.op.position.line);
     });
   for (std::size_t i = 0; i < statement.results.size(); ++i)
     if (!statement.results[i].is("_")) define(statement.results[i], tensors[i]);

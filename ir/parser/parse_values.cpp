@@ -1,4 +1,4 @@
-// What stands behind an op: operands, attributes, a type; and the numbers and extents in them.
+// Parser: operands, attributes, types, numbers and extents.
 #include "ir/parser/parse.h"
 #include "sinter/error.h"
 
@@ -23,44 +23,44 @@ void Parser::operand(Statement& statement) {
   }
   const Value* value = find_value(expect_name("the name of a value or a number"));
   if (!value || !value->tensor.node()) statement.is_poisoned = true;
-  // A placeholder keeps the count right.
+  // A placeholder keeps the number of operands correct.
   statement.operands.push_back(value && value->tensor.node()
                                    ? operand_of(value->tensor, statement.op)
                                    : Operand(Literal{}, here(token)));
 }
 
-std::vector<WrittenAttribute> Parser::attributes(Statement& statement, const Spelling& spelling) {
-  std::vector<WrittenAttribute> arguments(spelling.attributes.size());
+std::vector<ParsedAttribute> Parser::attributes(Statement& statement, const OpSyntax& syntax) {
+  std::vector<ParsedAttribute> arguments(syntax.attributes.size());
   if (accept("{") && !accept("}")) {
-    do attribute(statement, spelling, arguments);
+    do attribute(statement, syntax, arguments);
     while (accept(","));
     expect("}", "or ',' after an attribute");
   }
-  fill_defaults(statement, spelling, arguments);
+  fill_defaults(statement, syntax, arguments);
   return arguments;
 }
 
-void Parser::attribute(Statement& statement, const Spelling& spelling,
-                       std::vector<WrittenAttribute>& arguments) {
+void Parser::attribute(Statement& statement, const OpSyntax& syntax,
+                       std::vector<ParsedAttribute>& arguments) {
   const Token name = token_;
   if (name.kind != TokenKind::name) fail_expected("the name of an attribute");
   advance();
   expect("=", "after the name of an attribute");
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (spelling.attributes[i].name != name.text) continue;
+    if (syntax.attributes[i].name != name.text) continue;
     if (arguments[i].given) {
       statement.is_poisoned = true;
-      report(name.place, fmt::format("attribute {} is given twice", name.text));
+      report(name.position, fmt::format("attribute {} is given twice", name.text));
     }
     arguments[i] = {.given = true};
-    return attribute_value(spelling.attributes[i], arguments[i]);
+    return attribute_value(syntax.attributes[i], arguments[i]);
   }
   statement.is_poisoned = true;
   std::vector<std::string_view> known;
-  for (const AttributeInfo& attribute : spelling.attributes) known.push_back(attribute.name);
-  report(name.place,
+  for (const AttributeInfo& attribute : syntax.attributes) known.push_back(attribute.name);
+  report(name.position,
          fmt::format(
-             "{} has no attribute {}; {}", spelling.name, quoted(name),
+             "{} has no attribute {}; {}", syntax.name, describe_token(name),
              known.empty() ? "it takes none" : fmt::format("it takes {}", fmt::join(known, ", "))));
   skip_attribute_value();
 }
@@ -74,7 +74,7 @@ void Parser::skip_attribute_value() {
   }
 }
 
-void Parser::attribute_value(const AttributeInfo& info, WrittenAttribute& argument) {
+void Parser::attribute_value(const AttributeInfo& info, ParsedAttribute& argument) {
   const std::string name(info.name);
   switch (info.kind) {
     case AttributeKind::integer: argument.integer = integer("an integer for " + name); return;
@@ -91,16 +91,16 @@ void Parser::attribute_value(const AttributeInfo& info, WrittenAttribute& argume
   }
 }
 
-void Parser::fill_defaults(Statement& statement, const Spelling& spelling,
-                           std::vector<WrittenAttribute>& arguments) {
+void Parser::fill_defaults(Statement& statement, const OpSyntax& syntax,
+                           std::vector<ParsedAttribute>& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const AttributeInfo& info = spelling.attributes[i];
+    const AttributeInfo& info = syntax.attributes[i];
     if (arguments[i].given) continue;
     if (info.required()) {
       statement.is_poisoned = true;
-      report(statement.op.place,
-             fmt::format("{} needs attribute {}: write {{{} = …}} behind the operands",
-                         spelling.name, info.name, info.name));
+      report(statement.op.position,
+             fmt::format("{} needs attribute {}: write {{{} = …}} after the operands", syntax.name,
+                         info.name, info.name));
       continue;
     }
     read_default(info, arguments[i]);
@@ -117,7 +117,8 @@ void Parser::type_annotation(Tensor recorded) {
                                to_string(shape)));
 }
 
-/// Also a real that is a whole number, such as 1.0: programs that write texts often do.
+/// Also accepts a real with an integer value up to 2^53, such as 1.0, because text generators often
+/// write integers that way.
 std::int64_t Parser::integer(std::string_view what) {
   const bool is_negative = accept("-");
   const Token token = token_;
@@ -138,7 +139,7 @@ std::int64_t Parser::integer(std::string_view what) {
 
 std::string Parser::string(std::string_view what) {
   if (token_.kind != TokenKind::string) fail_expected(what);
-  const std::string text = unquoted(token_.text);
+  const std::string text = unquote(token_.text);
   advance();
   return text;
 }
@@ -154,16 +155,16 @@ Literal Parser::literal(std::string_view what) {
     advance();
     return {.kind = Literal::Kind::boolean, .integer = value, .real = 0};
   }
-  // The sign is part of an integer, so that the smallest one can be written.
+  // The sign is part of an integer, so that -2^63 can be written.
   Lexer ahead = lexer_;
   const Token number = at("-") ? ahead.next() : token_;
-  std::uint64_t natural = 0;
+  std::uint64_t magnitude = 0;
   const char* end = number.text.data() + number.text.size();
-  const bool is_natural = number.kind == TokenKind::integer && !at("-") &&
-                          std::from_chars(number.text.data(), end, natural).ec == std::errc();
-  if (is_natural) {
+  const bool is_unsigned = number.kind == TokenKind::integer && !at("-") &&
+                           std::from_chars(number.text.data(), end, magnitude).ec == std::errc();
+  if (is_unsigned) {
     advance();
-    return integer_literal(natural);
+    return integer_literal(magnitude);
   }
   if (number.kind == TokenKind::integer)
     return {.kind = Literal::Kind::integer, .integer = integer(what), .real = 0};
@@ -203,8 +204,8 @@ DType Parser::dtype() {
     advance();
     return row.dtype;
   }
-  fail_at(token,
-          fmt::format("unknown dtype {}; there are {}", quoted(token), fmt::join(known, " ")));
+  fail_at(token, fmt::format("unknown dtype {}; the dtypes are {}", describe_token(token),
+                             fmt::join(known, " ")));
 }
 
 std::vector<std::int64_t> Parser::integers(std::string_view what) {

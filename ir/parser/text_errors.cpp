@@ -1,3 +1,4 @@
+// Collects mistakes in a text, quotes the lines they are in, and suggests similar names.
 #include "ir/parser/text_errors.h"
 
 #include "sinter/error.h"
@@ -11,8 +12,8 @@ namespace sinter {
 
 namespace {
 
-/// How many letters must be put in, taken out, replaced or swapped with the next to make `b` of
-/// `a`.
+/// The smallest number of insertions, deletions, replacements and swaps of neighbors that change
+/// `a` into `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> distance(a.size() + 1,
                                                  std::vector<std::size_t>(b.size() + 1));
@@ -30,31 +31,34 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return distance[a.size()][b.size()];
 }
 
-/// How many bytes the character at `i` has that a terminal shows; 0: it shows none.
-std::size_t shown_bytes(std::string_view line, std::size_t i) {
+/// The length in bytes of the character at `i`; 0 if a terminal must not show it.
+std::size_t printable_length(std::string_view line, std::size_t i) {
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(line[at]); };
   if (byte(i) < 0x80) return byte(i) >= 0x20 && byte(i) != 0x7f ? 1 : 0;
   const std::size_t bytes = byte(i) >= 0xf0 ? 4 : byte(i) >= 0xe0 ? 3 : 2;
   if (i + bytes > line.size()) return 0;
   const auto* const begin = reinterpret_cast<const llvm::UTF8*>(line.data()) + i;
   if (!llvm::isLegalUTF8Sequence(begin, begin + bytes)) return 0;
-  const bool is_control = byte(i) == 0xc2 && byte(i + 1) < 0xa0;
-  // Marks that turn the direction of text round, or end lines: U+2028 to U+202E.
-  const bool is_mark = byte(i) == 0xe2 && byte(i + 1) == 0x80 && byte(i + 2) >= 0xa8;
-  const bool turns = byte(i) == 0xe2 && byte(i + 1) == 0x81 && byte(i + 2) >= 0xa6;
-  return is_control || (is_mark && byte(i + 2) <= 0xae) || turns ? 0 : bytes;
+  if (byte(i) == 0xc2 && byte(i + 1) < 0xa0) return 0;  // control characters
+  // Line separators and marks that change the text direction: U+2028 to U+202E.
+  if (byte(i) == 0xe2 && byte(i + 1) == 0x80 && byte(i + 2) >= 0xa8 && byte(i + 2) <= 0xae)
+    return 0;
+  // Invisible marks: directional isolates and deprecated format characters, U+2066 to U+206F.
+  if (byte(i) == 0xe2 && byte(i + 1) == 0x81 && byte(i + 2) >= 0xa6 && byte(i + 2) <= 0xaf)
+    return 0;
+  return bytes;
 }
 
-struct Shown {
+struct PrintableText {
   std::string text;
   std::size_t columns = 0;  ///< characters
 };
 
-/// A part of a line, with something else for what a terminal would not show.
-Shown shown(std::string_view line) {
-  Shown result;
+/// `line` with '?' for every byte that a terminal must not show, and ' ' for a tab.
+PrintableText make_printable(std::string_view line) {
+  PrintableText result;
   for (std::size_t i = 0; i < line.size(); ++result.columns) {
-    const std::size_t bytes = shown_bytes(line, i);
+    const std::size_t bytes = printable_length(line, i);
     if (bytes > 0)
       result.text += line.substr(i, bytes);
     else
@@ -64,7 +68,7 @@ Shown shown(std::string_view line) {
   return result;
 }
 
-/// `i`, or where the character of UTF-8 begins that it lies within.
+/// The start of the UTF-8 character that contains byte `i`.
 std::size_t start_of_character(std::string_view line, std::size_t i) {
   std::size_t start = i;
   while (start > 0 && start < line.size() && i - start < 3 &&
@@ -76,29 +80,31 @@ std::size_t start_of_character(std::string_view line, std::size_t i) {
 }  // namespace
 
 void TextErrors::add(TextError error) {
-  // That the text ends too early needs saying once, whoever notices it.
-  const auto is_at_end = [&](const TextError& other) { return other.place.offset == text_.size(); };
+  // Only the first mistake at the end of the text is kept.
+  const auto is_at_end = [&](const TextError& other) {
+    return other.position.offset == text_.size();
+  };
   if (is_at_end(error) && std::ranges::any_of(errors_, is_at_end)) return;
-  // Recovery may stop at the very token that was out of place.
-  if (!errors_.empty() && errors_.back().place.offset == error.place.offset &&
+  // Recovery may stop at the unexpected token itself, which must not be reported twice.
+  if (!errors_.empty() && errors_.back().position.offset == error.position.offset &&
       errors_.back().message.starts_with("expected ") && error.message.starts_with("expected "))
     return;
   if (!is_full()) errors_.push_back(std::move(error));
 }
 
-std::string TextErrors::excerpt(TextPlace place) const {
+std::string TextErrors::excerpt(TextPosition position) const {
   constexpr std::size_t kBefore = 70;
   constexpr std::size_t kWidth = 100;
-  const std::size_t column = static_cast<std::size_t>(place.column) - 1;
-  const std::size_t line_begin = place.offset - column;
-  const std::size_t line_end = std::min(text_.find('\n', place.offset), text_.size());
+  const std::size_t column = static_cast<std::size_t>(position.column) - 1;
+  const std::size_t line_begin = position.offset - column;
+  const std::size_t line_end = std::min(text_.find('\n', position.offset), text_.size());
   std::string_view line = text_.substr(line_begin, line_end - line_begin);
   if (line.ends_with('\r')) line.remove_suffix(1);
   const std::size_t at = std::min(column, line.size());
   const std::size_t begin = start_of_character(line, at > kBefore ? at - kBefore : 0);
   const std::size_t end = start_of_character(line, std::min(begin + kWidth, line.size()));
-  const Shown before = shown(line.substr(begin, at - begin));
-  const Shown after = shown(line.substr(at, std::max(end, at) - at));
+  const PrintableText before = make_printable(line.substr(begin, at - begin));
+  const PrintableText after = make_printable(line.substr(at, std::max(end, at) - at));
   return fmt::format("  {}{}\n  {:>{}}", before.text, after.text, '^',
                      before.columns + column - at + 1);
 }
@@ -107,12 +113,13 @@ void TextErrors::throw_if_any() const {
   if (errors_.empty()) return;
   std::vector<const TextError*> sorted;
   for (const TextError& error : errors_) sorted.push_back(&error);
-  std::ranges::stable_sort(sorted, {}, [](const TextError* error) { return error->place.offset; });
+  std::ranges::stable_sort(sorted, {},
+                           [](const TextError* error) { return error->position.offset; });
   std::string message;
   for (const TextError* error : sorted)
-    message +=
-        fmt::format("{}{}:{}:{}: {}\n{}", message.empty() ? "" : "\n", file_name_,
-                    error->place.line, error->place.column, error->message, excerpt(error->place));
+    message += fmt::format("{}{}:{}:{}: {}\n{}", message.empty() ? "" : "\n", file_name_,
+                           error->position.line, error->position.column, error->message,
+                           excerpt(error->position));
   if (is_full())
     message += fmt::format("\n{}: these are the first {} errors; there may be more", file_name_,
                            errors_.size());
@@ -122,7 +129,7 @@ void TextErrors::throw_if_any() const {
 std::string suggestion(std::string_view name, const std::vector<std::string_view>& candidates) {
   constexpr std::size_t kLongest = 40;
   if (name.size() > kLongest) return {};
-  // A third of the letters may differ; beyond that the guess would be a riddle.
+  // At most a third of the letters may differ; more distant names do not help.
   std::size_t best = std::max<std::size_t>(name.size() / 3, 1);
   std::vector<std::string_view> nearest;
   for (const std::string_view candidate : candidates) {

@@ -1,4 +1,4 @@
-// The mistakes found in a text: collected, then thrown as one error that shows each in its line.
+// Collects the mistakes found in a text and throws one error that quotes the line of each.
 #pragma once
 
 #include "ir/text/lexer.h"
@@ -10,9 +10,9 @@
 
 namespace sinter {
 
-/// A mistake that ends the statement it is found in; the parser catches it there.
+/// A mistake that ends its statement. The parser catches it and continues with the next statement.
 struct TextError {
-  TextPlace place;
+  TextPosition position;
   std::string message;
 };
 
@@ -21,24 +21,25 @@ class TextErrors {
   TextErrors(std::string_view text, std::string_view file_name)
       : text_(text), file_name_(file_name) {}
 
+  /// Adds a mistake, unless it repeats an earlier one.
   void add(TextError error);
-  /// True once so many are found that the rest would only be noise.
+  /// True after 500 mistakes; further mistakes are dropped.
   bool is_full() const { return errors_.size() >= kMost; }
-  /// Throws the UserError that lists all, in the order of the text; nothing if there are none.
+  /// Throws a UserError that lists all mistakes in text order. Does nothing if there are none.
   void throw_if_any() const;
 
  private:
   static constexpr std::size_t kMost = 500;
 
-  std::string excerpt(TextPlace place) const;
+  std::string excerpt(TextPosition position) const;
 
   std::string_view text_;
   std::string file_name_;
   std::vector<TextError> errors_;
 };
 
-/// `; did you mean 'exp'?` for the one of `candidates` most like `name`, else "". Names its best
-/// two or three where they are equally near.
+/// `; did you mean exp?` with the candidate most similar to `name`, or "" if none is similar. Lists
+/// up to three candidates if they are equally similar.
 std::string suggestion(std::string_view name, const std::vector<std::string_view>& candidates);
 
 }  // namespace sinter

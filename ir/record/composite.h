@@ -1,4 +1,4 @@
-// What functions written in ops have in common.
+// Helpers of composites, the functions written in ops.
 #pragma once
 
 #include "ir/graph/node.h"
@@ -6,8 +6,8 @@
 
 namespace sinter {
 
-/// While it lives, what is recorded gets the place of the user's call and not of the lines of the
-/// composite. Every composite of more than one op begins with one.
+/// Gives nodes that are recorded during its lifetime the location of the user's call, not of the
+/// lines of the composite. Every composite of more than one op begins with a LocationScope.
 class LocationScope {
  public:
   explicit LocationScope(const Operand& x)
@@ -26,14 +26,14 @@ class LocationScope {
   Location location_;
 };
 
-/// A number recorded where `beside` is.
-inline Operand number(double value, const Operand& beside) {
-  return {Literal::of(value), beside.location};
+/// A number as an operand with the location of `operand`.
+inline Operand number_at(double value, const Operand& operand) {
+  return {Literal::of(value), operand.location};
 }
 
-/// −|x|, whose slope at 0 is −1, that from the right. So is the 1 of maximum(0, x): a smooth
-/// function made of the two has at 0 the slope that it has around it. abs and maximum(x, 0) have
-/// slope 0 there.
-Tensor minus_magnitude(const Operand& x);
+/// −|x| with the slope of the right side, −1, at 0. maximum(0, x) also has the slope of the right
+/// side, 1, at 0. A smooth function composed of the two therefore has its correct slope at 0. abs
+/// and maximum(x, 0) have slope 0 there.
+Tensor neg_abs(const Operand& x);
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// The functions of custom nodes, as far as they are read.
+// Reads the functions of custom ops: signature, portability and options.
 #pragma once
 
 #include <string>
@@ -9,25 +9,25 @@
 
 namespace sinter {
 
-/// `float swish(float x, float beta)`
+/// The signature of a custom function: `float swish(float x, float beta)`.
 struct Signature {
   std::string function;
   DType result = DType::f32;
   std::vector<DType> parameters;
 };
 
-/// What stands in front of the first brace of `text`; throws UserError, without a place, where it
-/// is no function of plain types.
-Signature signature_of(std::string_view text);
+/// Parses the signature before the first brace of `text`. Throws UserError, without a location, if
+/// it is not a function of plain types.
+Signature parse_signature(std::string_view text);
 
-/// `source` with spaces for `inline`, `static` and `constexpr` in front of the function: what is
-/// put before it must not say the same again.
-std::string plain_function(std::string_view source);
+/// `source` with spaces for `inline`, `static` and `constexpr` before the function, because codegen
+/// adds specifiers.
+std::string strip_specifiers(std::string_view source);
 
 /// The first word of `source` that is outside the portable subset; empty if there is none.
-std::string_view unportable_word(std::string_view source);
+std::string_view find_unportable_word(std::string_view source);
 
-/// What is known of the function of `node` beyond its text; nullptr if nothing is.
+/// The options of the function of `node`; nullptr if no call gave any.
 const CustomOptions* custom_options(const GraphData& graph, const Node& node);
 
 }  // namespace sinter

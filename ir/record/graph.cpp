@@ -1,4 +1,4 @@
-// Graph and Tensor: inputs, outputs and updates are checked and recorded here.
+// Graph and Tensor: checks and records inputs, outputs and updates.
 #include "sinter/graph.h"
 
 #include <fmt/format.h>
@@ -53,13 +53,14 @@ void check_new_input(GraphData& data, std::string_view name, Location location) 
         fmt::format("input: the name is empty; give it one (recorded at {})", to_string(location)));
   if (data.has_input(std::string(name)))
     throw UserError(fmt::format(
-        "input {}: the graph {} has an input of this name already (recorded at {}); take another "
+        "input {}: the graph {} already has an input of this name (recorded at {}); use another "
         "name (recorded at {})",
-        name, data.name, data.place(std::ranges::find(data.inputs, name, &InputInfo::name)->node),
+        name, data.name,
+        data.location_text(std::ranges::find(data.inputs, name, &InputInfo::name)->node),
         to_string(location)));
 }
 
-// What inputs and outputs are called in messages, `what()`, is put into words only for these.
+// `what()` gives the name of an input or output in messages. It is called only for an error.
 
 void check_owner(const GraphData& data, const Operand& operand, auto what) {
   if (operand.is_literal())
@@ -76,7 +77,7 @@ void check_strides(auto what, std::span<const Extent> strides, Location location
   for (const Extent stride : strides)
     if (provably_negative(stride))
       throw UserError(
-          fmt::format("{}: strides {} go backwards; they must not be negative, use flip for that "
+          fmt::format("{}: strides {} are negative; use flip to reverse an axis "
                       "(recorded at {})",
                       what(), to_string(strides), to_string(location)));
 }
@@ -133,7 +134,7 @@ void Graph::output(std::string_view name, Operand value, OutputOptions options) 
                                 to_string(value.location)));
   if (data_->has_output(std::string(name)))
     throw UserError(fmt::format(
-        "output {}: the graph {} has an output of this name already (recorded at {}); take another "
+        "output {}: the graph {} already has an output of this name (recorded at {}); use another "
         "name (recorded at {})",
         name, data_->name,
         to_string(std::ranges::find(data_->outputs, name, &OutputInfo::name)->location),
@@ -148,8 +149,8 @@ void Graph::output(std::string_view name, Operand value, OutputOptions options) 
   check_strides(what, options.strides, value.location);
   if (!options.strides.empty() && !may_be_injective(node.shape, options.strides))
     throw UserError(fmt::format(
-        "output {}: strides {} put two elements of {} in one place; give each its own, each stride "
-        "larger than what the smaller ones reach (recorded at {})",
+        "output {}: strides {} put two elements of {} at one offset; make each stride larger than "
+        "the range of the smaller strides (recorded at {})",
         name, strides_text(), type_text(node), to_string(value.location)));
   OutputInfo output{.name = std::string(name), .node = &node, .location = value.location};
   if (!std::ranges::equal(options.strides, row_major_strides(node.shape)))
@@ -164,28 +165,29 @@ void Graph::update(Operand parameter, Operand value) {
   check_owner(*data_, value, what);
   const Node* target = parameter.tensor.node();
   const Node* source = value.tensor.node();
-  const std::string place = to_string(parameter.location);
+  const std::string location = to_string(parameter.location);
   if (target->op != Op::input)
     throw UserError(
         fmt::format("update: {} is not an input; only an input array can be written in "
                     "place (recorded at {})",
-                    info(target->op).name, place));
+                    info(target->op).name, location));
   if (target->dtype != source->dtype || !std::ranges::equal(target->shape, source->shape))
     throw UserError(fmt::format("update {}: the input is {} but the value is {} (recorded at {})",
                                 data_->label(target), type_text(*target), type_text(*source),
-                                place));
+                                location));
   const std::span<const Extent> strides = attribute(*target, "strides").extents;
   if (!strides.empty() && !may_be_injective(target->shape, strides))
     throw UserError(fmt::format(
-        "update {}: its strides {} put two elements of {} in one place, so it cannot be written "
+        "update {}: its strides {} put two elements of {} at one offset, so it cannot be written "
         "(recorded at {})",
-        data_->label(target), to_string(strides), type_text(*target), place));
+        data_->label(target), to_string(strides), type_text(*target), location));
   if (data_->has_update(target))
     throw UserError(fmt::format(
-        "update {}: it is updated already (recorded at {}); one update per input (recorded at {})",
+        "update {}: it already has an update (recorded at {}); give one update per input (recorded "
+        "at {})",
         data_->label(target),
         to_string(std::ranges::find(data_->updates, target, &UpdateInfo::parameter)->location),
-        place));
+        location));
   data_->updates.push_back({.parameter = target, .value = source, .location = parameter.location});
 }
 

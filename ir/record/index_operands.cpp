@@ -1,3 +1,4 @@
+// Checks and index arithmetic of reads and writes at indices.
 #include "ir/record/index_operands.h"
 
 #include <algorithm>
@@ -6,18 +7,13 @@
 
 namespace sinter {
 
-Tensor places(GraphData& data, Extent extent, Location location) {
+Tensor axis_indices(GraphData& data, Extent extent, Location location) {
   const Attribute attributes[] = {
       {.extent = extent}, {.integer = 0}, {.integer = 1}, {.dtype = i64}};
-  return tensor(data, data.make({.op = Op::iota,
-                                 .dtype = i64,
-                                 .operands = {},
-                                 .shape = {&extent, 1},
-                                 .attributes = attributes},
-                                location));
+  return record_node(data, Op::iota, i64, {}, {&extent, 1}, attributes, location);
 }
 
-Tensor resolved(Tensor indices, Extent extent, Location location) {
+Tensor resolve_indices(Tensor indices, Extent extent, Location location) {
   GraphData& data = *indices.graph();
   const Tensor size = record_size(data, extent, i64, location);
   const Tensor wide = cast(indices, i64);
@@ -42,13 +38,7 @@ AxesVector checked_index_axes(std::string_view op, const Operand& x,
         op,
         fmt::format("{} index Tensors for {} axes; give one for each", indices.size(), axes.size()),
         x.location);
-  AxesVector checked;
-  for (const std::int64_t axis : axes) {
-    checked.push_back(checked_axis(op, axis, node, x.location));
-    if (std::ranges::count(checked, checked.back()) > 1)
-      fail(op, fmt::format("axis {} stands twice in [{}]", axis, fmt::join(axes, ", ")),
-           x.location);
-  }
+  const AxesVector checked = checked_axes(op, axes, node, x.location);
   for (const Operand& i : indices)
     if (i.is_literal() || !is_integer(i.tensor.dtype()))
       fail(op,
@@ -59,12 +49,12 @@ AxesVector checked_index_axes(std::string_view op, const Operand& x,
   return checked;
 }
 
-Tensor merged_position(const Operand& x, std::span<const Operand> indices, const AxesVector& axes) {
+Tensor linear_index(const Operand& x, std::span<const Operand> indices, const AxesVector& axes) {
   const Node& node = *x.tensor.node();
   Tensor position;
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const Extent extent = node.shape[static_cast<std::size_t>(axes[i])];
-    const Tensor inside = resolved(indices[i].tensor, extent, x.location);
+    const Tensor inside = resolve_indices(indices[i].tensor, extent, x.location);
     if (i == 0) {
       position = inside;
       continue;

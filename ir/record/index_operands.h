@@ -1,4 +1,4 @@
-// What reading and writing at indices have in common.
+// Helpers of composites that read or write at indices.
 #pragma once
 
 #include "ir/record/record.h"
@@ -8,16 +8,18 @@
 
 namespace sinter {
 
-/// 0, 1, 2, … in i64.
-Tensor places(GraphData& data, Extent extent, Location location);
-/// `indices` into `extent` in i64, with negative ones wrapped and all of them inside.
-Tensor resolved(Tensor indices, Extent extent, Location location);
-/// `axes` from the front, one for each of `indices`; throws the user's error where they do not fit.
+/// The numbers 0, 1, 2, … below `extent`, in i64.
+Tensor axis_indices(GraphData& data, Extent extent, Location location);
+/// `indices` in i64, resolved for an axis of `extent`: negative indices count from the end, and the
+/// result is clamped into the axis.
+Tensor resolve_indices(Tensor indices, Extent extent, Location location);
+/// `axes` counted from the front, one for each of `indices`. Throws UserError if axes or indices
+/// are invalid.
 AxesVector checked_index_axes(std::string_view op, const Operand& x,
                               std::span<const Operand> indices, Axes axes);
-/// The row-major place among the elements of x's `axes` that the indices, broadcast, point at.
-Tensor merged_position(const Operand& x, std::span<const Operand> indices, const AxesVector& axes);
-/// Whether `axes` are neighbours, in any order; the first place of them.
+/// The row-major position among the elements of x's `axes` that the broadcast indices select.
+Tensor linear_index(const Operand& x, std::span<const Operand> indices, const AxesVector& axes);
+/// True if `axes` are adjacent, in any order. Sets `first` to the smallest axis.
 bool are_adjacent(const AxesVector& axes, std::int64_t& first);
 
 }  // namespace sinter

@@ -1,3 +1,4 @@
+// Recording of opaque calls, and the text of their attributes.
 #include "ir/record/opaque.h"
 
 #include <algorithm>
@@ -15,27 +16,27 @@ namespace {
 
 bool is_legal(std::string_view name) { return legal_name(name) == name; }
 
-void check_attributes(std::string_view called, std::span<const OpaqueAttribute> attributes,
+void check_attributes(std::string_view op_name, std::span<const OpaqueAttribute> attributes,
                       Location location) {
   for (std::size_t i = 0; i < attributes.size(); ++i) {
     const std::string& name = attributes[i].name;
     if (!is_legal(name))
-      fail(called,
-           fmt::format("\"{}\" is no name of an attribute; take letters, digits and _",
+      fail(op_name,
+           fmt::format("\"{}\" is not an attribute name; use letters, digits and _",
                        printable(name)),
            location);
     if (std::ranges::count(attributes.first(i), name, &OpaqueAttribute::name) > 0)
-      fail(called, fmt::format("attribute {} is given twice", name), location);
+      fail(op_name, fmt::format("attribute {} is given twice", name), location);
   }
 }
 
-llvm::SmallVector<const Node*, 4> operand_nodes(std::string_view called,
+llvm::SmallVector<const Node*, 4> operand_nodes(std::string_view op_name,
                                                 std::span<const Operand> operands,
                                                 Location location) {
   llvm::SmallVector<const Node*, 4> nodes;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].is_literal())
-      fail(called,
+      fail(op_name,
            fmt::format("operand {} is a number; make it an attribute, or record it with full",
                        i + 1),
            location);
@@ -44,26 +45,27 @@ llvm::SmallVector<const Node*, 4> operand_nodes(std::string_view called,
   return nodes;
 }
 
-/// Each result knows the types of all.
-constexpr std::size_t kMostResults = 64;
+/// A limit, because the node of each result stores the types of all results.
+constexpr std::size_t kMaxResults = 64;
 
-/// What nodes of one call have in common.
+/// The types of all results, which the nodes of one call share.
 struct Types {
   std::vector<std::int64_t> dtypes;
   std::vector<std::int64_t> ranks;
-  std::vector<Extent> shapes;  ///< one behind the other
+  std::vector<Extent> shapes;  ///< concatenated
 };
 
-Types types_of(std::string_view called, std::span<const OpaqueType> results, Location location) {
-  if (results.empty()) fail(called, "it has no result; give it the type of one at least", location);
-  if (results.size() > kMostResults)
-    fail(called,
-         fmt::format("it has {} results, more than {}; let one array hold several of them",
-                     results.size(), kMostResults),
+Types types_of(std::string_view op_name, std::span<const OpaqueType> results, Location location) {
+  if (results.empty())
+    fail(op_name, "it has no result; give it at least one result type", location);
+  if (results.size() > kMaxResults)
+    fail(op_name,
+         fmt::format("it has {} results, more than {}; combine several results in one array",
+                     results.size(), kMaxResults),
          location);
   Types types;
   for (const OpaqueType& result : results) {
-    check_shape(called, result.shape, location);
+    check_shape(op_name, result.shape, location);
     types.dtypes.push_back(static_cast<std::int64_t>(result.dtype));
     types.ranks.push_back(static_cast<std::int64_t>(result.shape.size()));
     types.shapes.insert(types.shapes.end(), result.shape.begin(), result.shape.end());
@@ -78,14 +80,14 @@ std::vector<Tensor> opaque_results(std::string_view function, std::span<const Op
                                    const std::vector<OpaqueAttribute>& attributes, const char* file,
                                    int line) {
   const Location location{file, line};
-  const std::string called = fmt::format("opaque {}", printable(function));
+  const std::string op_name = fmt::format("opaque {}", printable(function));
   if (!is_legal(function))
-    fail(called, "this is no name of a function; take letters, digits and _", location);
-  check_attributes(called, attributes, location);
-  if (operands.empty()) fail(called, "it has no operand; give it one Tensor at least", location);
-  GraphData& graph = graph_of(called, refs_to(operands));
-  const llvm::SmallVector<const Node*, 4> nodes = operand_nodes(called, operands, location);
-  const Types types = types_of(called, results, location);
+    fail(op_name, "this is not a function name; use letters, digits and _", location);
+  check_attributes(op_name, attributes, location);
+  if (operands.empty()) fail(op_name, "it has no operand; give it at least one Tensor", location);
+  GraphData& graph = graph_of(op_name, refs_to(operands));
+  const llvm::SmallVector<const Node*, 4> nodes = operand_nodes(op_name, operands, location);
+  const Types types = types_of(op_name, results, location);
   const std::string options = options_text(attributes);
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -95,12 +97,8 @@ std::vector<Tensor> opaque_results(std::string_view function, std::span<const Op
                                 {.integers = types.dtypes},
                                 {.integers = types.ranks},
                                 {.extents = types.shapes}};
-    tensors.push_back(tensor(graph, graph.make({.op = Op::opaque,
-                                                .dtype = results[i].dtype,
-                                                .operands = nodes,
-                                                .shape = results[i].shape,
-                                                .attributes = values},
-                                               location)));
+    tensors.push_back(record_node(graph, Op::opaque, results[i].dtype, nodes, results[i].shape,
+                                  values, location));
   }
   return tensors;
 }
@@ -126,21 +124,22 @@ std::string options_text(std::span<const OpaqueAttribute> attributes) {
   for (const OpaqueAttribute& attribute : attributes)
     parts.push_back(fmt::format(
         "{} = {}", attribute.name,
-        attribute.is_text ? quoted_text(attribute.text) : literal_text(attribute.number, f64)));
+        attribute.is_text ? quote(attribute.text) : literal_text(attribute.number, f64)));
   std::ranges::sort(parts);
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 namespace {
 
-/// The number that `tokens` are, a sign and what follows it or that alone.
+/// The number of `token`, negated if a minus sign precedes it.
 Literal number_of(bool is_negative, const Token& token) {
   if (token.is("true") || token.is("false")) return Literal::of(token.is("true"));
   const char* const end = token.text.data() + token.text.size();
-  std::uint64_t natural = 0;
+  std::uint64_t magnitude = 0;
   if (token.kind == TokenKind::integer) {
-    std::from_chars(token.text.data(), end, natural);
-    return is_negative ? Literal::of(static_cast<std::int64_t>(0 - natural)) : Literal::of(natural);
+    std::from_chars(token.text.data(), end, magnitude);
+    return is_negative ? Literal::of(static_cast<std::int64_t>(0 - magnitude))
+                       : Literal::of(magnitude);
   }
   double real = token.is("inf") ? std::numeric_limits<double>::infinity()
                                 : std::numeric_limits<double>::quiet_NaN();
@@ -161,7 +160,7 @@ std::vector<OpaqueAttribute> options_of(const Node& node) {
     const bool is_negative = token.is("-");
     if (is_negative) token = lexer.next();
     if (token.kind == TokenKind::string)
-      options.emplace_back(name, std::string_view(unquoted(token.text)));
+      options.emplace_back(name, std::string_view(unquote(token.text)));
     else
       options.emplace_back(name, number_of(is_negative, token));
   }

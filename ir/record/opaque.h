@@ -1,4 +1,4 @@
-// Inside of opaque calls: what their nodes say, and the functions that are registered.
+// The attributes of opaque calls, and the registry of functions.
 #pragma once
 
 #include <memory>
@@ -12,15 +12,17 @@
 
 namespace sinter {
 
-/// `alpha = 0.5, mode = "fast"`, by name.
+/// The text of attributes, sorted by name: `alpha = 0.5, mode = "fast"`.
 std::string options_text(std::span<const OpaqueAttribute> attributes);
+/// The attributes of the call of `node`, parsed from their text.
 std::vector<OpaqueAttribute> options_of(const Node& node);
 
-/// The function that is registered as `name`; null if there is none.
+/// The function registered as `name`; null if there is none.
 std::shared_ptr<const OpaqueFunction> find_opaque(std::string_view name);
-/// The names of all that are, in alphabetical order.
-std::vector<std::string> registered_names();
-/// That of `node`; throws UserError, which says what to do, if there is none.
+/// The names of all registered functions, for messages: `, only gemm, topk`; empty if there are
+/// none.
+std::string registered_names_text();
+/// The function that `node` calls. Throws UserError if it is not registered.
 std::shared_ptr<const OpaqueFunction> registered_function(const GraphData& graph, const Node& node);
 
 }  // namespace sinter

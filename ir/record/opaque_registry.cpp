@@ -1,4 +1,4 @@
-// The functions that opaque calls name, and what they ask of a call.
+// The registry of opaque functions, and their access to the attributes of a call.
 #include <map>
 #include <mutex>
 
@@ -19,12 +19,13 @@ struct Registry {
   std::map<std::string, std::shared_ptr<const OpaqueFunction>, std::less<>> functions;
 };
 
-/// Never destroyed: others may still run calls when the process ends.
+/// Never destroyed: other threads may still run calls when the process exits.
 Registry& registry() {
   static auto* const registry = new Registry;
   return *registry;
 }
 
+/// The attribute `name`; null if it is missing. Throws UserError if it has the other type.
 const OpaqueAttribute* find_attribute(const OpaqueSizes& call, std::string_view name,
                                       bool is_text) {
   for (const OpaqueAttribute& attribute : call.attributes) {
@@ -37,7 +38,10 @@ const OpaqueAttribute* find_attribute(const OpaqueSizes& call, std::string_view 
   return nullptr;
 }
 
-[[noreturn]] void fail_missing(std::string_view name) {
+/// The same, but throws UserError if the attribute is missing.
+const OpaqueAttribute& required_attribute(const OpaqueSizes& call, std::string_view name,
+                                          bool is_text) {
+  if (const OpaqueAttribute* const found = find_attribute(call, name, is_text)) return *found;
   throw UserError(fmt::format("the call has no attribute {}; give it one", name));
 }
 
@@ -46,23 +50,21 @@ const OpaqueAttribute* find_attribute(const OpaqueSizes& call, std::string_view 
 std::int64_t OpaqueArray::elements() const { return element_count(shape); }
 
 double OpaqueSizes::number(std::string_view name) const {
-  const OpaqueAttribute* const found = find_attribute(*this, name, /*is_text=*/false);
-  return found ? as_real(found->number) : (fail_missing(name), 0);
+  return as_real(required_attribute(*this, name, /*is_text=*/false).number);
 }
 
 std::string_view OpaqueSizes::text(std::string_view name) const {
-  const OpaqueAttribute* const found = find_attribute(*this, name, /*is_text=*/true);
-  return found ? std::string_view(found->text) : (fail_missing(name), std::string_view());
+  return required_attribute(*this, name, /*is_text=*/true).text;
 }
 
-double OpaqueSizes::number(std::string_view name, double otherwise) const {
+double OpaqueSizes::number(std::string_view name, double default_value) const {
   const OpaqueAttribute* const found = find_attribute(*this, name, /*is_text=*/false);
-  return found ? as_real(found->number) : otherwise;
+  return found ? as_real(found->number) : default_value;
 }
 
-std::string_view OpaqueSizes::text(std::string_view name, std::string_view otherwise) const {
+std::string_view OpaqueSizes::text(std::string_view name, std::string_view default_value) const {
   const OpaqueAttribute* const found = find_attribute(*this, name, /*is_text=*/true);
-  return found ? std::string_view(found->text) : otherwise;
+  return found ? std::string_view(found->text) : default_value;
 }
 
 void OpaqueCall::on_host(std::function<void()> work) const { add_host_work(std::move(work)); }
@@ -70,14 +72,15 @@ void OpaqueCall::on_host(std::function<void()> work) const { add_host_work(std::
 void register_opaque(std::string_view name, OpaqueFunction function) {
   if (legal_name(name) != name)
     throw UserError(fmt::format(
-        "register_opaque: \"{}\" is no name that graphs can call; take letters, digits and _",
+        "register_opaque: \"{}\" is not a name that graphs can call; use letters, digits and _",
         printable(name)));
   if (!function.enqueue)
     throw UserError(
-        fmt::format("register_opaque {}: there is no enqueue, which puts a call on its stream; "
+        fmt::format("register_opaque {}: enqueue, which puts a call on its stream, is missing; "
                     "give it one",
                     name));
-  // With nothing locked it may go: what it holds may register others.
+  // If the name is taken, the function is destroyed without the lock: its destructor may register
+  // other functions.
   const auto shared = std::make_shared<const OpaqueFunction>(std::move(function));
   bool is_new = false;
   {
@@ -86,13 +89,13 @@ void register_opaque(std::string_view name, OpaqueFunction function) {
   }
   if (!is_new)
     throw UserError(fmt::format(
-        "register_opaque {}: a function of this name is registered already; take another name, or "
-        "unregister that one first",
+        "register_opaque {}: a function of this name is already registered; use another name, or "
+        "unregister that function first",
         name));
 }
 
 bool unregister_opaque(std::string_view name) {
-  std::shared_ptr<const OpaqueFunction> gone;  // what it holds goes with nothing locked
+  std::shared_ptr<const OpaqueFunction> gone;  // destroyed after the lock is released
   const std::lock_guard lock(registry().mutex);
   const auto found = registry().functions.find(name);
   if (found == registry().functions.end()) return false;
@@ -107,23 +110,21 @@ std::shared_ptr<const OpaqueFunction> find_opaque(std::string_view name) {
   return found == registry().functions.end() ? nullptr : found->second;
 }
 
-std::vector<std::string> registered_names() {
+std::string registered_names_text() {
   std::vector<std::string> names;
   const std::lock_guard lock(registry().mutex);
   for (const auto& [name, function] : registry().functions) names.push_back(name);
-  return names;
+  return names.empty() ? "" : fmt::format(", only {}", fmt::join(names, ", "));
 }
 
 std::shared_ptr<const OpaqueFunction> registered_function(const GraphData& graph,
                                                           const Node& node) {
   const std::string_view name = function_of(node);
   if (auto function = find_opaque(name)) return function;
-  const std::vector<std::string> known = registered_names();
   throw UserError(
       fmt::format("opaque {0}: no function of this name is registered in this process{1}; call "
                   "register_opaque(\"{0}\", …) before the graph is compiled (recorded at {2})",
-                  name, known.empty() ? "" : fmt::format(", only {}", fmt::join(known, ", ")),
-                  graph.place(&node)));
+                  name, registered_names_text(), graph.location_text(&node)));
 }
 
 }  // namespace sinter

@@ -1,3 +1,4 @@
+// Recording of elementwise ops, and helpers of all recording functions.
 #include "ir/record/record.h"
 
 #include "ir/types/rounding.h"
@@ -59,19 +60,39 @@ std::int64_t checked_axis(std::string_view op, std::int64_t axis, const Node& x,
   return axis < 0 ? axis + rank : axis;
 }
 
-std::string places_text(Extent extent) {
-  const Extent first = Extent(0) - extent;
-  return fmt::format("it must be in [{}, {})", to_string(first), to_string(extent));
+AxesVector checked_axes(std::string_view op, std::span<const std::int64_t> axes, const Node& x,
+                        Location location) {
+  AxesVector result;
+  for (const std::int64_t axis : axes) {
+    const std::int64_t checked = checked_axis(op, axis, x, location);
+    if (std::ranges::find(result, checked) != result.end())
+      fail(op, fmt::format("axis {} is repeated in [{}]", axis, fmt::join(axes, ", ")), location);
+    result.push_back(checked);
+  }
+  return result;
+}
+
+Extent checked_index(std::string_view op, Extent index, std::size_t axis, const Node& x,
+                     Location location) {
+  const Extent extent = x.shape[axis];
+  const Extent from_front = provably_negative(index) ? extent + index : index;
+  if (provably_negative(from_front) || provably_less(extent - Extent(1), from_front))
+    fail(op,
+         fmt::format("index {} is out of range for axis {} of {}; it must be in [{}, {})",
+                     to_string(index), axis, type_text(x), to_string(Extent(0) - extent),
+                     to_string(extent)),
+         location);
+  return from_front;
 }
 
 bool is_too_large(std::span<const Extent> shape) {
-  // Far below 2^63 so that strides and byte offsets cannot overflow either.
-  constexpr std::int64_t kMost = std::int64_t{1} << 60;
+  // Far below 2^63, so that strides and byte offsets cannot overflow.
+  constexpr std::int64_t kMaxElements = std::int64_t{1} << 60;
   std::int64_t size = 1;
   for (const Extent extent : shape) {
     if (!extent.is_number()) continue;
     if (extent.is(0)) return false;
-    if (extent.number() > kMost / size) return true;
+    if (extent.number() > kMaxElements / size) return true;
     size *= extent.number();
   }
   return false;
@@ -91,15 +112,16 @@ ShapeVector broadcast_shapes(std::string_view op, std::span<const Node* const> o
       result.insert(result.begin(), shape.size() - result.size(), 1);
     const std::size_t shift = result.size() - shape.size();
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      Extent& so_far = result[shift + axis];
-      if (so_far == shape[axis] || shape[axis].is(1)) continue;
-      if (!so_far.is(1))
+      Extent& result_extent = result[shift + axis];
+      if (result_extent == shape[axis] || shape[axis].is(1)) continue;
+      if (!result_extent.is(1))
         fail(op,
              fmt::format("{} and {} do not broadcast: axis {} is {} and {}",
                          to_string(n == 1 ? operands[0]->shape : std::span<const Extent>(result)),
-                         to_string(shape), shift + axis, to_string(so_far), to_string(shape[axis])),
+                         to_string(shape), shift + axis, to_string(result_extent),
+                         to_string(shape[axis])),
              location);
-      so_far = shape[axis];
+      result_extent = shape[axis];
     }
   }
   return result;
@@ -107,19 +129,20 @@ ShapeVector broadcast_shapes(std::string_view op, std::span<const Node* const> o
 
 namespace {
 
-/// `literal` as a number of an integer dtype or bool.
-Literal whole_number(std::string_view op, const Literal& literal, DType dtype, Location location) {
+/// `literal` as a value of an integer dtype or bool. Throws UserError if the dtype does not have
+/// it.
+Literal integer_value(std::string_view op, const Literal& literal, DType dtype, Location location) {
   const bool is_real = literal.kind == Literal::Kind::real;
   const bool is_whole =
       !is_real || (std::trunc(literal.real) == literal.real && std::fabs(literal.real) < 0x1p64);
   if (!is_whole)
     fail(op,
-         fmt::format("the number {} has no value in {}; cast the Tensor or write a whole number",
+         fmt::format("the number {} is not a value of {}; cast the Tensor or write a whole number",
                      literal.real, name(dtype)),
          location);
   const Wide value = is_real ? static_cast<Wide>(literal.real) : integer_of(literal);
   if (value < lowest_integer(dtype) || value > highest_integer(dtype))
-    fail(op, fmt::format("the number {} has no value in {}", whole_text(literal), name(dtype)),
+    fail(op, fmt::format("the number {} is not a value of {}", decimal_text(literal), name(dtype)),
          location);
   return integer_literal(value, dtype);
 }
@@ -130,13 +153,13 @@ const Node* constant(GraphData& graph, std::string_view op, const Literal& liter
                      Location location) {
   Attribute value;
   if (is_floating(dtype)) {
-    // One form per value: 1, 1.0 and true are the same constant of a floating dtype.
+    // Canonical form: 1, 1.0 and true are the same constant of a floating dtype.
     double real = as_real(literal);
     if (dtype == f32 || dtype == c64) real = static_cast<float>(real);
     if (std::isnan(real)) real = std::numeric_limits<double>::quiet_NaN();
     value.literal = {.kind = Literal::Kind::real, .integer = 0, .real = real};
   } else {
-    value.literal = whole_number(op, literal, dtype, location);
+    value.literal = integer_value(op, literal, dtype, location);
   }
   return graph.make(
       {.op = Op::constant, .dtype = dtype, .operands = {}, .shape = {}, .attributes = {&value, 1}},
@@ -145,19 +168,19 @@ const Node* constant(GraphData& graph, std::string_view op, const Literal& liter
 
 namespace {
 
-/// The dtype of a number that stands beside no Tensor.
+/// The dtype of a number by its kind.
 DType dtype_of(const Literal& literal) {
   switch (literal.kind) {
     case Literal::Kind::boolean: return boolean;
     case Literal::Kind::integer: return i64;
-    case Literal::Kind::natural: return u64;
+    case Literal::Kind::large_integer: return u64;
     case Literal::Kind::real: break;
   }
   return f32;
 }
 
-/// The dtype that `operands` have in common. A number takes that of the Tensors, except that a real
-/// one beside integers makes f32 of them, and an integer beside bool i64.
+/// The common dtype of `operands`. A number takes the dtype of the Tensors, with two exceptions. A
+/// real number with integers or bool gives f32, and an integer with bool gives i64.
 DType common_dtype(std::string_view op, OperandRefs operands) {
   const Node* first = nullptr;
   DType common = boolean;
@@ -184,8 +207,8 @@ DType common_dtype(std::string_view op, OperandRefs operands) {
   return common;
 }
 
-/// The dtype in which an op of `rule` takes operands whose common one is `dtype`.
-DType taken_dtype(TypeRule rule, DType dtype) {
+/// The dtype to which an op with `rule` casts operands of the common dtype `dtype`.
+DType cast_dtype(TypeRule rule, DType dtype) {
   if (rule == TypeRule::Float && !is_floating(dtype)) return f32;
   if (rule == TypeRule::Random && is_integer(dtype)) return u64;
   if (rule == TypeRule::Logical && dtype != c64) return boolean;
@@ -193,13 +216,14 @@ DType taken_dtype(TypeRule rule, DType dtype) {
 }
 
 void check_dtype(std::string_view op, TypeRule rule, DType dtype, Location location) {
-  if (!takes(rule, dtype))
-    fail(op, fmt::format("wants {} operands, not {}; cast them", describe(rule), name(dtype)),
+  if (!supports_dtype(rule, dtype))
+    fail(op, fmt::format("takes {} operands, not {}; cast them", dtypes_text(rule), name(dtype)),
          location);
 }
 
-/// An operand as a node of `dtype`; a number as one of the compute type.
-const Node* taken(GraphData& graph, std::string_view op, const Operand& operand, DType dtype) {
+/// The node of an operand, cast to `dtype`. A number becomes a constant of the compute dtype.
+const Node* cast_operand(GraphData& graph, std::string_view op, const Operand& operand,
+                         DType dtype) {
   if (operand.is_literal()) {
     const Literal& literal = operand.literal;
     const Literal truth = {
@@ -210,7 +234,7 @@ const Node* taken(GraphData& graph, std::string_view op, const Operand& operand,
   return operand.tensor.dtype() == dtype ? operand.tensor.node() : cast(operand, dtype).node();
 }
 
-/// Ops on the bits of bool are the logical ones.
+/// The logical op that replaces a bitwise op for bool.
 Op logical_op(Op op) {
   switch (op) {
     case Op::bitwise_not: return Op::logical_not;
@@ -224,25 +248,25 @@ Op logical_op(Op op) {
 }  // namespace
 
 Tensor record_elementwise(Op op, OperandRefs operands) {
-  const std::string_view called = info(op).name;
-  GraphData& graph = graph_of(called, operands);
+  const std::string_view op_name = info(op).name;
+  GraphData& graph = graph_of(op_name, operands);
   const Location location = operands[0]->location;
 
   OperandRefs values = operands;
   llvm::SmallVector<const Node*, 3> nodes;
   if (op == Op::where) {
-    nodes.push_back(taken(graph, called, *operands[0], boolean));
+    nodes.push_back(cast_operand(graph, op_name, *operands[0], boolean));
     values = operands.subspan(1);
   }
-  const DType common = common_dtype(called, values);
+  const DType common = common_dtype(op_name, values);
   if (common == boolean) op = logical_op(op);
   const OpInfo& row = info(op);
-  const DType dtype = taken_dtype(row.types, common);
+  const DType dtype = cast_dtype(row.types, common);
   check_dtype(row.name, row.types, dtype, location);
-  for (const Operand* value : values) nodes.push_back(taken(graph, row.name, *value, dtype));
+  for (const Operand* value : values) nodes.push_back(cast_operand(graph, row.name, *value, dtype));
 
   const DType result = result_dtype(row.types, dtype);
-  // The usual case, that an operand already has the result's shape, shares it.
+  // Usually, an operand has the shape of the result; the result then shares it.
   const Node* widest = nodes[0];
   for (const Node* node : nodes)
     if (node->rank() > widest->rank() || (node->rank() == widest->rank() && is_constant(*widest)))
@@ -251,14 +275,10 @@ Tensor record_elementwise(Op op, OperandRefs operands) {
     return node->shape.data() == widest->shape.data() || node->rank() == 0 ||
            std::ranges::equal(node->shape, widest->shape);
   });
-  if (same)
-    return tensor(graph,
-                  graph.make({.op = op, .dtype = result, .operands = nodes, .shape = widest->shape},
-                             location));
+  if (same) return record_node(graph, op, result, nodes, widest->shape, {}, location);
   const ShapeVector shape = broadcast_shapes(row.name, nodes, location);
   check_size(row.name, shape, location);
-  return tensor(
-      graph, graph.make({.op = op, .dtype = result, .operands = nodes, .shape = shape}, location));
+  return record_node(graph, op, result, nodes, shape, {}, location);
 }
 
 // clang-format off

@@ -1,4 +1,4 @@
-// What the recording functions share: finding the graph, broadcasting, and messages with places.
+// Helpers of the recording functions: the graph of operands, checks, broadcasting and errors.
 #pragma once
 
 #include <optional>
@@ -21,92 +21,110 @@ using AxesVector = llvm::SmallVector<std::int64_t, 6>;
 /// Throws UserError: `op: message (recorded at model.cpp:42)`.
 [[noreturn]] void fail(std::string_view op, std::string_view message, Location location);
 
-/// Operands where they stand: to copy them takes as long as to record.
+/// Pointers to operands, because copies of operands would take as long as recording.
 using OperandRefs = std::span<const Operand* const>;
 llvm::SmallVector<const Operand*, 4> refs_to(std::span<const Operand> operands);
 
 /// `tensors` as operands of a call at `location`.
 std::vector<Operand> operands_of(std::span<const Tensor> tensors, Location location);
 
-/// The graph that all tensors among `operands` belong to.
+/// The graph of all Tensors among `operands`. Throws UserError if there is no Tensor, or if they
+/// belong to different graphs.
 GraphData& graph_of(std::string_view op, OperandRefs operands);
 
-/// The one graph of `x`, which must be a Tensor.
+/// The graph of `x`. Throws UserError if it is a number.
 GraphData& graph_of(std::string_view op, const Operand& x);
 
-/// `axis` counted from the front; throws unless -rank <= axis < rank.
+/// `axis` counted from the front. Throws UserError unless -rank <= axis < rank.
 std::int64_t checked_axis(std::string_view op, std::int64_t axis, const Node& x, Location location);
+/// `axes` counted from the front, in the same order. Throws UserError if one is out of range or
+/// repeated.
+AxesVector checked_axes(std::string_view op, std::span<const std::int64_t> axes, const Node& x,
+                        Location location);
 
-/// `it must be in [-3, 3)`: the places along an axis of `extent`.
-std::string places_text(Extent extent);
+/// `index` along `axis` of x, counted from the front. Throws UserError if it is provably out of
+/// range.
+Extent checked_index(std::string_view op, Extent index, std::size_t axis, const Node& x,
+                     Location location);
 
-/// Numpy broadcasting of the operands' shapes; throws the user's error where they do not fit.
+/// The shape to which the operands broadcast as in NumPy. Throws UserError if they do not
+/// broadcast.
 ShapeVector broadcast_shapes(std::string_view op, std::span<const Node* const> operands,
                              Location location);
 
-/// The node of a number in `dtype` (i.e. rounded to it); throws where it has no value there.
+/// The constant of a number in `dtype`. f32 and c64 round it to f32; the narrower floating dtypes
+/// keep it unrounded. Throws UserError if an integer dtype or bool does not have the value.
 const Node* constant(GraphData& graph, std::string_view op, const Literal& literal, DType dtype,
                      Location location);
 
-/// Any elementwise op; what UNARY, BINARY and TERNARY rows of the table expand to.
+/// Records a node, and returns its Tensor. The caller checks the contents.
+inline Tensor record_node(GraphData& graph, Op op, DType dtype,
+                          std::span<const Node* const> operands, std::span<const Extent> shape,
+                          std::span<const Attribute> attributes, Location location) {
+  const NodeDraft draft{
+      .op = op, .dtype = dtype, .operands = operands, .shape = shape, .attributes = attributes};
+  return tensor(graph, graph.make(draft, location));
+}
+
+/// Records any elementwise op. The UNARY, BINARY and TERNARY rows of the table call it.
 Tensor record_elementwise(Op op, OperandRefs operands);
 inline Tensor record_elementwise(Op op, std::span<const Operand> operands) {
   return record_elementwise(op, refs_to(operands));
 }
 
-/// What a reduction may be told beyond its axes.
+/// Optional parameters of a reduction.
 struct ReductionOptions {
   Keep keep = Keep::no;
-  std::optional<int> correction = {};  ///< of var
-  /// The nesting of the axes, outermost first, where it is not to follow from the operand's
-  /// strides.
+  std::optional<int> correction = {};  ///< for var
+  /// The nesting of the axes, outermost first. By default, it follows from the operand's strides.
   std::optional<std::span<const std::int64_t>> order = {};
 };
 
-/// Any reduction; what sum, max, … expand to.
+/// Records any reduction. sum, max, … call it.
 Tensor record_reduction(Op op, const Operand& x, std::span<const std::int64_t> axes,
                         const ReductionOptions& options);
 
-/// Any scan; what cumsum, cumprod, … expand to.
+/// Records any scan. cumsum, cumprod, … call it.
 Tensor record_scan(Op op, const Operand& x, std::int64_t axis, ScanOptions options);
 
-/// `x`'s shape without `axes`, or with extent 1 there.
+/// The shape of `x` without `axes`, or with extent 1 for them.
 ShapeVector reduced_shape(const Node& x, std::span<const std::int64_t> axes, Keep keep);
 
-/// x's shape and dtype, nothing but zeros.
+/// Zeros in the shape and dtype of x.
 Tensor zeros_like(Tensor x);
 
-/// How many elements a slice takes.
+/// The number of elements of a slice.
 Extent slice_length(Extent begin, Extent end, std::int64_t step);
 
-/// Places of a slice, counted from the front and cut off at the ends.
+/// The bounds of a slice, counted from the front and clamped to the ends.
 struct SliceBounds {
   Extent begin;
   Extent end;
 };
 SliceBounds slice_bounds(Extent extent, Extent begin, Extent end);
 
-/// True for what scatter adds up without losing more than a rounding each time.
+/// True for the dtypes in which scatter accumulates: all except bool and narrow floats.
 inline bool can_accumulate(DType dtype) { return dtype != boolean && !is_narrow(dtype); }
 
-/// x's shape with the windows of `axis`, and their elements as a last axis.
+/// The shape of x with the windows along `axis`, and the elements of a window as the last axis.
 ShapeVector unfolded_shape(const Node& x, std::size_t axis, std::int64_t size, std::int64_t step);
 
-/// One more than the last element that an as_strided reads; 0 where it reads none.
+/// The end of the elements that an as_strided reads: the last element plus 1, or 0 if it reads
+/// none.
 Extent strided_end(std::span<const Extent> shape, std::span<const Extent> strides, Extent offset);
 
-/// Throws the user's error where `shape` has a rank or size that no array has.
+/// Throws UserError if `shape` has too many axes or elements, or a negative extent.
 void check_shape(std::string_view op, std::span<const Extent> shape, Location location);
 
-/// `extent` as a number of rank 0.
+/// `extent` as a value of rank 0.
 Tensor record_size(GraphData& graph, Extent extent, DType dtype, Location location);
 
-/// True if an array of `shape` has more than 2^60 elements for certain.
+/// True if an array of `shape` certainly has more than 2^60 elements.
 bool is_too_large(std::span<const Extent> shape);
-/// Throws UserError where it has.
+/// Throws UserError if `is_too_large`.
 void check_size(std::string_view op, std::span<const Extent> shape, Location location);
 
-/// True for a number that the user wrote as an operand: it may have the compute type of a half.
+/// True for a number that the user wrote as an operand. It has the compute dtype of its op.
 inline bool is_constant(const Node& node) { return node.op == Op::constant; }
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// Recording reductions: axes are checked and the order of the reduction tree is fixed here.
+// Recording of reductions: checks axes, and fixes the order of the reduction tree.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,22 +11,17 @@ namespace sinter {
 
 namespace {
 
-AxesVector checked_axes(std::string_view op, const Node& x, std::span<const std::int64_t> axes,
-                        Location location) {
-  AxesVector result;
+/// `axes` ascending; all axes of `x` if it is empty.
+AxesVector axes_to_reduce(std::string_view op, const Node& x, std::span<const std::int64_t> axes,
+                          Location location) {
+  AxesVector result = checked_axes(op, axes, x, location);
   if (axes.empty())
     for (int axis = 0; axis < x.rank(); ++axis) result.push_back(axis);
-  for (const std::int64_t axis : axes) {
-    const std::int64_t checked = checked_axis(op, axis, x, location);
-    if (std::ranges::find(result, checked) != result.end())
-      fail(op, fmt::format("axis {} stands twice in [{}]", axis, fmt::join(axes, ", ")), location);
-    result.push_back(checked);
-  }
   std::ranges::sort(result);
   return result;
 }
 
-/// `order` as a node keeps it: empty for ascending.
+/// `order` as stored in a node: empty if ascending.
 AxesVector checked_order(std::string_view op, const Node& x, std::span<const std::int64_t> order,
                          std::span<const std::int64_t> axes, Location location) {
   AxesVector result;
@@ -44,12 +39,12 @@ AxesVector checked_order(std::string_view op, const Node& x, std::span<const std
 
 }  // namespace
 
-ShapeVector reduced_shape(const Node& x, std::span<const std::int64_t> axes, Keep kept) {
+ShapeVector reduced_shape(const Node& x, std::span<const std::int64_t> axes, Keep keep_axes) {
   ShapeVector shape;
   for (int axis = 0; axis < x.rank(); ++axis) {
     if (std::ranges::find(axes, axis) == axes.end())
       shape.push_back(x.shape[static_cast<std::size_t>(axis)]);
-    else if (kept == Keep::yes)
+    else if (keep_axes == Keep::yes)
       shape.push_back(1);
   }
   return shape;
@@ -64,7 +59,7 @@ Tensor record_reduction(Op op, const Operand& x, std::span<const std::int64_t> a
     fail(row.name, fmt::format("{} is for storage only; cast it", type_text(*node)), x.location);
   if (row.types == TypeRule::Float && !is_floating(node->dtype)) node = cast(x, f32).node();
   if (row.types == TypeRule::Logical) node = cast(x, boolean).node();
-  const AxesVector checked = checked_axes(row.name, *node, axes, x.location);
+  const AxesVector checked = axes_to_reduce(row.name, *node, axes, x.location);
   if (gives_index(op) && node->shape[static_cast<std::size_t>(checked[0])].is(0))
     fail(row.name,
          fmt::format("axis {} of {} is empty and has no {} element", checked[0], type_text(*node),
@@ -82,83 +77,83 @@ Tensor record_reduction(Op op, const Operand& x, std::span<const std::int64_t> a
   if (options.correction) attributes.push_back({.integer = *options.correction});
   attributes.push_back({.integer = options.keep == Keep::yes});
   if (!gives_index(op)) attributes.push_back({.integers = order});
-  return tensor(graph, graph.make({.op = op,
-                                   .dtype = reduction_result(op, node->dtype),
-                                   .operands = {&node, 1},
-                                   .shape = shape,
-                                   .attributes = attributes},
-                                  x.location));
+  return record_node(graph, op, reduction_result(op, node->dtype), {&node, 1}, shape, attributes,
+                     x.location);
 }
 
-Tensor sum(Operand x, Axes axes, Keep kept) {
-  return record_reduction(Op::sum, x, axes, {.keep = kept});
+Tensor sum(Operand x, Axes axes, Keep keep_axes) {
+  return record_reduction(Op::sum, x, axes, {.keep = keep_axes});
 }
-Tensor prod(Operand x, Axes axes, Keep kept) {
-  return record_reduction(Op::prod, x, axes, {.keep = kept});
+Tensor prod(Operand x, Axes axes, Keep keep_axes) {
+  return record_reduction(Op::prod, x, axes, {.keep = keep_axes});
 }
-Tensor any(Operand x, Axes axes, Keep kept) {
-  return record_reduction(Op::any, x, axes, {.keep = kept});
+Tensor any(Operand x, Axes axes, Keep keep_axes) {
+  return record_reduction(Op::any, x, axes, {.keep = keep_axes});
 }
-Tensor all(Operand x, Axes axes, Keep kept) {
-  return record_reduction(Op::all, x, axes, {.keep = kept});
+Tensor all(Operand x, Axes axes, Keep keep_axes) {
+  return record_reduction(Op::all, x, axes, {.keep = keep_axes});
 }
-Tensor max(Operand x, Axes axes, Keep kept) {
-  return record_reduction(Op::max, x, axes, {.keep = kept});
+Tensor max(Operand x, Axes axes, Keep keep_axes) {
+  return record_reduction(Op::max, x, axes, {.keep = keep_axes});
 }
-Tensor min(Operand x, Axes axes, Keep kept) {
-  return record_reduction(Op::min, x, axes, {.keep = kept});
+Tensor min(Operand x, Axes axes, Keep keep_axes) {
+  return record_reduction(Op::min, x, axes, {.keep = keep_axes});
 }
-Tensor mean(Operand x, Axes axes, Keep kept) {
-  return record_reduction(Op::mean, x, axes, {.keep = kept});
+Tensor mean(Operand x, Axes axes, Keep keep_axes) {
+  return record_reduction(Op::mean, x, axes, {.keep = keep_axes});
 }
-Tensor var(Operand x, Axes axes, int correction, Keep kept) {
-  return record_reduction(Op::var, x, axes, {.keep = kept, .correction = correction});
+Tensor var(Operand x, Axes axes, int correction, Keep keep_axes) {
+  return record_reduction(Op::var, x, axes, {.keep = keep_axes, .correction = correction});
 }
-Tensor logsumexp(Operand x, Axes axes, Keep kept) {
-  return record_reduction(Op::logsumexp, x, axes, {.keep = kept});
+Tensor logsumexp(Operand x, Axes axes, Keep keep_axes) {
+  return record_reduction(Op::logsumexp, x, axes, {.keep = keep_axes});
 }
 
 namespace {
 
-/// The place of an extreme. Over several axes: of x with these behind the others, in one.
-Tensor place_of(Op op, const Operand& x, Axes axes, Keep kept) {
+/// The index of an extreme. Several axes are first moved to the end and merged into one axis.
+Tensor record_index_of_extreme(Op op, const Operand& x, Axes axes, Keep keep_axes) {
   const std::string_view name = info(op).name;
   graph_of(name, x);
   const Node& node = *x.tensor.node();
-  const AxesVector over = checked_axes(name, node, axes, x.location);
-  if (over.size() == 1) return record_reduction(op, x, over, {.keep = kept});
-  const LocationScope place(x);
+  const AxesVector over = axes_to_reduce(name, node, axes, x.location);
+  if (over.size() == 1) return record_reduction(op, x, over, {.keep = keep_axes});
+  const LocationScope scope(x);
   AxesVector order;
   for (int axis = 0; axis < node.rank(); ++axis)
     if (std::ranges::find(over, axis) == over.end()) order.push_back(axis);
   ShapeVector flat = reduced_shape(node, over, Keep::no);
-  const ShapeVector result = reduced_shape(node, over, kept);
+  const ShapeVector result = reduced_shape(node, over, keep_axes);
   Extent count = 1;
   for (const std::int64_t axis : over) {
     order.push_back(axis);
     count = count * node.shape[static_cast<std::size_t>(axis)];
   }
   flat.push_back(count);
-  const Tensor ordered = permute(x, std::span<const std::int64_t>(order));
-  const Tensor rows = reshape(ordered, std::span<const Extent>(flat));
+  const Tensor ordered = permute(x, order);
+  const Tensor rows = reshape(ordered, flat);
   const std::int64_t last[] = {-1};
   const Tensor index = record_reduction(op, rows, last, {});
-  return reshape(index, std::span<const Extent>(result));
+  return reshape(index, result);
 }
 
 }  // namespace
 
-Tensor argmax(Operand x, Axes axes, Keep kept) { return place_of(Op::argmax, x, axes, kept); }
-Tensor argmin(Operand x, Axes axes, Keep kept) { return place_of(Op::argmin, x, axes, kept); }
-WithIndex max_with_index(Operand x, Axes axes, Keep kept) {
-  return {.value = max(x, axes, kept), .index = argmax(x, axes, kept)};
+Tensor argmax(Operand x, Axes axes, Keep keep_axes) {
+  return record_index_of_extreme(Op::argmax, x, axes, keep_axes);
 }
-WithIndex min_with_index(Operand x, Axes axes, Keep kept) {
-  return {.value = min(x, axes, kept), .index = argmin(x, axes, kept)};
+Tensor argmin(Operand x, Axes axes, Keep keep_axes) {
+  return record_index_of_extreme(Op::argmin, x, axes, keep_axes);
+}
+WithIndex max_with_index(Operand x, Axes axes, Keep keep_axes) {
+  return {.value = max(x, axes, keep_axes), .index = argmax(x, axes, keep_axes)};
+}
+WithIndex min_with_index(Operand x, Axes axes, Keep keep_axes) {
+  return {.value = min(x, axes, keep_axes), .index = argmin(x, axes, keep_axes)};
 }
 
-VarMean var_mean(Operand x, Axes axes, int correction, Keep kept) {
-  return {.var = var(x, axes, correction, kept), .mean = mean(x, axes, kept)};
+VarMean var_mean(Operand x, Axes axes, int correction, Keep keep_axes) {
+  return {.var = var(x, axes, correction, keep_axes), .mean = mean(x, axes, keep_axes)};
 }
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// Recording scans.
+// Recording of scans.
 #include "ir/record/composite.h"
 #include "ir/record/index_operands.h"
 #include "ir/record/record.h"
@@ -13,7 +13,7 @@ namespace sinter {
 
 namespace {
 
-/// What a scan begins with.
+/// The identity of a scan: the first element of an exclusive scan.
 Literal identity_of(Op op, DType dtype) {
   const double infinity = std::numeric_limits<double>::infinity();
   const bool is_real = is_floating(dtype);
@@ -27,37 +27,34 @@ Literal identity_of(Op op, DType dtype) {
   }
 }
 
-Tensor scanned(Op op, const Operand& x, std::int64_t axis) {
+Tensor record_forward_scan(Op op, const Operand& x, std::int64_t axis) {
   const OpInfo& row = info(op);
   GraphData& graph = graph_of(row.name, x);
   const Node* node = x.tensor.node();
   if (node->dtype == c64)
     fail(row.name, fmt::format("{} is for storage only; cast it", type_text(*node)), x.location);
   const Attribute attribute = {.integer = axis};
-  return tensor(graph, graph.make({.op = op,
-                                   .dtype = reduction_result(op, node->dtype),
-                                   .operands = {&node, 1},
-                                   .shape = node->shape,
-                                   .attributes = {&attribute, 1}},
-                                  x.location));
+  return record_node(graph, op, reduction_result(op, node->dtype), {&node, 1}, node->shape,
+                     {&attribute, 1}, x.location);
 }
 
 }  // namespace
 
 Tensor record_scan(Op op, const Operand& x, std::int64_t axis, ScanOptions options) {
-  const LocationScope place(x);
+  const LocationScope scope(x);
   GraphData& graph = graph_of(info(op).name, x);
   const std::int64_t checked = checked_axis(info(op).name, axis, *x.tensor.node(), x.location);
   const int along = static_cast<int>(checked);
   const Tensor forward = options.reverse ? flip(x, {checked}) : x.tensor;
-  Tensor result = scanned(op, Operand(forward, x.location.file, x.location.line), checked);
+  Tensor result =
+      record_forward_scan(op, Operand(forward, x.location.file, x.location.line), checked);
   const Extent extent = result.shape()[static_cast<std::size_t>(checked)];
   if (options.exclusive && !extent.is(0)) {
     ShapeVector first(result.shape().begin(), result.shape().end());
     first[static_cast<std::size_t>(checked)] = 1;
     const Node* number =
         constant(graph, info(op).name, identity_of(op, result.dtype()), result.dtype(), x.location);
-    const Tensor begin = broadcast_to(tensor(graph, number), std::span<const Extent>(first));
+    const Tensor begin = broadcast_to(tensor(graph, number), first);
     if (extent.is(1))
       result = begin;
     else if (extent.is_number())

@@ -1,5 +1,5 @@
-// Recording the structural ops and the sources: shapes are checked here, index maps are in
-// structural.cpp.
+// Recording of structural ops and sources, with checks of shapes. ir/graph/operand_index.cpp has
+// the index maps.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,23 +10,12 @@ namespace sinter {
 
 namespace {
 
-Tensor make(GraphData& graph, Op op, DType dtype, std::span<const Node* const> operands,
-            std::span<const Extent> shape, std::span<const Attribute> attributes,
-            Location location) {
-  return tensor(graph, graph.make({.op = op,
-                                   .dtype = dtype,
-                                   .operands = operands,
-                                   .shape = shape,
-                                   .attributes = attributes},
-                                  location));
-}
-
 void check_rank(std::string_view op, std::size_t rank, Location location) {
   if (rank > kMaxRank)
     fail(op, fmt::format("the result has rank {}, more than {}", rank, kMaxRank), location);
 }
 
-/// Replaces the one -1 in `shape` by what is left of `total`.
+/// `shape` with its -1, if any, replaced by the extent that gives x's number of elements.
 ShapeVector complete_shape(const Node& x, std::span<const Extent> shape, Location location) {
   ShapeVector result(shape.begin(), shape.end());
   Extent* unknown = nullptr;
@@ -74,7 +63,7 @@ Tensor cast(Operand x, DType to) {
   const Node* node = x.tensor.node();
   if (node->dtype == to) return x.tensor;
   const Attribute attribute = {.dtype = to};
-  return make(graph, Op::cast, to, {&node, 1}, node->shape, {&attribute, 1}, x.location);
+  return record_node(graph, Op::cast, to, {&node, 1}, node->shape, {&attribute, 1}, x.location);
 }
 
 Tensor bitcast(Operand x, DType to) {
@@ -87,7 +76,7 @@ Tensor bitcast(Operand x, DType to) {
                      type_text(*node), name(to)),
          x.location);
   const Attribute attribute = {.dtype = to};
-  return make(graph, Op::bitcast, to, {&node, 1}, node->shape, {&attribute, 1}, x.location);
+  return record_node(graph, Op::bitcast, to, {&node, 1}, node->shape, {&attribute, 1}, x.location);
 }
 
 Tensor reshape(Operand x, Extents shape) {
@@ -97,22 +86,17 @@ Tensor reshape(Operand x, Extents shape) {
   const ShapeVector full = complete_shape(*node, shape, x.location);
   if (std::ranges::equal(full, node->shape)) return x.tensor;
   const Attribute attribute = {.extents = full};
-  return make(graph, Op::reshape, node->dtype, {&node, 1}, full, {&attribute, 1}, x.location);
+  return record_node(graph, Op::reshape, node->dtype, {&node, 1}, full, {&attribute, 1},
+                     x.location);
 }
 
 Tensor permute(Operand x, Axes axes) {
   GraphData& graph = graph_of("permute", x);
   const Node* node = x.tensor.node();
-  AxesVector order;
+  const AxesVector order = checked_axes("permute", axes, *node, x.location);
   ShapeVector shape;
-  for (const std::int64_t axis : axes) {
-    const std::int64_t checked = checked_axis("permute", axis, *node, x.location);
-    if (std::ranges::find(order, checked) != order.end())
-      fail("permute", fmt::format("axis {} stands twice in [{}]", axis, fmt::join(axes, ", ")),
-           x.location);
-    order.push_back(checked);
-    shape.push_back(node->shape[static_cast<std::size_t>(checked)]);
-  }
+  for (const std::int64_t axis : order)
+    shape.push_back(node->shape[static_cast<std::size_t>(axis)]);
   if (static_cast<int>(order.size()) != node->rank())
     fail("permute",
          fmt::format("[{}] names {} of the {} axes of {}", fmt::join(axes, ", "), order.size(),
@@ -120,7 +104,8 @@ Tensor permute(Operand x, Axes axes) {
          x.location);
   if (std::ranges::is_sorted(order)) return x.tensor;
   const Attribute attribute = {.integers = order};
-  return make(graph, Op::permute, node->dtype, {&node, 1}, shape, {&attribute, 1}, x.location);
+  return record_node(graph, Op::permute, node->dtype, {&node, 1}, shape, {&attribute, 1},
+                     x.location);
 }
 
 Tensor broadcast_to(Operand x, Extents shape) {
@@ -138,7 +123,8 @@ Tensor broadcast_to(Operand x, Extents shape) {
     if (node->shape[axis] != shape[shift + axis] && !node->shape[axis].is(1)) refuse();
   if (std::ranges::equal(shape, node->shape)) return x.tensor;
   const Attribute attribute = {.extents = shape};
-  return make(graph, Op::broadcast_to, node->dtype, {&node, 1}, shape, {&attribute, 1}, x.location);
+  return record_node(graph, Op::broadcast_to, node->dtype, {&node, 1}, shape, {&attribute, 1},
+                     x.location);
 }
 
 Extent slice_length(Extent begin, Extent end, std::int64_t step) {
@@ -147,9 +133,9 @@ Extent slice_length(Extent begin, Extent end, std::int64_t step) {
 }
 
 SliceBounds slice_bounds(Extent extent, Extent begin, Extent end) {
-  const auto from_front = [&](Extent place) {
-    const Extent result = place.is_number() && place.number() < 0 ? extent + place : place;
-    // As in Python, places beyond the ends are the ends; of symbols only numbers can be compared.
+  const auto from_front = [&](Extent bound) {
+    const Extent result = bound.is_number() && bound.number() < 0 ? extent + bound : bound;
+    // As in Python, bounds beyond the ends are clamped. Only numbers can be compared, not symbols.
     if (result.is_number() && result.number() < 0) return Extent(0);
     if (result.is_number() && extent.is_number() && result.number() > extent.number())
       return extent;
@@ -165,7 +151,7 @@ Tensor slice(Operand x, int axis, Extent begin, Extent end, int step) {
   const Extent extent = node->shape[static_cast<std::size_t>(checked)];
   if (step < 1)
     fail("slice",
-         fmt::format("step {} must be at least 1; flip(x, {{{}}}) turns an axis around "
+         fmt::format("step {} must be at least 1; flip(x, {{{}}}) reverses an axis "
                      "before it is sliced",
                      step, checked),
          x.location);
@@ -176,7 +162,7 @@ Tensor slice(Operand x, int axis, Extent begin, Extent end, int step) {
   shape[static_cast<std::size_t>(checked)] = length;
   const Attribute attributes[] = {
       {.integer = checked}, {.extent = first}, {.extent = last}, {.integer = step}};
-  return make(graph, Op::slice, node->dtype, {&node, 1}, shape, attributes, x.location);
+  return record_node(graph, Op::slice, node->dtype, {&node, 1}, shape, attributes, x.location);
 }
 
 Tensor concat(std::span<const Operand> parts, int axis) {
@@ -207,7 +193,7 @@ Tensor concat(std::span<const Operand> parts, int axis) {
   if (nodes.size() == 1) return tensor(graph, nodes[0]);
   check_size("concat", shape, location);
   const Attribute attribute = {.integer = static_cast<std::int64_t>(checked)};
-  return make(graph, Op::concat, first.dtype, nodes, shape, {&attribute, 1}, location);
+  return record_node(graph, Op::concat, first.dtype, nodes, shape, {&attribute, 1}, location);
 }
 
 Tensor concat(std::initializer_list<Operand> parts, int axis) {
@@ -222,7 +208,7 @@ namespace {
 
 void check_indices(std::string_view op, const Operand& indices) {
   if (indices.is_literal())
-    fail(op, "the indices are a number; use slice for one place", indices.location);
+    fail(op, "the indices are a number; use slice for one index", indices.location);
   if (!is_integer(indices.tensor.dtype()))
     fail(
         op,
@@ -245,7 +231,7 @@ Tensor take(Operand x, Operand indices, int axis) {
   check_rank("take", shape.size(), x.location);
   check_size("take", shape, x.location);
   const Attribute attribute = {.integer = checked};
-  return make(graph, Op::take, nodes[0]->dtype, nodes, shape, {&attribute, 1}, x.location);
+  return record_node(graph, Op::take, nodes[0]->dtype, nodes, shape, {&attribute, 1}, x.location);
 }
 
 Tensor take_along_axis(Operand x, Operand indices, int axis) {
@@ -267,25 +253,26 @@ Tensor take_along_axis(Operand x, Operand indices, int axis) {
                      to_string(nodes[0]->shape), to_string(nodes[1]->shape), checked),
          x.location);
   const Attribute attribute = {.integer = checked};
-  return make(graph, Op::take_along_axis, nodes[0]->dtype, nodes, nodes[1]->shape, {&attribute, 1},
-              x.location);
+  return record_node(graph, Op::take_along_axis, nodes[0]->dtype, nodes, nodes[1]->shape,
+                     {&attribute, 1}, x.location);
 }
 
 Tensor zeros_like(Tensor x) {
   GraphData& graph = *x.graph();
   const Literal zero = is_floating(x.dtype()) ? Literal::of(0.0) : integer_literal(0, x.dtype());
   const Attribute attributes[] = {{.extents = x.shape()}, {.literal = zero}, {.dtype = x.dtype()}};
-  return make(graph, Op::full, x.dtype(), {}, x.shape(), attributes, graph.location(x.node()));
+  return record_node(graph, Op::full, x.dtype(), {}, x.shape(), attributes,
+                     graph.location(x.node()));
 }
 
 Tensor full(Graph& graph, Extents shape, Literal value, DType dtype, const char* file, int line) {
   const Location location{file, line};
   check_shape("full", shape, location);
-  // Rounded to its dtype like any recorded value; a number that has none there is refused.
+  // Converts the number like a constant, and rejects it if an integer dtype does not have it.
   const Node* number = constant(graph.data(), "full", value, dtype, location);
   const Attribute attributes[] = {
       {.extents = shape}, {.literal = number->attributes[0].literal}, {.dtype = dtype}};
-  return make(graph.data(), Op::full, dtype, {}, shape, attributes, location);
+  return record_node(graph.data(), Op::full, dtype, {}, shape, attributes, location);
 }
 
 Tensor iota(Graph& graph, Extent extent, std::int64_t start, std::int64_t step, DType dtype,
@@ -293,19 +280,19 @@ Tensor iota(Graph& graph, Extent extent, std::int64_t start, std::int64_t step, 
   const Location location{file, line};
   if (!is_integer(dtype))
     fail("iota",
-         fmt::format("the dtype is {}; it must be an integer one, cast the result", name(dtype)),
+         fmt::format("the dtype is {}; it must be an integer dtype, cast the result", name(dtype)),
          location);
   const Attribute attributes[] = {
       {.extent = extent}, {.integer = start}, {.integer = step}, {.dtype = dtype}};
   if (provably_negative(extent))
     fail("iota", fmt::format("the extent {} is negative", to_string(extent)), location);
-  return make(graph.data(), Op::iota, dtype, {}, {&extent, 1}, attributes, location);
+  return record_node(graph.data(), Op::iota, dtype, {}, {&extent, 1}, attributes, location);
 }
 
 Tensor record_size(GraphData& graph, Extent extent, DType dtype, Location location) {
-  if (dtype == boolean) fail("size", "the dtype is bool; it must be a number's", location);
+  if (dtype == boolean) fail("size", "the dtype is bool; it must be numeric", location);
   const Attribute attributes[] = {{.extent = extent}, {.dtype = dtype}};
-  return make(graph, Op::size, dtype, {}, {}, attributes, location);
+  return record_node(graph, Op::size, dtype, {}, {}, attributes, location);
 }
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// Recording flip, as_strided and unfold: views that run backwards or read elements several times.
+// Recording of flip, as_strided and unfold: views that reverse axes or read elements repeatedly.
 #include "ir/record/record.h"
 
 #include <algorithm>
@@ -12,22 +12,18 @@ Tensor flip(Operand x, Axes axes) {
   const Node* node = x.tensor.node();
   AxesVector checked;
   for (const std::int64_t axis : axes) {
-    const std::int64_t place = checked_axis("flip", axis, *node, x.location);
-    if (std::ranges::find(checked, place) != checked.end())
-      fail("flip", fmt::format("axis {} stands twice in [{}]", axis, fmt::join(axes, ", ")),
+    const std::int64_t from_front = checked_axis("flip", axis, *node, x.location);
+    if (std::ranges::find(checked, from_front) != checked.end())
+      fail("flip", fmt::format("axis {} is repeated in [{}]", axis, fmt::join(axes, ", ")),
            x.location);
-    // One element is the same either way.
-    if (!node->shape[static_cast<std::size_t>(place)].is(1)) checked.push_back(place);
+    // Reversing an axis of one element changes nothing.
+    if (!node->shape[static_cast<std::size_t>(from_front)].is(1)) checked.push_back(from_front);
   }
   if (checked.empty()) return x.tensor;
   std::ranges::sort(checked);
   const Attribute attribute = {.integers = checked};
-  return tensor(graph, graph.make({.op = Op::flip,
-                                   .dtype = node->dtype,
-                                   .operands = {&node, 1},
-                                   .shape = node->shape,
-                                   .attributes = {&attribute, 1}},
-                                  x.location));
+  return record_node(graph, Op::flip, node->dtype, {&node, 1}, node->shape, {&attribute, 1},
+                     x.location);
 }
 
 Extent strided_end(std::span<const Extent> shape, std::span<const Extent> strides, Extent offset) {
@@ -57,17 +53,13 @@ Tensor as_strided(Operand x, Extents shape, Extents strides, Extent offset) {
   const Extent elements = product(node->shape);
   if (provably_negative(offset) || provably_less(elements, end))
     fail("as_strided",
-         fmt::format("shape {} with strides {} from {} reaches up to element {} of the {} of {}",
+         fmt::format("shape {} with strides {} and offset {} ends at element {} of the {} of {}; "
+                     "all must exist",
                      to_string(shape), to_string(strides), to_string(offset), to_string(end),
                      to_string(elements), type_text(*node)),
          x.location);
   const Attribute attributes[] = {{.extents = shape}, {.extents = strides}, {.extent = offset}};
-  return tensor(graph, graph.make({.op = Op::as_strided,
-                                   .dtype = node->dtype,
-                                   .operands = {&node, 1},
-                                   .shape = shape,
-                                   .attributes = attributes},
-                                  x.location));
+  return record_node(graph, Op::as_strided, node->dtype, {&node, 1}, shape, attributes, x.location);
 }
 
 ShapeVector unfolded_shape(const Node& x, std::size_t axis, std::int64_t size, std::int64_t step) {
@@ -80,24 +72,20 @@ ShapeVector unfolded_shape(const Node& x, std::size_t axis, std::int64_t size, s
 Tensor unfold(Operand x, int axis, std::int64_t size, std::int64_t step) {
   GraphData& graph = graph_of("unfold", x);
   const Node* node = x.tensor.node();
-  const std::int64_t place = checked_axis("unfold", axis, *node, x.location);
-  const Extent extent = node->shape[static_cast<std::size_t>(place)];
+  const std::int64_t from_front = checked_axis("unfold", axis, *node, x.location);
+  const Extent extent = node->shape[static_cast<std::size_t>(from_front)];
   if (size < 1 || step < 1)
-    fail("unfold", fmt::format("windows of {}, {} apart; both must be at least 1", size, step),
+    fail("unfold", fmt::format("window {} with step {}; both must be at least 1", size, step),
          x.location);
   if (provably_less(extent, Extent(size)))
     fail("unfold",
-         fmt::format("axis {} of {} is shorter than a window of {}", place, type_text(*node), size),
+         fmt::format("axis {} of {} is shorter than a window of {}", from_front, type_text(*node),
+                     size),
          x.location);
-  const ShapeVector shape = unfolded_shape(*node, static_cast<std::size_t>(place), size, step);
+  const ShapeVector shape = unfolded_shape(*node, static_cast<std::size_t>(from_front), size, step);
   check_shape("unfold", shape, x.location);
-  const Attribute attributes[] = {{.integer = place}, {.integer = size}, {.integer = step}};
-  return tensor(graph, graph.make({.op = Op::unfold,
-                                   .dtype = node->dtype,
-                                   .operands = {&node, 1},
-                                   .shape = shape,
-                                   .attributes = attributes},
-                                  x.location));
+  const Attribute attributes[] = {{.integer = from_front}, {.integer = size}, {.integer = step}};
+  return record_node(graph, Op::unfold, node->dtype, {&node, 1}, shape, attributes, x.location);
 }
 
 }  // namespace sinter

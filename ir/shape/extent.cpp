@@ -1,10 +1,11 @@
+// Extent arithmetic: canonical polynomials, interning, floor division, proofs and printing.
 #include "ir/shape/extent.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
+#include "ir/support/name_characters.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -62,9 +63,9 @@ ExtentTerm multiply(const ExtentTerm& a, const ExtentTerm& b) {
   return result;
 }
 
-/// term / divisor if the divisor's coefficient and atoms divide it.
+/// term / divisor; nullopt unless the divisor's coefficient and atoms divide the term.
 std::optional<ExtentTerm> divide(const ExtentTerm& term, const ExtentTerm& divisor) {
-  // The one quotient of 64-bit numbers that does not fit in 64 bits.
+  // -2^63 / -1 is the only 64-bit quotient that overflows; the checked product throws then.
   if (divisor.coefficient == -1) checked_result(term.coefficient, -1, '*');
   if (term.coefficient % divisor.coefficient != 0) return std::nullopt;
   ExtentTerm result{.atoms = term.atoms, .coefficient = term.coefficient / divisor.coefficient};
@@ -81,8 +82,8 @@ std::string to_string(const ExtentAtom& atom) {
   return fmt::format("floor_div({}, {})", to_string(atom.numerator), to_string(atom.divisor));
 }
 
-/// The product of a term's atoms. In the order of the alphabet, not of creation, so that a text
-/// says the same whichever symbol it mentions first.
+/// The product of a term's atoms. The names are in alphabetical order, not in order of creation,
+/// so that the text does not depend on which symbol was created first.
 std::string to_string(const std::vector<const ExtentAtom*>& atoms) {
   std::vector<std::string> names;
   for (const ExtentAtom* atom : atoms) names.push_back(to_string(*atom));
@@ -91,13 +92,10 @@ std::string to_string(const std::vector<const ExtentAtom*>& atoms) {
 }
 
 bool is_name(std::string_view text) {
-  const auto fits = [](char c) {
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  };
-  return !text.empty() && !(text[0] >= '0' && text[0] <= '9') && std::ranges::all_of(text, fits);
+  return !text.empty() && !is_digit(text[0]) && std::ranges::all_of(text, is_name_character);
 }
 
-/// The sum of the sizes of all atoms in `extent`.
+/// 1 plus the sizes of all atoms in `extent`.
 int size_of(Extent extent) {
   int size = 1;
   for (const ExtentTerm& term : terms_of(extent))
@@ -141,10 +139,10 @@ Extent ExtentTable::symbol(std::string_view name) {
   if (!is_name(name) || name == "floor_div" || name == "inf" || name == "nan" || name == "true" ||
       name == "false")
     throw UserError(
-        fmt::format("extent '{}': a symbol's name is letters, digits and _ and none of "
-                    "floor_div, inf, nan, true, false",
+        fmt::format("extent '{}': a symbol name consists of letters, digits and _ and is not "
+                    "floor_div, inf, nan, true or false",
                     name));
-  // Symbols come first in the order of atoms, so that their id is also their place in `symbols_`.
+  // The ids of symbols are below those of quotients, so they can be indices into `symbols_`.
   atoms_.push_back(std::make_unique<ExtentAtom>(ExtentAtom{.id = static_cast<int>(symbols_.size()),
                                                            .name = std::string(name),
                                                            .numerator = {},
@@ -155,17 +153,20 @@ Extent ExtentTable::symbol(std::string_view name) {
 }
 
 Extent ExtentTable::intern(std::vector<ExtentTerm> terms) {
-  // Real shapes stay far below; without a limit a small program could ask for endless expressions.
+  // Real shapes stay far below these limits. Without them a small program could build expressions
+  // of unbounded size.
   constexpr std::size_t kMaxTerms = 64;
   constexpr std::size_t kMaxDegree = 32;
-  const auto refuse = [](const char* what, std::size_t count, const char* of, std::size_t most) {
+  const auto throw_limit = [](const char* what, std::size_t count, const char* of,
+                              std::size_t most) {
     throw UserError(
-        fmt::format("an extent is a {} of {} {}, too complicated a shape; at most {} are possible",
+        fmt::format("an extent is a {} of {} {}, but at most {} are supported; simplify the shape",
                     what, count, of, most));
   };
-  if (terms.size() > kMaxTerms) refuse("sum", terms.size(), "products", kMaxTerms);
+  if (terms.size() > kMaxTerms) throw_limit("sum", terms.size(), "products", kMaxTerms);
   for (const ExtentTerm& term : terms)
-    if (term.atoms.size() > kMaxDegree) refuse("product", term.atoms.size(), "symbols", kMaxDegree);
+    if (term.atoms.size() > kMaxDegree)
+      throw_limit("product", term.atoms.size(), "symbols", kMaxDegree);
   auto expression = std::make_unique<ExtentExpression>();
   expression->table = this;
   expression->terms = std::move(terms);
@@ -186,8 +187,8 @@ const ExtentAtom* ExtentTable::quotient(Extent numerator, Extent divisor) {
   const int size = size_of(numerator) + size_of(divisor);
   if (size > kMaxSize)
     throw UserError(
-        fmt::format("an extent divides an extent of {} parts, too complicated a shape; "
-                    "at most {} are possible",
+        fmt::format("an extent is a quotient of {} parts, but at most {} are supported; "
+                    "simplify the shape",
                     size, kMaxSize));
   constexpr int kAfterSymbols = 1 << 20;
   const int id = kAfterSymbols + static_cast<int>(atoms_.size());
@@ -215,12 +216,12 @@ std::size_t ExtentTable::Hash::operator()(const Operation& operation) const {
   return hash;
 }
 
-std::optional<Extent> ExtentTable::known(char operation, Extent a, Extent b) const {
+std::optional<Extent> ExtentTable::cached_result(char operation, Extent a, Extent b) const {
   const auto found = results_.find(result_key(operation, a, b));
   return found == results_.end() ? std::nullopt : std::optional(found->second);
 }
 
-Extent ExtentTable::remember(char operation, Extent a, Extent b, Extent result) {
+Extent ExtentTable::cache_result(char operation, Extent a, Extent b, Extent result) {
   results_.emplace(result_key(operation, a, b), result);
   return result;
 }
@@ -236,10 +237,10 @@ Extent Extent::general_sum(Extent a, Extent b) {
   if (a.is(0)) return b;
   if (b.is(0)) return a;
   ExtentTable* const table = table_of(a, b);
-  if (const std::optional<Extent> known = table->known('+', a, b)) return *known;
+  if (const std::optional<Extent> cached = table->cached_result('+', a, b)) return *cached;
   std::vector<ExtentTerm> terms = terms_of(a);
   for (const ExtentTerm& term : terms_of(b)) terms.push_back(term);
-  return table->remember('+', a, b, make_extent(table, std::move(terms)));
+  return table->cache_result('+', a, b, make_extent(table, std::move(terms)));
 }
 
 Extent Extent::general_product(Extent a, Extent b) {
@@ -247,11 +248,11 @@ Extent Extent::general_product(Extent a, Extent b) {
   if (a.is(1)) return b;
   if (b.is(1)) return a;
   ExtentTable* const table = table_of(a, b);
-  if (const std::optional<Extent> known = table->known('*', a, b)) return *known;
+  if (const std::optional<Extent> cached = table->cached_result('*', a, b)) return *cached;
   std::vector<ExtentTerm> terms;
   for (const ExtentTerm& x : terms_of(a))
     for (const ExtentTerm& y : terms_of(b)) terms.push_back(multiply(x, y));
-  return table->remember('*', a, b, make_extent(table, std::move(terms)));
+  return table->cache_result('*', a, b, make_extent(table, std::move(terms)));
 }
 
 std::optional<Extent> divide_exactly(Extent a, Extent b) {
@@ -274,7 +275,7 @@ std::optional<Extent> divide_exactly(Extent a, Extent b) {
 
 namespace {
 
-/// False only of two numbers.
+/// False if a and b are numbers whose product overflows 64 bits.
 bool fits_product(Extent a, Extent b) {
   std::int64_t product = 0;
   return !a.is_number() || !b.is_number() ||
@@ -293,7 +294,7 @@ Extent floor_div(Extent a, Extent divisor) {
     return quotient - (a.number() % divisor.number() < 0 ? 1 : 0);
   }
   if (std::optional<Extent> exact = divide_exactly(a, divisor)) return *exact;
-  // floor((q × d + r) / d) = q + floor(r / d): only what does not divide stays under the quotient.
+  // floor((q × d + r) / d) = q + floor(r / d): only the terms that d does not divide stay inside.
   const std::vector<ExtentTerm> divisors = terms_of(divisor);
   std::vector<ExtentTerm> whole;
   std::vector<ExtentTerm> rest;
@@ -310,7 +311,7 @@ Extent floor_div(Extent a, Extent divisor) {
   const Extent outside = make_extent(table, std::move(whole));
   const Extent inside = make_extent(table, std::move(rest));
   if (provably_nonnegative(inside) && provably_less(inside, divisor)) return outside;
-  // floor(floor(x / a) / b) = floor(x / (a × b)), where that product fits.
+  // floor(floor(x / a) / b) = floor(x / (a × b)), unless a × b overflows.
   const std::vector<ExtentTerm> terms = terms_of(inside);
   if (terms.size() == 1 && terms[0].coefficient == 1 && terms[0].atoms.size() == 1 &&
       terms[0].atoms[0]->name.empty() && fits_product(terms[0].atoms[0]->divisor, divisor))
@@ -346,7 +347,7 @@ bool provably_nonnegative(Extent extent) {
   std::int64_t at_ones = 0;
   bool overflows = false;
   for (const ExtentTerm& term : extent.expression()->terms) {
-    // A quotient may be 0 where its numerator is small, so at most its sign is known.
+    // A quotient may be 0, so only its sign is used.
     bool has_quotient = false;
     for (const ExtentAtom* atom : term.atoms) {
       if (!atom->name.empty()) continue;
@@ -372,13 +373,6 @@ Extent product(std::span<const Extent> extents) {
   return result;
 }
 
-std::int64_t known_divisor(Extent extent) {
-  if (extent.is_number()) return std::gcd(extent.number(), std::int64_t{0});
-  std::int64_t divisor = 0;
-  for (const ExtentTerm& term : terms_of(extent)) divisor = std::gcd(divisor, term.coefficient);
-  return divisor;
-}
-
 std::string to_string(Extent extent) {
   if (extent.is_number()) return fmt::format("{}", extent.number());
   struct Part {
@@ -388,14 +382,14 @@ std::string to_string(Extent extent) {
   std::vector<Part> parts;
   for (const ExtentTerm& term : extent.expression()->terms)
     parts.push_back({.atoms = to_string(term.atoms), .coefficient = term.coefficient});
-  // Products by the alphabet; the constant, which has no atoms, stands last.
+  // Products are in alphabetical order; the constant, which has no atoms, is last.
   std::ranges::sort(parts, [](const Part& a, const Part& b) {
     if (a.atoms.empty() || b.atoms.empty()) return !a.atoms.empty();
     return a.atoms < b.atoms;
   });
   std::string text;
   for (const Part& part : parts) {
-    // The smallest number has no positive counterpart, so its sign stays on it.
+    // -2^63 has no positive counterpart, so it keeps its sign.
     const bool minus = !text.empty() && part.coefficient < 0 && part.coefficient != INT64_MIN;
     if (!text.empty()) text += minus ? " - " : " + ";
     const std::int64_t coefficient = minus ? -part.coefficient : part.coefficient;

@@ -1,4 +1,4 @@
-// Extent expressions from the inside: canonical polynomials over symbols, interned per graph.
+// The representation of Extent: canonical polynomials over symbols, interned per graph.
 #pragma once
 
 #include <array>
@@ -19,13 +19,13 @@ namespace sinter {
 
 class ExtentTable;
 
-/// What a polynomial is made of: a named symbol, or floor(numerator / divisor) that did not divide.
+/// A variable of a polynomial: a named symbol, or a floor(numerator / divisor) that is not exact.
 struct ExtentAtom {
-  int id = 0;        ///< order of creation; for symbols the index into the values of `evaluate`
+  int id = 0;        ///< order of creation; a symbol's id indexes the values of `evaluate`
   std::string name;  ///< of a symbol; empty for a quotient
   Extent numerator;
   Extent divisor;
-  int size = 1;  ///< symbols and quotients that it is made of, itself included
+  int size = 1;  ///< 1 for a symbol; for a quotient its numerator's size plus its divisor's
 };
 
 /// coefficient × product of atoms (sorted by id, repeated for powers).
@@ -35,15 +35,15 @@ struct ExtentTerm {
   friend bool operator==(const ExtentTerm&, const ExtentTerm&) = default;
 };
 
-/// A sum of terms with different atoms, sorted; a constant has no atoms and stands first.
+/// A sum of terms with different atoms, sorted; the constant term has no atoms and is first.
 struct ExtentExpression {
   ExtentTable* table = nullptr;
   std::vector<ExtentTerm> terms;
-  std::uint64_t hash = 0;  ///< of the terms: the same in a copy of the table
+  std::uint64_t hash = 0;  ///< of the terms; equal in a copy of the table
 };
 
-/// Owns the symbols and expressions of a graph and of the graphs that passes make from it. Belongs
-/// to one thread at a time.
+/// Owns the symbols and expressions of a graph and of the graphs that passes derive from it. Not
+/// thread safe: one thread at a time may use it.
 class ExtentTable {
  public:
   ExtentTable();
@@ -51,22 +51,24 @@ class ExtentTable {
   ExtentTable(const ExtentTable&) = delete;
   ExtentTable& operator=(const ExtentTable&) = delete;
 
-  /// The symbol `name`, made at its first use. Throws UserError unless it is letters, digits and _.
+  /// The symbol `name`, created at its first use. Throws UserError unless the name consists of
+  /// letters, digits and _, begins with no digit and is no reserved word.
   Extent symbol(std::string_view name);
   /// The symbols in order of creation; their ids index `evaluate`'s values.
   std::span<const ExtentAtom* const> symbols() const { return symbols_; }
   /// Symbols and quotients in order of creation.
   std::span<const std::unique_ptr<ExtentAtom>> atoms() const { return atoms_; }
 
-  /// Throws UserError where the expression outgrows what a shape can mean (kMaxTerms, …).
+  /// The extent of canonical `terms`. Throws UserError above 64 terms, or 32 atoms in a term.
   Extent intern(std::vector<ExtentTerm> terms);
+  /// The atom floor(numerator / divisor). Throws UserError if its size exceeds 256.
   const ExtentAtom* quotient(Extent numerator, Extent divisor);
-  /// Sums and products are asked for again and again: each is worked out once.
-  std::optional<Extent> known(char operation, Extent a, Extent b) const;
-  Extent remember(char operation, Extent a, Extent b, Extent result);
+  /// A cache of sums ('+') and products ('*'), because recording repeats them often.
+  std::optional<Extent> cached_result(char operation, Extent a, Extent b) const;
+  Extent cache_result(char operation, Extent a, Extent b, Extent result);
 
  private:
-  /// The operation, then number and expression of both operands.
+  /// The operation, then the number and the expression of each operand.
   using Operation = std::array<std::uintptr_t, 5>;
   struct Hash {
     std::size_t operator()(const Operation& operation) const;
@@ -83,12 +85,12 @@ class ExtentTable {
   std::unordered_map<Operation, Extent, Hash> results_;
 };
 
-/// The terms of any extent, a number included.
+/// The terms of an extent: none for 0, one without atoms for any other number.
 std::vector<ExtentTerm> terms_of(Extent extent);
-/// The number `extent` is when symbol i has the value `symbol_values[i]`. Throws UserError where it
-/// overflows 63 bits.
+/// The value of `extent` when symbol i has the value `symbol_values[i]`. Throws UserError if an
+/// intermediate result does not fit in 64 bits, or a divisor is not positive.
 std::int64_t evaluate(Extent extent, std::span<const std::int64_t> symbol_values);
-/// a / b when it divides exactly, as polynomials.
+/// a / b if b divides a exactly as a polynomial, else nullopt.
 std::optional<Extent> divide_exactly(Extent a, Extent b);
 /// True if `extent` >= 0 for all symbols >= 1. False means not proven.
 bool provably_nonnegative(Extent extent);
@@ -96,9 +98,7 @@ bool provably_nonnegative(Extent extent);
 bool provably_negative(Extent extent);
 /// True if a < b for all symbols >= 1. False means not proven.
 bool provably_less(Extent a, Extent b);
-/// The product of all extents; 1 for none.
+/// The product of all extents; 1 for an empty list.
 Extent product(std::span<const Extent> extents);
-/// The largest number that is known to divide `extent` (its content); 0 divides by everything.
-std::int64_t known_divisor(Extent extent);
 
 }  // namespace sinter

@@ -1,9 +1,10 @@
+// Copies atoms once, then rebuilds expressions from the copied atoms.
 #include "ir/shape/extent_copy.h"
 
 namespace sinter {
 
 ExtentCopier::ExtentCopier(const ExtentTable& from, ExtentTable& to) : to_(to) {
-  // A quotient is made of older atoms only.
+  // A quotient contains only older atoms.
   for (const std::unique_ptr<ExtentAtom>& atom : from.atoms()) {
     const ExtentAtom*& copy = atoms_[atom.get()];
     if (atom->name.empty()) {

@@ -1,4 +1,4 @@
-// Extents of one graph as extents of another that has a table of its own.
+// Copies extents from the ExtentTable of one graph into that of another.
 #pragma once
 
 #include "ir/shape/extent.h"
@@ -6,8 +6,8 @@
 
 namespace sinter {
 
-/// Brings extents of `from` into `to`, which must be empty: symbols keep their order, and so their
-/// ids and every order that follows from them.
+/// Copies extents of `from` into `to`, which must be empty. Symbols keep their order, and thus
+/// their ids and every order derived from ids.
 class ExtentCopier {
  public:
   ExtentCopier(const ExtentTable& from, ExtentTable& to);

@@ -1,6 +1,7 @@
+// Host arrays: storage, element access, strides and comparison.
 #include "ir/shape/host_array.h"
 
-#include "ir/shape/strided_walk.h"
+#include "ir/shape/strided_iterator.h"
 #include "ir/types/element.h"
 #include "ir/types/rounding.h"
 #include "sinter/error.h"
@@ -30,8 +31,8 @@ HostArray::HostArray(DType dtype, std::vector<std::int64_t> shape,
   bytes_.resize(static_cast<std::size_t>(elements * size_of(dtype_)));
 }
 
-HostArray HostArray::of(DType dtype, std::vector<std::int64_t> shape,
-                        std::span<const double> values) {
+HostArray HostArray::from_values(DType dtype, std::vector<std::int64_t> shape,
+                                 std::span<const double> values) {
   HostArray result(dtype, std::move(shape));
   ensure(static_cast<std::int64_t>(values.size()) == result.size(), "one value per element");
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -39,13 +40,13 @@ HostArray HostArray::of(DType dtype, std::vector<std::int64_t> shape,
       result.set_real_at(static_cast<std::int64_t>(i), values[i]);
     else
       result.set_integer_at(static_cast<std::int64_t>(i),
-                            to_stored(cast_to_integer(dtype, values[i])));
+                            to_storage_bits(cast_to_integer(dtype, values[i])));
   }
   return result;
 }
 
-HostArray HostArray::of_integers(DType dtype, std::vector<std::int64_t> shape,
-                                 std::span<const std::int64_t> values) {
+HostArray HostArray::from_integers(DType dtype, std::vector<std::int64_t> shape,
+                                   std::span<const std::int64_t> values) {
   HostArray result(dtype, std::move(shape));
   ensure(static_cast<std::int64_t>(values.size()) == result.size(), "one value per element");
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -78,13 +79,23 @@ void HostArray::set_real_at(std::int64_t offset, long double value) {
 }
 
 void HostArray::set_integer_at(std::int64_t offset, std::int64_t value) {
-  write_integer(dtype_, bytes_.data() + offset * size_of(dtype_), from_stored(dtype_, value));
+  write_integer(dtype_, bytes_.data() + offset * size_of(dtype_), from_storage_bits(dtype_, value));
 }
 
 std::vector<std::int64_t> row_major(std::span<const std::int64_t> shape) {
   std::vector<std::int64_t> strides(shape.size(), 1);
   for (std::size_t axis = shape.size(); axis-- > 1;)
     strides[axis - 1] = strides[axis] * shape[axis];
+  return strides;
+}
+
+std::vector<std::int64_t> broadcast_strides(std::span<const std::int64_t> from,
+                                            std::span<const std::int64_t> to) {
+  const std::vector<std::int64_t> dense = row_major(from);
+  std::vector<std::int64_t> strides(to.size());
+  const std::size_t shift = to.size() - from.size();
+  for (std::size_t axis = 0; axis < from.size(); ++axis)
+    if (from[axis] != 1) strides[shift + axis] = dense[axis];
   return strides;
 }
 
@@ -97,7 +108,7 @@ std::int64_t element_count(std::span<const std::int64_t> shape) {
   return count;
 }
 
-std::vector<std::int64_t> index_of(std::span<const std::int64_t> shape, std::int64_t number) {
+std::vector<std::int64_t> unravel_index(std::span<const std::int64_t> shape, std::int64_t number) {
   std::vector<std::int64_t> index(shape.size());
   for (std::size_t axis = shape.size(); axis-- > 0;) {
     index[axis] = number % shape[axis];
@@ -121,10 +132,11 @@ bool equal_elements(const HostArray& a, std::int64_t at_a, const HostArray& b, s
 std::optional<std::vector<std::int64_t>> first_difference(const HostArray& a, const HostArray& b) {
   ensure(a.dtype() == b.dtype() && std::ranges::equal(a.shape(), b.shape()),
          "compared arrays agree in dtype and shape");
-  StridedWalk walk(a.shape(), {{a.strides().begin(), a.strides().end()},
-                               {b.strides().begin(), b.strides().end()}});
-  for (std::int64_t i = 0; i < a.size(); ++i, walk.next())
-    if (!equal_elements(a, walk.offset(0), b, walk.offset(1))) return index_of(a.shape(), i);
+  StridedIterator iterator(a.shape(), {{a.strides().begin(), a.strides().end()},
+                                       {b.strides().begin(), b.strides().end()}});
+  for (std::int64_t i = 0; i < a.size(); ++i, iterator.next())
+    if (!equal_elements(a, iterator.offset(0), b, iterator.offset(1)))
+      return unravel_index(a.shape(), i);
   return std::nullopt;
 }
 

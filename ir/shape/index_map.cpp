@@ -1,3 +1,4 @@
+// Index arithmetic: canonical sums, simplified division and modulo, bounds, evaluation and text.
 #include "ir/shape/index_map.h"
 
 #include <fmt/format.h>
@@ -16,14 +17,15 @@ Index negated(const Index& index) {
   return result;
 }
 
-/// The terms (and constant) of `index` that `divisor` divides, divided; and the rest.
-struct Split {
+/// An index as quotient × divisor + rest. The terms that the divisor divides form the quotient,
+/// which is 0 unless rest >= 0 is proven.
+struct Division {
   Index quotient;
   Index rest;
 };
 
-Split split(const Index& index, Extent divisor) {
-  Split result;
+Division divide_terms(const Index& index, Extent divisor) {
+  Division result;
   for (const IndexTerm& term : index.terms) {
     if (const std::optional<Extent> exact = divide_exactly(term.coefficient, divisor))
       result.quotient.terms.push_back({.atom = term.atom, .coefficient = *exact});
@@ -43,8 +45,8 @@ Split split(const Index& index, Extent divisor) {
   return result;
 }
 
-/// `rest` = g × high + low with 0 <= low < g and g a divisor of `divisor`, so that dividing by
-/// `divisor` is dividing `high` by divisor / g.
+/// rest = g × high + low, with 0 <= low < g and g a divisor of the divisor that `factor` received.
+/// Dividing `rest` by it equals dividing `high` by `divisor`, the quotient of the two.
 struct Factored {
   Extent g;
   Extent divisor;
@@ -55,10 +57,10 @@ struct Factored {
 std::optional<Factored> factor(const Index& rest, Extent divisor) {
   for (const IndexTerm& term : rest.terms) {
     const Extent g = term.coefficient;
-    if (g.is(1) || !provably_less(0, g)) continue;  // backwards axes have negative ones
+    if (g.is(1) || !provably_less(0, g)) continue;  // flipped axes have negative coefficients
     const std::optional<Extent> smaller = divide_exactly(divisor, g);
     if (!smaller) continue;
-    Split parts = split(rest, g);
+    Division parts = divide_terms(rest, g);
     if (parts.quotient.terms.empty() || !provably_within(parts.rest, g)) continue;
     return Factored{.g = g,
                     .divisor = *smaller,
@@ -94,7 +96,7 @@ bool has_bounded(const Index& index) {
                              [](const IndexTerm& term) { return term.atom->has_bounded; });
 }
 
-void fill_facts(IndexAtom& atom) {
+void compute_properties(IndexAtom& atom) {
   const bool is_axis = atom.kind == IndexAtom::Kind::axis;
   atom.axes = is_axis ? std::uint64_t{1} << atom.axis : axes_of(atom.numerator);
   for (const Index& at : atom.at) atom.axes |= axes_of(at);
@@ -104,7 +106,7 @@ void fill_facts(IndexAtom& atom) {
   atom.largest = largest_of(atom);
 }
 
-/// `index` without the terms of `part` × `factor`, if each of them stands in it as it is.
+/// `index` - `part` × `factor`; nullopt unless `index` contains each term of the product unchanged.
 std::optional<Index> without(const Index& index, const Index& part, Extent factor) {
   Index rest{.constant = index.constant - part.constant * factor, .terms = index.terms};
   for (const IndexTerm& term : part.terms) {
@@ -116,7 +118,7 @@ std::optional<Index> without(const Index& index, const Index& part, Extent facto
   return rest;
 }
 
-/// Puts together again what reshapes have taken apart, once:
+/// Recombines one pair of terms that reshapes have split:
 ///   c·(x mod d) + c·d·⌊x / d⌋          = c·x
 ///   c·(x mod d) + c·d·(⌊x / d⌋ mod m)  = c·(x mod d·m)
 bool recombine_once(IndexSpace& space, Index& index) {
@@ -156,7 +158,7 @@ const IndexAtom* IndexSpace::intern(IndexAtom atom) {
         known->numerator == atom.numerator && known->at == atom.at)
       return known.get();
   atom.id = static_cast<int>(atoms_.size());
-  fill_facts(atom);
+  compute_properties(atom);
   atoms_.push_back(std::make_unique<IndexAtom>(std::move(atom)));
   return atoms_.back().get();
 }
@@ -170,7 +172,7 @@ Index IndexSpace::add_axis(Extent extent) {
 
 Index IndexSpace::axis(int number) const {
   const IndexAtom* atom = axes_[static_cast<std::size_t>(number)];
-  // An axis of extent 1 stands still.
+  // The index along an axis of extent 1 is always 0.
   if (atom->divisor.is(1)) return {};
   return {.constant = 0, .terms = {{.atom = atom, .coefficient = 1}}};
 }
@@ -202,7 +204,7 @@ Index IndexSpace::scale(const Index& a, Extent factor) {
 
 Index IndexSpace::divide(const Index& a, Extent divisor) {
   if (divisor.is(1)) return a;
-  Split parts = split(a, divisor);
+  Division parts = divide_terms(a, divisor);
   if (provably_within(parts.rest, divisor)) return parts.quotient;
   if (std::optional<Factored> factored = factor(parts.rest, divisor))
     return add(parts.quotient, divide(factored->high, factored->divisor));
@@ -223,7 +225,7 @@ Index IndexSpace::divide(const Index& a, Extent divisor) {
 
 Index IndexSpace::modulo(const Index& a, Extent divisor) {
   if (divisor.is(1)) return {};
-  Split parts = split(a, divisor);
+  Division parts = divide_terms(a, divisor);
   if (provably_within(parts.rest, divisor)) return parts.rest;
   if (std::optional<Factored> factored = factor(parts.rest, divisor))
     return add(scale(modulo(factored->high, factored->divisor), factored->g), factored->low);
@@ -244,7 +246,7 @@ Index IndexSpace::indirect(const Node* tensor, std::vector<Index> at, Extent bou
   return {.constant = 0, .terms = {{.atom = atom, .coefficient = 1}}};
 }
 
-Index IndexSpace::bounded(const Index& a, Extent extent) {
+Index IndexSpace::assume_bounded(const Index& a, Extent extent) {
   if (extent.is(1)) return {};
   if (a.is_constant() || provably_within(a, extent)) return a;
   const IndexAtom* atom =
@@ -252,30 +254,30 @@ Index IndexSpace::bounded(const Index& a, Extent extent) {
   return {.constant = 0, .terms = {{.atom = atom, .coefficient = 1}}};
 }
 
-Index IndexSpace::plain(const Index& index) {
+Index IndexSpace::without_bounds(const Index& index) {
   if (!has_bounded(index)) return index;
   Index result = constant_index(index.constant);
   for (const IndexTerm& term : index.terms) {
     Index value{.constant = 0, .terms = {{.atom = term.atom, .coefficient = 1}}};
-    if (term.atom->has_bounded) value = plain(*term.atom);
+    if (term.atom->has_bounded) value = without_bounds(*term.atom);
     result = add(result, scale(value, term.coefficient));
   }
   return result;
 }
 
-Index IndexSpace::plain(const IndexAtom& atom) {
+Index IndexSpace::without_bounds(const IndexAtom& atom) {
   const auto id = static_cast<std::size_t>(atom.id);
-  if (plain_.size() <= id) plain_.resize(atoms_.size());
-  if (plain_[id]) return *plain_[id];
-  Index result = plain(atom.numerator);
+  if (without_bounds_.size() <= id) without_bounds_.resize(atoms_.size());
+  if (without_bounds_[id]) return *without_bounds_[id];
+  Index result = without_bounds(atom.numerator);
   if (atom.kind == IndexAtom::Kind::quotient) result = divide(result, atom.divisor);
   if (atom.kind == IndexAtom::Kind::remainder) result = modulo(result, atom.divisor);
   if (atom.kind == IndexAtom::Kind::indirect) {
     std::vector<Index> at;
-    for (const Index& part : atom.at) at.push_back(plain(part));
+    for (const Index& part : atom.at) at.push_back(without_bounds(part));
     result = indirect(atom.tensor, std::move(at), atom.divisor, atom.branch);
   }
-  plain_[id] = result;
+  without_bounds_[id] = result;
   return result;
 }
 
@@ -290,10 +292,11 @@ std::vector<Index> IndexSpace::delinearize(const Index& linear, std::span<const 
   std::vector<Index> result(shape.size());
   Index rest = linear;
   for (std::size_t axis = shape.size(); axis-- > 0;) {
-    // An axis of extent 0 has no element to be asked for; 1 keeps the expression defined.
+    // An axis of extent 0 has no elements, so its index is never evaluated. Extent 1 keeps the
+    // expression defined.
     const Extent extent = shape[axis].is(0) ? Extent(1) : shape[axis];
     if (extent.is(1)) continue;
-    // What is left at axis 0 is within its extent because `linear` is within the shape.
+    // The rest is within the extent of axis 0 because `linear` is within the shape.
     if (axis == 0) {
       result[axis] = std::move(rest);
       break;
@@ -324,7 +327,7 @@ Index IndexSpace::substitute(const Index& index, std::span<const Index> axes) {
         break;
       }
       case IndexAtom::Kind::bounded:
-        value = bounded(substitute(atom.numerator, axes), atom.divisor);
+        value = assume_bounded(substitute(atom.numerator, axes), atom.divisor);
         break;
     }
     result = add(result, scale(value, term.coefficient));
@@ -335,7 +338,7 @@ Index IndexSpace::substitute(const Index& index, std::span<const Index> axes) {
 std::optional<Extent> upper_bound(const Index& index) {
   Extent result = index.constant;
   for (const IndexTerm& term : index.terms) {
-    if (provably_nonnegative(term.coefficient * Extent(-1))) continue;  // at least 0 is taken off
+    if (provably_nonnegative(term.coefficient * Extent(-1))) continue;  // the term is at most 0
     if (!provably_nonnegative(term.coefficient)) return std::nullopt;
     const std::optional<Extent> top = term.atom->largest;
     if (!top) return std::nullopt;
@@ -419,7 +422,7 @@ std::string atom_text(const IndexAtom& atom) {
       return fmt::format("({} < {})", to_string(atom.numerator), to_string(atom.divisor));
     case IndexAtom::Kind::indirect: break;
   }
-  std::string text = fmt::format("%{}[", atom.tensor->id);
+  std::string text = fmt::format("{}[", fmt::ptr(atom.tensor));
   for (const Index& at : atom.at) text += to_string(at) + ";";
   return text + "]";
 }

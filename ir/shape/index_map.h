@@ -1,6 +1,6 @@
-// Index expressions: which element of an operand feeds an element of a result, as canonical integer
-// expressions over the axes of an iteration space. Structural ops answer in them, schedules read
-// contiguity off them, codegen prints them.
+// Index maps: canonical integer expressions over the axes of an iteration space that say which
+// element of an operand a result element reads. Structural ops return them, schedules derive
+// contiguity from them, and codegen prints them.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@ struct IndexTerm {
   friend bool operator==(const IndexTerm&, const IndexTerm&) = default;
 };
 
-/// constant + Σ coefficient × atom: canonical (terms sorted by atom, none 0), so equality is `==`.
+/// constant + Σ coefficient × atom. Canonical: terms are sorted by atom id and no coefficient is 0,
+/// so `==` compares values within one IndexSpace.
 struct Index {
   Extent constant = 0;
   llvm::SmallVector<IndexTerm, 2> terms;
@@ -34,33 +35,33 @@ struct Index {
   friend bool operator==(const Index&, const Index&) = default;
 };
 
-/// What an Index is linear in.
+/// A variable of an Index, which is linear in its atoms.
 struct IndexAtom {
   enum class Kind : std::uint8_t {
-    axis,       ///< the position along an axis of the iteration space
+    axis,       ///< the index along an axis of the iteration space
     quotient,   ///< floor(numerator / divisor)
     remainder,  ///< numerator mod divisor
     indirect,   ///< the element of an integer Tensor, wrapped and clamped into [0, divisor)
-    bounded,    ///< numerator, asked for only where it is in [0, divisor)
+    bounded,    ///< numerator, evaluated only when it is in [0, divisor)
   };
   Kind kind = Kind::axis;
   int id = 0;    ///< order of creation in its IndexSpace
   int axis = 0;  ///< of an axis
   Index numerator;
   Extent divisor;                ///< of an axis: its extent
-  const Node* tensor = nullptr;  ///< of an indirect: the indices …
-  std::vector<Index> at;         ///< … and where they are read
-  int branch = 0;                ///< tells apart what is read under different conditions
+  const Node* tensor = nullptr;  ///< of an indirect: the index tensor …
+  std::vector<Index> at;         ///< … and the position of the element read from it
+  int branch = 0;                ///< separates elements read under different conditions
 
-  // Known once and for all when the atom is made: atoms share atoms, so that asking all the way
-  // down could take time exponential in the length of a chain of views.
-  std::uint64_t axes = 0;         ///< bit a: axis a occurs in it
-  bool has_indirect = false;      ///< it is, or is made of, an indirect
-  bool has_bounded = false;       ///< likewise of a bounded
-  std::optional<Extent> largest;  ///< the largest value it can take, where that is known
+  // Properties computed once, at creation. Atoms share subexpressions, so a recursive query could
+  // take time exponential in the length of a chain of views.
+  std::uint64_t axes = 0;         ///< bit a: the atom depends on axis a
+  bool has_indirect = false;      ///< the atom is or contains an indirect
+  bool has_bounded = false;       ///< the atom is or contains a bounded
+  std::optional<Extent> largest;  ///< the largest value, if known
 };
 
-/// Owns the axes and atoms that a set of Index values is made of.
+/// Owns the axes and atoms of a set of Index values.
 class IndexSpace {
  public:
   IndexSpace() = default;
@@ -69,7 +70,7 @@ class IndexSpace {
   IndexSpace(IndexSpace&&) = default;
   IndexSpace& operator=(IndexSpace&&) = default;
 
-  /// A new axis that runs over [0, extent).
+  /// Adds an axis that runs over [0, extent) and returns its index. At most 64 axes.
   Index add_axis(Extent extent);
   int axis_count() const { return static_cast<int>(axes_.size()); }
   Index axis(int number) const;
@@ -77,19 +78,20 @@ class IndexSpace {
 
   Index add(const Index& a, const Index& b);
   Index scale(const Index& a, Extent factor);
-  /// floor(a / divisor) and a mod divisor, simplified by what is known of the axes' ranges.
+  /// floor(a / divisor) and a mod divisor, simplified with the known ranges of the axes.
   Index divide(const Index& a, Extent divisor);
   Index modulo(const Index& a, Extent divisor);
-  /// The value of `tensor` at `at`, wrapped and clamped into [0, bound). Values of different
-  /// branches are not taken for equal: each may be read only where its own conditions hold.
+  /// The element of `tensor` at `at`, wrapped and clamped into [0, bound). Elements of different
+  /// branches stay distinct, because each may be read only if its own conditions hold.
   Index indirect(const Node* tensor, std::vector<Index> at, Extent bound, int branch = 0);
 
-  /// `a`, which is asked for only where it is in [0, extent): views of it are as simple as those of
-  /// an axis of that extent. `plain` writes an index without such knowledge, once it is complete.
-  Index bounded(const Index& a, Extent extent);
-  Index plain(const Index& index);
+  /// `a`, with the caller's promise that it is evaluated only when it is in [0, extent). Views of
+  /// it simplify like views of an axis of that extent.
+  Index assume_bounded(const Index& a, Extent extent);
+  /// `index` with every bounded atom replaced by its numerator; called on finished indices.
+  Index without_bounds(const Index& index);
 
-  /// Row-major position in an array of `shape`; its inverse.
+  /// Row-major position in an array of `shape`, and its inverse.
   Index linearize(std::span<const Index> index, std::span<const Extent> shape);
   std::vector<Index> delinearize(const Index& linear, std::span<const Extent> shape);
   /// `index`, which may belong to another space, with each axis replaced.
@@ -97,29 +99,33 @@ class IndexSpace {
 
  private:
   const IndexAtom* intern(IndexAtom atom);
-  Index plain(const IndexAtom& atom);
+  Index without_bounds(const IndexAtom& atom);
 
   std::vector<std::unique_ptr<IndexAtom>> atoms_;
-  std::vector<std::optional<Index>> plain_;  ///< by id: of atoms with a bounded
+  std::vector<std::optional<Index>> without_bounds_;  ///< results of `without_bounds` by atom id
   std::vector<const IndexAtom*> axes_;
 };
 
 Index constant_index(Extent value);
-/// The largest value `index` can take, where that is known; the smallest likewise.
+/// The largest and the smallest value of `index`; nullopt if unknown.
 std::optional<Extent> upper_bound(const Index& index);
 std::optional<Extent> lower_bound(const Index& index);
-/// True if 0 <= index < bound for certain.
+/// True if 0 <= index < bound. False means not proven.
 bool provably_within(const Index& index, Extent bound);
 
-/// The coefficient of `axis` where `index` is coefficient × axis + something without it; nullopt if
-/// the axis occurs inside a quotient, remainder or indirect.
+/// The coefficient of `axis` in `index`; 0 if the axis does not occur. nullopt if it occurs inside
+/// an atom of another kind, so that `index` is not linear in it.
 std::optional<Extent> coefficient_of(const Index& index, int axis);
+/// True if each step along `axis` adds 1 to `index`.
+inline bool has_unit_stride(const Index& index, int axis) {
+  return coefficient_of(index, axis) == Extent(1);
+}
 /// True if `axis` occurs anywhere in `index`.
 bool depends_on(const Index& index, int axis);
 /// True if any indirect atom occurs in `index`.
 bool has_indirect(const Index& index);
 
-/// The value of `index`; `read` gives the elements of indirect tensors (not yet wrapped).
+/// The value of `index`; `read` returns elements of indirect tensors, before wrapping.
 std::int64_t evaluate(
     const Index& index, std::span<const std::int64_t> axes, std::span<const std::int64_t> symbols,
     const std::function<std::int64_t(const Node*, std::span<const std::int64_t>)>& read = {});

@@ -1,6 +1,9 @@
+// Strides: row-major strides, memory span, memory order and overlap checks.
 #include "ir/shape/strides.h"
 
 #include <algorithm>
+
+#include "ir/shape/extent.h"
 
 namespace sinter {
 
@@ -50,7 +53,7 @@ bool is_injective(std::span<const std::int64_t> shape, std::span<const std::int6
     std::int64_t step = 0;
     if (__builtin_mul_overflow(shape[axis] - 1, strides[axis], &step) ||
         __builtin_add_overflow(reach, step, &reach))
-      return true;  // no memory is as large
+      return true;  // the array exceeds any memory
   }
   return true;
 }

@@ -1,4 +1,4 @@
-// Strides: where the elements of an array lie, and whether each has a place of its own.
+// Strides: row-major strides, the memory span, the memory order of axes, and overlap checks.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,18 @@ namespace sinter {
 
 /// Row-major strides of `shape`, in elements.
 std::vector<Extent> row_major_strides(std::span<const Extent> shape);
-/// Elements from the first to the last one that an array touches; 0 where an axis is 0 for certain.
+/// The number of elements from the first to the last one of an array, both included; 0 if an extent
+/// is the number 0.
 Extent span_of(std::span<const Extent> shape, std::span<const Extent> strides);
-/// The axes from the one with the largest stride to the one with the smallest, as far as that is
-/// known of symbols; others stay in their order.
+/// The axes by descending stride. Axes with equal strides, or with symbolic strides that cannot be
+/// compared, keep their order.
 llvm::SmallVector<int, 6> memory_order(std::span<const Extent> strides);
 
-/// True if each element surely has a place of its own: every stride goes beyond all that the
-/// smaller ones reach. Strides along axes of one element do not matter.
+/// True if no two elements share an address: every stride exceeds the reach of all smaller strides.
+/// Axes of extent 1 are ignored. False also for a few layouts that do not overlap.
 bool is_injective(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides);
-/// False if two elements share a place whatever the symbols are.
+/// False if two elements share an address for all values of the symbols. Checks only the axes with
+/// constant extent and stride.
 bool may_be_injective(std::span<const Extent> shape, std::span<const Extent> strides);
 
 }  // namespace sinter

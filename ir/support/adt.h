@@ -1,4 +1,4 @@
-// LLVM's containers, behind one header: nothing else names an LLVM header.
+// LLVM's containers. This header and no other includes LLVM headers.
 #pragma once
 
 #pragma GCC diagnostic push

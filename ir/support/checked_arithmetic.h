@@ -1,4 +1,4 @@
-// Arithmetic of sizes that must not wrap: those of a saved file may be anything.
+// Arithmetic of sizes that throws on overflow. A saved file may contain any sizes.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace sinter {
 
-/// Throws UserError where the sum does not fit in 64 bits.
+/// a + b. Throws UserError if the sum does not fit in 64 bits.
 inline std::int64_t checked_sum(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   if (__builtin_add_overflow(a, b, &sum)) [[unlikely]]
@@ -17,7 +17,7 @@ inline std::int64_t checked_sum(std::int64_t a, std::int64_t b) {
   return sum;
 }
 
-/// Throws UserError where the product does not fit in 64 bits.
+/// a * b. Throws UserError if the product does not fit in 64 bits.
 inline std::int64_t checked_product(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) [[unlikely]]
@@ -25,7 +25,8 @@ inline std::int64_t checked_product(std::int64_t a, std::int64_t b) {
   return product;
 }
 
-/// The first multiple of `step` that is no less than `value`, which is not negative.
+/// The smallest multiple of `step` that is at least `value`, which must not be negative. Throws
+/// UserError on overflow.
 inline std::int64_t checked_round_up(std::int64_t value, std::int64_t step) {
   return checked_sum(value, step - 1) / step * step;
 }

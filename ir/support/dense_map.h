@@ -1,5 +1,5 @@
-// LLVM's hash tables, but whole when there is no memory for them to grow: in LLVM's own, whoever
-// destroys such a table reads what is not there.
+// LLVM's hash tables with exception safety: a table stays valid if it cannot get memory to grow.
+// The destructor of LLVM's own tables then reads buckets that do not exist.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace sinter {
 
-/// As llvm::DenseMap. Where memory is wanting std::bad_alloc is thrown, and the table has what it
-/// had.
+/// Like llvm::DenseMap. If there is no memory to grow, it throws std::bad_alloc and stays
+/// unchanged.
 template <class Key, class Value, class Info = llvm::DenseMapInfo<Key>,
           class Bucket = llvm::detail::DenseMapPair<Key, Value>>
 class DenseMap
@@ -23,10 +23,11 @@ class DenseMap
 
  public:
   explicit DenseMap(unsigned reserve = 0) {
-    if (reserve) take(Base::getMinBucketToReserveForEntries(reserve));
+    if (reserve) allocate_buckets(Base::getMinBucketToReserveForEntries(reserve));
   }
   DenseMap(const DenseMap& other) : DenseMap(other.size()) {
-    // Copied before there is a place for it: what throws there would leave half an entry.
+    // Values are copied before they are inserted: an exception during insertion would leave half an
+    // entry.
     for (const auto& entry : other) this->try_emplace(entry.getFirst(), Value(entry.getSecond()));
   }
   DenseMap(DenseMap&& other) noexcept : Base() { swap(other); }
@@ -37,7 +38,7 @@ class DenseMap
   }
   DenseMap(std::initializer_list<typename Base::value_type> entries)
       : DenseMap(entries.begin(), entries.end()) {}
-  ~DenseMap() { give_back(); }
+  ~DenseMap() { free_buckets(); }
 
   DenseMap& operator=(const DenseMap& other) {
     DenseMap copy(other);
@@ -45,8 +46,8 @@ class DenseMap
     return *this;
   }
   DenseMap& operator=(DenseMap&& other) noexcept {
-    DenseMap taken(std::move(other));
-    swap(taken);
+    DenseMap moved(std::move(other));
+    swap(moved);
     return *this;
   }
   void swap(DenseMap& other) noexcept {
@@ -59,7 +60,7 @@ class DenseMap
   }
 
  private:
-  // What LLVM's part asks for, under its names.
+  // The functions that DenseMapBase calls, with LLVM's names.
   unsigned getNumEntries() const { return entries_; }
   void setNumEntries(unsigned number) { entries_ = number; }
   unsigned getNumTombstones() const { return tombstones_; }
@@ -70,21 +71,22 @@ class DenseMap
   void grow(unsigned at_least) {
     Bucket* const old = buckets_;
     const unsigned old_count = bucket_count_;
-    take(std::max(64U, static_cast<unsigned>(llvm::NextPowerOf2(at_least - 1))));
+    allocate_buckets(std::max(64U, static_cast<unsigned>(llvm::NextPowerOf2(at_least - 1))));
     if (!old) return;
     this->moveFromOldBuckets(old, old + old_count);
     free(old, old_count);
   }
-  /// Of a table that was much larger: what comes next is given its own size.
-  void shrink_and_clear() { give_back(); }
+  /// DenseMapBase clears a sparse table with it. Frees all buckets; the next insertion allocates
+  /// new ones.
+  void shrink_and_clear() { free_buckets(); }
 
-  /// Takes memory first, and only then changes anything.
-  void take(unsigned count) {
+  /// Allocates before it changes a member, so that an exception leaves the table unchanged.
+  void allocate_buckets(unsigned count) {
     buckets_ = static_cast<Bucket*>(llvm::allocate_buffer(sizeof(Bucket) * count, alignof(Bucket)));
     bucket_count_ = count;
     this->initEmpty();
   }
-  void give_back() {
+  void free_buckets() {
     this->destroyAll();
     free(buckets_, bucket_count_);
     buckets_ = nullptr;
@@ -100,7 +102,7 @@ class DenseMap
   unsigned bucket_count_ = 0;
 };
 
-/// As llvm::DenseSet, in the same way.
+/// Like llvm::DenseSet, with the exception safety of DenseMap.
 template <class Value, class Info = llvm::DenseMapInfo<Value>>
 class DenseSet
     : public llvm::detail::DenseSetImpl<

@@ -1,3 +1,4 @@
+// The pool of slabs that all graphs share.
 #include "ir/support/slab_allocator.h"
 
 #include <mutex>
@@ -9,34 +10,34 @@ namespace sinter {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__)
-constexpr std::size_t kMostKept = 0;  // what is freed must be seen to be free
+constexpr std::size_t kMaxPooledSlabs = 0;  // so that AddressSanitizer sees that memory is freed
 #else
-constexpr std::size_t kMostKept = (std::size_t{1} << 20) / Slabs::kBytes;
+constexpr std::size_t kMaxPooledSlabs = (std::size_t{1} << 20) / SlabPool::kBytes;
 #endif
 
-struct Kept {
-  /// With room for all: giving a slab back takes no memory.
-  Kept() { slabs.reserve(kMostKept); }
+struct PooledSlabs {
+  /// Reserves space for all slabs, so that returning a slab never allocates.
+  PooledSlabs() { slabs.reserve(kMaxPooledSlabs); }
 
   std::mutex mutex;
   std::vector<void*> slabs;
 };
 
-/// Never destroyed: graphs in static variables may give slabs back after main has ended.
-Kept& kept() {
-  static auto* const kept = new Kept;
-  return *kept;
+/// Never destroyed: graphs in static variables may return slabs after main has ended.
+PooledSlabs& pooled_slabs() {
+  static auto* const pooled_slabs = new PooledSlabs;
+  return *pooled_slabs;
 }
 
-void give_back(const void* slab, std::size_t bytes, std::size_t alignment) {
+void free_slab(const void* slab, std::size_t bytes, std::size_t alignment) {
   ::operator delete(const_cast<void*>(slab), bytes, std::align_val_t(alignment));
 }
 
 }  // namespace
 
-void* Slabs::Allocate(std::size_t bytes, std::size_t alignment) {
+void* SlabPool::Allocate(std::size_t bytes, std::size_t alignment) {
   if (bytes == kBytes) {
-    Kept& pool = kept();
+    PooledSlabs& pool = pooled_slabs();
     const std::lock_guard lock(pool.mutex);
     if (!pool.slabs.empty()) {
       void* const slab = pool.slabs.back();
@@ -47,19 +48,19 @@ void* Slabs::Allocate(std::size_t bytes, std::size_t alignment) {
   return ::operator new(bytes, std::align_val_t(alignment));
 }
 
-void Slabs::Deallocate(const void* slab, std::size_t bytes, std::size_t alignment) {
+void SlabPool::Deallocate(const void* slab, std::size_t bytes, std::size_t alignment) {
   if (bytes == kBytes) {
-    Kept& pool = kept();
+    PooledSlabs& pool = pooled_slabs();
     const std::lock_guard lock(pool.mutex);
-    if (pool.slabs.size() < kMostKept) return pool.slabs.push_back(const_cast<void*>(slab));
+    if (pool.slabs.size() < kMaxPooledSlabs) return pool.slabs.push_back(const_cast<void*>(slab));
   }
-  give_back(slab, bytes, alignment);
+  free_slab(slab, bytes, alignment);
 }
 
-void Slabs::release() {
-  Kept& pool = kept();
+void SlabPool::release() {
+  PooledSlabs& pool = pooled_slabs();
   const std::lock_guard lock(pool.mutex);
-  for (void* slab : pool.slabs) give_back(slab, kBytes, alignof(std::max_align_t));
+  for (void* slab : pool.slabs) free_slab(slab, kBytes, alignof(std::max_align_t));
   pool.slabs.clear();
 }
 

@@ -1,4 +1,4 @@
-// The memory of nodes: slabs that go from one graph to the next.
+// The slab allocator of node arenas, which reuses the slabs of destroyed graphs.
 #pragma once
 
 #include "ir/support/adt.h"
@@ -7,20 +7,20 @@
 
 namespace sinter {
 
-/// Hands out slabs for arenas and keeps up to a megabyte of them when they come back: programs that
-/// record graph after graph would else ask the system for fresh pages each time, which takes longer
-/// than recording. Usable from any thread.
-class Slabs {
+/// Allocates slabs for arenas, and pools up to 1 MiB of returned slabs. Without the pool, programs
+/// that record many graphs would request new pages from the system for each one, which takes longer
+/// than recording. Thread-safe.
+class SlabPool {
  public:
   static constexpr std::size_t kBytes = 8192;
 
   void* Allocate(std::size_t bytes, std::size_t alignment);  // NOLINT: LLVM's names
   void Deallocate(const void* slab, std::size_t bytes, std::size_t alignment);  // NOLINT
 
-  /// Returns those that are kept, for work that needs memory of other kinds.
+  /// Frees the pooled slabs, for work that needs other memory.
   static void release();
 };
 
-using SlabArena = llvm::BumpPtrAllocatorImpl<Slabs, Slabs::kBytes>;
+using SlabArena = llvm::BumpPtrAllocatorImpl<SlabPool, SlabPool::kBytes>;
 
 }  // namespace sinter

@@ -1,16 +1,16 @@
+// The lexer of the text form, and quoting of strings.
 #include "ir/text/lexer.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "ir/support/name_characters.h"
+
 namespace sinter {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool continues_name(char c) { return begins_name(c) || is_digit(c); }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 bool is_punctuation(char c) {
   return std::string_view("()[]{},:=+-*").find(c) != std::string_view::npos;
@@ -38,9 +38,9 @@ std::size_t number_length(std::string_view text, TokenKind& kind) {
       kind = TokenKind::real;
     }
   }
-  // A letter that touches a number, as in 12abc, makes one segment of junk and not two tokens.
+  // Letters directly after a number, as in 12abc, make one junk token instead of two tokens.
   const std::size_t number = end;
-  while (end < text.size() && (continues_name(text[end]) || text[end] == '.')) ++end;
+  while (end < text.size() && (is_name_character(text[end]) || text[end] == '.')) ++end;
   if (end != number) kind = TokenKind::junk;
   return end;
 }
@@ -73,9 +73,9 @@ std::size_t Lexer::token_length(TokenKind& kind) const {
   const std::string_view rest = text_.substr(offset_);
   if (is_digit(rest[0])) return number_length(rest, kind);
   std::size_t end = 1;
-  if (begins_name(rest[0])) {
+  if (is_name_character(rest[0])) {
     kind = TokenKind::name;
-    while (end < rest.size() && continues_name(rest[end])) ++end;
+    while (end < rest.size() && is_name_character(rest[end])) ++end;
     return end;
   }
   if (is_punctuation(rest[0])) {
@@ -90,7 +90,7 @@ std::size_t Lexer::token_length(TokenKind& kind) const {
     return is_closed ? end + 1 : std::min(end, rest.size());
   }
   kind = TokenKind::junk;
-  while (end < rest.size() && !is_blank(rest[end]) && !continues_name(rest[end]) &&
+  while (end < rest.size() && !is_blank(rest[end]) && !is_name_character(rest[end]) &&
          !is_punctuation(rest[end]))
     ++end;
   return end;
@@ -100,9 +100,9 @@ Token Lexer::next() {
   skip_blanks();
   Token token{.kind = TokenKind::end,
               .text = {},
-              .place = {.offset = offset_,
-                        .line = line_,
-                        .column = static_cast<int>(offset_ - line_begin_) + 1},
+              .position = {.offset = offset_,
+                           .line = line_,
+                           .column = static_cast<int>(offset_ - line_begin_) + 1},
               .starts_line = starts_line_};
   if (offset_ == text_.size()) return token;
   token.text = text_.substr(offset_, token_length(token.kind));
@@ -128,7 +128,7 @@ std::string printable(std::string_view text, std::size_t most) {
   return text.size() > most ? result + "…" : result;
 }
 
-std::string unquoted(std::string_view token) {
+std::string unquote(std::string_view token) {
   std::string text;
   token = token.substr(1, token.size() - 2);
   for (std::size_t i = 0; i < token.size(); ++i) {
@@ -139,7 +139,7 @@ std::string unquoted(std::string_view token) {
   return text;
 }
 
-std::string quoted_text(std::string_view text) {
+std::string quote(std::string_view text) {
   std::string token = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') token += '\\';
@@ -148,7 +148,7 @@ std::string quoted_text(std::string_view text) {
   return token + "\"";
 }
 
-std::string quoted(const Token& token) {
+std::string describe_token(const Token& token) {
   if (token.kind == TokenKind::end) return "the end of the text";
   return fmt::format("'{}'", printable(token.text));
 }

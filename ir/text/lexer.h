@@ -1,4 +1,4 @@
-// Cuts the text form into tokens.
+// The lexer of the text form.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace sinter {
 
-/// A place in a text; line and column count from 1, the column in bytes.
-struct TextPlace {
+/// A position in a text. Line and column count from 1; the column is in bytes.
+struct TextPosition {
   std::size_t offset = 0;
   int line = 1;
   int column = 1;
@@ -21,14 +21,14 @@ enum class TokenKind : std::uint8_t {
   real,         ///< digits with a point or an exponent
   string,       ///< "…" with \\ before quotes, backslashes and n, on one line
   punctuation,  ///< one of ( ) [ ] { } , : = + - *
-  junk,         ///< what begins no token
-  end,          ///< after the last one, as often as it is asked for
+  junk,         ///< characters that form no token
+  end,          ///< after the last token; further calls return it again
 };
 
 struct Token {
   TokenKind kind = TokenKind::end;
   std::string_view text;
-  TextPlace place;
+  TextPosition position;
   bool starts_line = false;  ///< the first token of its line
 
   bool is(std::string_view spelling) const {
@@ -36,7 +36,7 @@ struct Token {
   }
 };
 
-/// A cursor over a text, which must outlive it. Copies are independent, which is how one peeks.
+/// A cursor over a text, which must outlive it. Copies are independent; copy a Lexer to peek.
 class Lexer {
  public:
   explicit Lexer(std::string_view text);
@@ -54,14 +54,15 @@ class Lexer {
   bool starts_line_ = true;
 };
 
-/// True for the words that no value may be called.
+/// True for words that cannot name a value.
 bool is_reserved(std::string_view word);
-/// The text that a string token stands for, and the token that stands for a text.
-std::string unquoted(std::string_view token);
-std::string quoted_text(std::string_view text);
-/// How a message names a token: `'sum'`, `the end of the text`.
-std::string quoted(const Token& token);
-/// `text` for a message: shortened, without control characters.
+/// The text that a string token denotes.
+std::string unquote(std::string_view token);
+/// The string token that denotes `text`.
+std::string quote(std::string_view text);
+/// The name of a token in messages: `'sum'`, `the end of the text`.
+std::string describe_token(const Token& token);
+/// `text` for a message: at most `most` bytes, with bytes outside printable ASCII as `\x0a`.
 std::string printable(std::string_view text, std::size_t most = 40);
 
 }  // namespace sinter

@@ -1,3 +1,4 @@
+// The printer of the text form.
 #include "ir/text/print.h"
 
 #include "ir/graph/opaque_node.h"
@@ -17,7 +18,7 @@ namespace {
 std::string real_text(double value, DType dtype) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  // A number of f32 is as short as f32 allows; it is rounded again when it is read.
+  // For f32, the shortest text that reads back as the same f32. The parser rounds it again.
   std::string text = dtype == f32 || dtype == c64 ? fmt::format("{}", static_cast<float>(value))
                                                   : fmt::format("{}", value);
   if (text.find_first_of(".e") == text.npos) text += ".0";
@@ -28,7 +29,7 @@ std::string attribute_text(const AttributeInfo& info, const Attribute& value, co
   switch (info.kind) {
     case AttributeKind::integer: return fmt::format("{}", value.integer);
     case AttributeKind::boolean: return value.integer ? "true" : "false";
-    case AttributeKind::string: return quoted_text(value.text);
+    case AttributeKind::string: return quote(value.text);
     case AttributeKind::dtype: return std::string(name(value.dtype));
     case AttributeKind::literal: return literal_text(value.literal, node.dtype);
     case AttributeKind::extent: return to_string(value.extent);
@@ -38,8 +39,8 @@ std::string attribute_text(const AttributeInfo& info, const Attribute& value, co
   return {};
 }
 
-/// The order of a reduction is worth a word where it is not row-major, or where reading the text
-/// would find another one.
+/// True if the text must show the order of a reduction: it is not row-major, or parsing the text
+/// would infer another order.
 bool shows_order(const Node& node) {
   const std::span<const std::int64_t> order = attribute(node, "order").integers;
   return !order.empty() || !tree_order(*node.operand(0), reduced_axes(node)).empty();
@@ -50,7 +51,7 @@ std::vector<std::string> attribute_texts(const Node& node) {
   const std::vector<AttributeInfo>& schema = info(node.op).attributes;
   for (std::size_t i = 0; i < schema.size(); ++i) {
     if (schema[i].name == "order" && !shows_order(node)) continue;
-    if (node.op == Op::custom && schema[i].name == "dtype") continue;  // the source says it
+    if (node.op == Op::custom && schema[i].name == "dtype") continue;  // follows from the source
     texts.push_back(fmt::format("{} = {}", schema[i].name,
                                 attribute_text(schema[i], node.attributes[i], node)));
   }
@@ -61,7 +62,7 @@ std::string braced(const std::vector<std::string>& parts) {
   return parts.empty() ? "" : fmt::format(" {{{}}}", fmt::join(parts, ", "));
 }
 
-/// ` n, 2.0`
+/// The operands of a statement: ` n, 2.0`.
 std::string operands_text(const Node& node, const ValueNames& names) {
   std::string text;
   for (std::size_t i = 0; i < node.operands.size(); ++i) {
@@ -74,7 +75,7 @@ std::string operands_text(const Node& node, const ValueNames& names) {
   return text;
 }
 
-/// The statement of `node`, a result of an opaque call, if it is the first of them; else "".
+/// The statement of an opaque call if `node` is its first live result; otherwise empty.
 std::string call_text(const GraphData& graph, const Node& node, const ValueNames& names) {
   std::vector<const Node*> results = results_of_call(graph, node);
   std::erase_if(results, [&](const Node* result) { return !result || names.of(result).empty(); });
@@ -82,7 +83,7 @@ std::string call_text(const GraphData& graph, const Node& node, const ValueNames
   return first == &node ? opaque_text(results, names) : std::string();
 }
 
-/// The head in one line, or with a line for each input.
+/// The first line of a graph, or one line per input if it is too long.
 std::string header_text(const GraphData& graph, const ValueNames& names) {
   constexpr std::size_t kWidth = 100;
   std::vector<std::string> inputs;
@@ -114,7 +115,7 @@ std::string literal_text(const Literal& literal, DType dtype) {
   switch (literal.kind) {
     case Literal::Kind::boolean: return literal.integer ? "true" : "false";
     case Literal::Kind::integer:
-    case Literal::Kind::natural: return whole_text(literal);
+    case Literal::Kind::large_integer: return decimal_text(literal);
     case Literal::Kind::real: break;
   }
   return real_text(literal.real, dtype);
@@ -122,7 +123,7 @@ std::string literal_text(const Literal& literal, DType dtype) {
 
 std::string statement_text(const Node& node, const ValueNames& names) {
   const std::string& name = names.of(&node);
-  // A number that cannot stand inline is written as the array of rank 0 that it equals.
+  // A number that cannot be written inline is printed as a `full` of rank 0.
   if (node.op == Op::constant)
     return fmt::format("{} = full {{shape = [], value = {}, dtype = {}}}", name,
                        literal_text(node.attributes[0].literal, node.dtype),

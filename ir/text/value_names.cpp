@@ -1,4 +1,5 @@
-// Which values a text shows and what it calls them.
+// Selects the values that a text shows, and names them.
+#include "ir/support/name_characters.h"
 #include "ir/text/lexer.h"
 #include "ir/text/print.h"
 
@@ -23,7 +24,7 @@ std::vector<bool> live_nodes(const GraphData& graph) {
   return live;
 }
 
-/// The numbers that need a statement of their own.
+/// The numbers that need a statement, because they cannot always be written inline.
 std::vector<bool> named_constants(const GraphData& graph, const std::vector<bool>& live) {
   std::vector<bool> named(graph.nodes.size());
   for (const Node* node : graph.nodes)
@@ -36,12 +37,12 @@ std::vector<bool> named_constants(const GraphData& graph, const std::vector<bool
   return named;
 }
 
-/// Fills a list with names, each once.
+/// Fills a list with unique names.
 class NamePool {
  public:
   explicit NamePool(std::vector<std::string>& names) : names_(names) {}
-  /// Adds `name`, or one like it, to the list.
-  void give(const std::string& name) {
+  /// Adds `name` to the list, with a number if the name is taken.
+  void add_unique(const std::string& name) {
     if (add(name)) return;
     int& number = last_number_.try_emplace(name, 1).first->second;
     while (!add(fmt::format("{}_{}", name, ++number))) {
@@ -49,7 +50,7 @@ class NamePool {
   }
 
  private:
-  /// False if it is there already.
+  /// Returns false if the list already has `name`.
   bool add(const std::string& name) {
     const std::uint64_t hash = std::hash<std::string>()(name);
     if (ids_.find(hash, [&](std::uint32_t id) { return names_[id] == name; })) return false;
@@ -59,12 +60,12 @@ class NamePool {
   }
 
   std::vector<std::string>& names_;
-  IdTable ids_;  ///< of the names
+  IdTable ids_;  ///< indices of names, by hash
   std::unordered_map<std::string, int> last_number_;
 };
 
-/// True if `name` is that of an op and a number: then a value that has no name of its own may be
-/// called so too.
+/// True if `name` is an op and a number: such a name may collide with that of a value without
+/// label.
 bool is_numbered_op(std::string_view name) {
   const std::size_t end = name.find_last_not_of("0123456789");
   return end != name.npos && end + 1 < name.size() && name[end] == '_' &&
@@ -81,20 +82,16 @@ std::string numbered(std::string_view name, int number) {
 DType literal_dtype(const Node& constant) {
   if (is_floating(constant.dtype)) return f32;
   if (constant.dtype == boolean) return boolean;
-  const bool is_natural = attribute(constant, "value").literal.kind == Literal::Kind::natural;
-  return is_natural ? u64 : i64;
+  const bool is_large = attribute(constant, "value").literal.kind == Literal::Kind::large_integer;
+  return is_large ? u64 : i64;
 }
 
 }  // namespace
 
 std::string legal_name(std::string_view text) {
   std::string name;
-  for (const char c : text) {
-    const bool is_legal =
-        c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    name += is_legal ? c : '_';
-  }
-  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) name.insert(name.begin(), '_');
+  for (const char c : text) name += is_name_character(c) ? c : '_';
+  if (name.empty() || is_digit(name[0])) name.insert(name.begin(), '_');
   return is_reserved(name) ? name + "_" : name;
 }
 
@@ -108,10 +105,10 @@ bool is_inline_literal(const Node& user, std::size_t operand) {
       std::ranges::find_if(values, [](const Node* n) { return n->op != Op::constant; });
   if (has_condition && operand == 0) return number.dtype == boolean;
   if (tensor != values.end()) return number.dtype == info((*tensor)->dtype).compute;
-  // Nothing but numbers: between a condition and them, their kind decides the dtype …
+  // All values are numbers. After a Tensor as the condition, their kind decides the dtype.
   if (has_condition && user.operand(0)->op != Op::constant)
     return number.dtype == literal_dtype(number) && user.dtype == number.dtype;
-  // … else the first must be a value for the others to follow.
+  // Otherwise, the first number is not inline, so that the others take their dtype from it.
   return operand != (has_condition ? 1U : 0U) && number.dtype == info(values[0]->dtype).compute;
 }
 
@@ -119,13 +116,13 @@ ValueNames::ValueNames(const GraphData& graph)
     : live_(live_nodes(graph)), by_id_(graph.nodes.size()), names_(1) {
   const std::vector<bool> named = named_constants(graph, live_);
   NamePool pool(names_);
-  bool are_numbers_taken = false;  // by names that users gave
-  const auto give = [&](const Node* node, const std::string& name) {
+  bool are_numbers_taken = false;  // by names from users
+  const auto assign_name = [&](const Node* node, const std::string& name) {
     by_id_[node->id] = static_cast<std::int32_t>(names_.size());
-    pool.give(name);
+    pool.add_unique(name);
     are_numbers_taken |= is_numbered_op(names_.back());
   };
-  for (const InputInfo& input : graph.inputs) give(input.node, legal_name(input.name));
+  for (const InputInfo& input : graph.inputs) assign_name(input.node, legal_name(input.name));
   const auto has_statement = [&](const Node* node) {
     return live_[node->id] && by_id_[node->id] == 0 &&
            (node->op != Op::constant || named[node->id]);
@@ -133,25 +130,25 @@ ValueNames::ValueNames(const GraphData& graph)
   for (const Node* node : graph.nodes)
     if (has_statement(node))
       if (const std::string_view label = graph.label(node); !label.empty())
-        give(node, legal_name(label));
+        assign_name(node, legal_name(label));
   std::int32_t number = 0;
   for (const Node* node : graph.nodes) {
     if (!live_[node->id] || is_source(node->op)) continue;
     ++number;
     if (!has_statement(node)) continue;
     if (are_numbers_taken)
-      give(node, numbered(info(node->op).name, number));
+      assign_name(node, numbered(info(node->op).name, number));
     else
       by_id_[node->id] = -number;
   }
   for (const Node* node : graph.nodes)
-    if (has_statement(node)) give(node, std::string(info(node->op).name));
+    if (has_statement(node)) assign_name(node, std::string(info(node->op).name));
 }
 
 std::string ValueNames::of(const Node* node) const {
-  const std::int32_t place = by_id_[node->id];
-  if (place < 0) return numbered(info(node->op).name, -place);
-  return names_[static_cast<std::size_t>(place)];
+  const std::int32_t entry = by_id_[node->id];
+  if (entry < 0) return numbered(info(node->op).name, -entry);
+  return names_[static_cast<std::size_t>(entry)];
 }
 
 }  // namespace sinter

@@ -1,3 +1,4 @@
+// The common dtype of operands.
 #include "sinter/dtype.h"
 
 namespace sinter {

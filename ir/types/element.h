@@ -1,4 +1,4 @@
-// One element in memory: numbers to and from the bytes of any dtype.
+// Reads and writes single elements of any dtype in memory.
 #pragma once
 
 #include "ir/types/wide_integer.h"
@@ -9,13 +9,15 @@
 
 namespace sinter {
 
-/// The element at `place`, of any dtype, as a real (bool as 0 or 1; of c64 the real part) …
-double read_real(DType dtype, const std::byte* place);
-/// … and of integers and bool exactly, those of u64 as their 64 bits.
-std::int64_t read_integer(DType dtype, const std::byte* place);
+/// The element of any dtype at `address` as a real. bool gives 0 or 1, and c64 gives its real part.
+double read_real(DType dtype, const std::byte* address);
+/// The element of an integer dtype or bool, exactly; for u64, its 64 bits. Throws InternalError for
+/// floating dtypes.
+std::int64_t read_integer(DType dtype, const std::byte* address);
 /// Writes `value`, rounded to the floating `dtype`.
-void write_real(DType dtype, std::byte* place, long double value);
-/// Writes `value`, wrapped to the integer `dtype` or bool.
-void write_integer(DType dtype, std::byte* place, Wide value);
+void write_real(DType dtype, std::byte* address, long double value);
+/// Writes `value`, wrapped to the integer `dtype` or bool. Throws InternalError for floating
+/// dtypes.
+void write_integer(DType dtype, std::byte* address, Wide value);
 
 }  // namespace sinter

@@ -1,5 +1,6 @@
-// f8e4m3 and f8e5m2 (OCP 8-bit floating point, revision 1.0): rounded once, to nearest even, with
-// saturation: what is beyond the largest number, infinities included, becomes that number.
+// Conversions of f8e4m3 and f8e5m2 (OCP 8-bit floating point, revision 1.0). They round once, to
+// nearest even, and saturate: values beyond the largest number, infinities included, become that
+// number.
 #pragma once
 
 #include <cmath>
@@ -12,14 +13,13 @@ struct Float8Format {
   int min_exponent;  ///< of the smallest normal number
   double largest;
   std::uint8_t nan;          ///< the bits of a NaN
-  int exponents_of_numbers;  ///< exponent fields below it hold numbers; from it on f8e5m2 has inf,
-                             ///< NaN
+  int exponents_of_numbers;  ///< exponent fields below it hold numbers; the others hold inf and NaN
 };
 
 inline constexpr Float8Format kF8e4m3{3, -6, 448, 0x7f, 16};
 inline constexpr Float8Format kF8e5m2{2, -14, 57344, 0x7e, 31};
 
-/// The number of the format nearest to `value`.
+/// The number of the format that is nearest to `value`; NaN for NaN.
 inline double round_to_f8(const Float8Format& format, long double value) {
   if (std::isnan(value)) return std::nan("");
   const long double magnitude = std::fabs(value);
@@ -52,7 +52,7 @@ inline float f8_value(const Float8Format& format, std::uint8_t bits) {
   float magnitude = 0;
   if (field >= format.exponents_of_numbers)
     magnitude = fraction == 0 ? HUGE_VALF : std::nanf("");
-  else if (is_all_ones)  // the one NaN of f8e4m3
+  else if (is_all_ones)  // the only NaN of f8e4m3
     magnitude = std::nanf("");
   else if (field == 0)
     magnitude = std::ldexp(static_cast<float>(fraction), format.min_exponent - format.mantissa);

@@ -1,4 +1,4 @@
-// f16 and bf16 as bits: conversions to and from wider floats, rounded once, to nearest even.
+// Conversions between the bits of f16 and bf16 and wider floats. They round once, to nearest even.
 #pragma once
 
 #include <bit>
@@ -7,7 +7,8 @@
 
 namespace sinter {
 
-/// A 16-bit float: `mantissa` stored bits, and the exponent of the smallest normal number.
+/// A 16-bit float with `mantissa` stored bits. `min_exponent` is that of the smallest normal
+/// number.
 template <int mantissa, int min_exponent>
 struct HalfFormat {
   static constexpr int kExponentMask = (1 << (15 - mantissa)) - 1;
@@ -18,10 +19,10 @@ struct HalfFormat {
     const std::uint16_t sign = static_cast<std::uint16_t>(bits >> 48) & 0x8000;
     const int biased = static_cast<int>(bits >> 52) & 0x7ff;
     if (std::isnan(value)) return sign | kInfinity | (1 << (mantissa - 1));
-    // Infinities, and all that is beyond the largest finite number by more than half an ulp.
+    // Infinities, and values whose exponent is above that of the largest finite number.
     if (biased - 1023 > 1 - min_exponent) return sign | kInfinity;
-    // The significand with its leading one; 52 - mantissa bits of it are too many, and one more for
-    // each power of two below the smallest normal number. Doubles below 2^-1022 all round to 0.
+    // The significand with its leading one. Rounding drops 52 - mantissa bits of it, and one more
+    // for each power of two below the smallest normal number. Doubles below 2^-1022 all round to 0.
     const std::uint64_t significand = (bits & ((1ULL << 52) - 1)) | (1ULL << 52);
     const int exponent = biased - 1023;
     const int below = exponent < min_exponent ? min_exponent - exponent : 0;
@@ -31,15 +32,15 @@ struct HalfFormat {
     const std::uint64_t rest = significand - (kept << drop);
     const std::uint64_t half = 1ULL << (drop - 1);
     const std::uint64_t rounded = kept + (rest > half || (rest == half && (kept & 1)));
-    // The leading one adds one to the exponent field, and a carry out of the significand one more.
+    // The leading one adds 1 to the exponent field, and a carry out of the significand adds 1 more.
     const int field = below ? 0 : exponent - min_exponent;
     return static_cast<std::uint16_t>(sign |
                                       ((static_cast<std::uint64_t>(field) << mantissa) + rounded));
   }
 
   static std::uint16_t encode(long double value) {
-    // Through a double that is rounded to odd, which leaves the second rounding as if it were
-    // alone.
+    // Converts through a double that is rounded to odd, so that the second rounding gives the
+    // result of a single rounding.
     double odd = static_cast<double>(value);
     if (static_cast<long double>(odd) != value && std::isfinite(odd)) {
       if (std::fabs(static_cast<long double>(odd)) > std::fabs(value))
@@ -68,7 +69,7 @@ struct HalfFormat {
 using F16Format = HalfFormat<10, -14>;
 using Bf16Format = HalfFormat<7, -126>;
 
-/// The bits of the f16 or bf16 nearest to `value`. NaN stays NaN; what is too large is infinite.
+/// The bits of the f16 or bf16 nearest to `value`. NaN stays NaN; too large values become infinite.
 inline std::uint16_t f16_bits(float value) { return F16Format::encode(double{value}); }
 inline std::uint16_t f16_bits(double value) { return F16Format::encode(value); }
 inline std::uint16_t f16_bits(long double value) { return F16Format::encode(value); }

@@ -1,4 +1,4 @@
-// What has no digits, in the type that the interpreter computes in.
+// Infinity and NaN in long double, the type in which the oracle computes.
 #pragma once
 
 #include <limits>

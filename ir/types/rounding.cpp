@@ -1,3 +1,4 @@
+// Rounding, wrapping and casting of single numbers.
 #include "ir/types/rounding.h"
 
 #include "ir/types/float8.h"
@@ -31,8 +32,8 @@ double round_as_op(DType dtype, long double value) {
 
 long double ulp_at(DType dtype, long double value) {
   const DTypeInfo& row = info(dtype);
-  // The exponent from the bits of a double: this stands in the oracle's innermost loop, where ilogb
-  // and ldexp of long double would take most of the time.
+  // Reads the exponent from the bits of a double. The innermost loop of the oracle calls this
+  // function; ilogb and ldexp of long double would take most of its time.
   const long double magnitude = std::fabs(value);
   const auto narrow = static_cast<double>(magnitude);
   const auto bits = std::bit_cast<std::uint64_t>(narrow);

@@ -1,4 +1,4 @@
-// Integers wide enough for every value of every integer dtype, and how 64-bit storage holds them.
+// 128-bit integers, which hold all values of all integer dtypes, and their 64-bit storage form.
 #pragma once
 
 #include "sinter/dtype.h"
@@ -6,41 +6,38 @@
 
 #include <cstdint>
 #include <limits>
-#include <string>
 
 namespace sinter {
 
-/// Holds i64 and u64 alike, and the sums of two of them.
+/// Holds the values of i64 and u64, and sums of two of them.
 __extension__ using Wide = __int128;
 __extension__ using UnsignedWide = unsigned __int128;
 
-/// An integer as it is kept in 64 bits: those of u64 beyond 2^63 - 1 look negative there.
-constexpr std::int64_t to_stored(Wide value) { return static_cast<std::int64_t>(value); }
-constexpr Wide from_stored(DType dtype, std::int64_t stored) {
-  if (dtype == u64) return static_cast<std::uint64_t>(stored);
-  return stored;
+/// The 64-bit storage form of an integer. Values of u64 beyond 2^63 - 1 are negative in it.
+constexpr std::int64_t to_storage_bits(Wide value) { return static_cast<std::int64_t>(value); }
+constexpr Wide from_storage_bits(DType dtype, std::int64_t bits) {
+  if (dtype == u64) return static_cast<std::uint64_t>(bits);
+  return bits;
 }
 
-/// The integer that a literal of no real kind is.
+/// The value of a literal that is not real.
 constexpr Wide integer_of(const Literal& literal) {
-  if (literal.kind == Literal::Kind::natural) return static_cast<std::uint64_t>(literal.integer);
+  if (literal.kind == Literal::Kind::large_integer)
+    return static_cast<std::uint64_t>(literal.integer);
   return literal.integer;
 }
-/// The literal of an integer that has 64 bits.
+/// The literal of an integer that fits in i64 or u64.
 constexpr Literal integer_literal(Wide value) {
   const bool is_large = value > std::numeric_limits<std::int64_t>::max();
-  return {.kind = is_large ? Literal::Kind::natural : Literal::Kind::integer,
-          .integer = to_stored(value),
+  return {.kind = is_large ? Literal::Kind::large_integer : Literal::Kind::integer,
+          .integer = to_storage_bits(value),
           .real = 0};
 }
-/// The same, with the kind that constants of an integer dtype or bool have.
+/// The literal with the kind of constants of `dtype`, an integer dtype or bool.
 constexpr Literal integer_literal(Wide value, DType dtype) {
   if (dtype != boolean) return integer_literal(value);
-  return {.kind = Literal::Kind::boolean, .integer = to_stored(value), .real = 0};
+  return {.kind = Literal::Kind::boolean, .integer = to_storage_bits(value), .real = 0};
 }
-
-/// The digits of a literal of no real kind.
-std::string whole_text(const Literal& literal);
 
 /// The product modulo 2^128.
 constexpr Wide wrapping_mul(Wide a, Wide b) {

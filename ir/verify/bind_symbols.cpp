@@ -1,3 +1,4 @@
+// Solves symbols from input shapes or from a list of sizes, and checks a graph at given sizes.
 #include "ir/verify/bind_symbols.h"
 
 #include "ir/record/opaque.h"
@@ -14,13 +15,11 @@ namespace sinter {
 
 namespace {
 
-constexpr std::int64_t kUnknown = kUnknownSize;
-
 bool is_symbol(const ExtentTerm& term) {
   return term.atoms.size() == 1 && !term.atoms[0]->name.empty();
 }
 
-/// The symbol's id if `extent` is a symbol alone.
+/// The id of the symbol if `extent` is a single symbol.
 std::optional<std::size_t> lone_symbol(Extent extent) {
   if (extent.is_number()) return std::nullopt;
   const std::vector<ExtentTerm>& terms = extent.expression()->terms;
@@ -51,21 +50,21 @@ bool uses(const GraphData& graph, int symbol) {
   });
 }
 
-/// One axis of one input: what the graph says of it, and what it is.
+/// One axis of one input.
 struct Axis {
   const InputInfo* input;
   std::size_t number;
-  Extent extent;
-  std::int64_t given;
+  Extent extent;       ///< as declared by the graph
+  std::int64_t given;  ///< in the caller's shape
 };
 
-[[noreturn]] void refuse(const Axis& axis, std::string_view why) {
+[[noreturn]] void throw_mismatch(const Axis& axis, std::string_view why) {
   throw UserError(fmt::format("input {}: axis {} is {} but the graph says {}{}", axis.input->name,
                               axis.number, axis.given, to_string(axis.extent), why));
 }
 
-/// Solves `extent = given` for its only unknown symbol, where it stands in one term without
-/// factors.
+/// Solves `extent = given` if the extent has one unknown symbol, in one term without other symbols.
+/// Returns true if it found a value. Throws UserError if no value >= 0 satisfies the equation.
 bool solve(const Axis& axis, std::vector<std::int64_t>& symbols) {
   if (axis.extent.is_number()) return false;
   const ExtentTerm* unknown = nullptr;
@@ -75,8 +74,8 @@ bool solve(const Axis& axis, std::vector<std::int64_t>& symbols) {
     for (const ExtentAtom* atom : term.atoms) {
       if (atom->name.empty()) return false;
       const std::int64_t symbol = symbols[static_cast<std::size_t>(atom->id)];
-      if (symbol == kUnknown && (unknown || !is_symbol(term))) return false;
-      if (symbol == kUnknown)
+      if (symbol == kUnknownSize && (unknown || !is_symbol(term))) return false;
+      if (symbol == kUnknownSize)
         unknown = &term;
       else if (__builtin_mul_overflow(value, symbol, &value))
         return false;
@@ -85,24 +84,24 @@ bool solve(const Axis& axis, std::vector<std::int64_t>& symbols) {
   }
   if (!unknown) return false;
   const std::int64_t factor = unknown->coefficient;
-  // The one quotient of 64-bit numbers that does not fit.
+  // -2^63 / -1 is the only 64-bit quotient that overflows.
   const bool overflows = factor == -1 && rest == std::numeric_limits<std::int64_t>::min();
   if (overflows || rest % factor != 0 || rest / factor < 0)
-    refuse(axis, fmt::format("; no {} makes it so", unknown->atoms[0]->name));
+    throw_mismatch(axis, fmt::format("; no value of {} fits", unknown->atoms[0]->name));
   symbols[static_cast<std::size_t>(unknown->atoms[0]->id)] = rest / factor;
   return true;
 }
 
-const InputShape* find_shape(const InputInfo& input, std::size_t place,
+const InputShape* find_shape(const InputInfo& input, std::size_t position,
                              std::span<const InputShape> inputs) {
-  // Callers mostly keep to the order of declaration.
-  if (place < inputs.size() && inputs[place].name == input.name) return &inputs[place];
+  // Callers usually pass shapes in the order of declaration.
+  if (position < inputs.size() && inputs[position].name == input.name) return &inputs[position];
   const auto found = std::ranges::find(inputs, input.name, &InputShape::name);
   return found == inputs.end() ? nullptr : &*found;
 }
 
-/// Throws for the shape that was given beside those that belong to the graph's inputs.
-[[noreturn]] void refuse_surplus(const GraphData& graph, std::span<const InputShape> inputs) {
+/// Throws UserError for a shape that is given twice or belongs to no input of the graph.
+[[noreturn]] void throw_surplus_input(const GraphData& graph, std::span<const InputShape> inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::string_view name = inputs[i].name;
     if (std::ranges::find(inputs.subspan(i + 1), name, &InputShape::name) != inputs.end())
@@ -118,14 +117,15 @@ const InputShape* find_shape(const InputInfo& input, std::size_t place,
 
 enum class Given : std::uint8_t { all, some };
 
-/// Every axis of every input that is given, in order.
+/// The axes of all given inputs, in order of declaration. Throws UserError on a missing input (if
+/// `which` is all and it is no scalar), a wrong rank, or a surplus shape.
 std::vector<Axis> match_axes(const GraphData& graph, std::span<const InputShape> inputs,
                              Given which) {
   std::vector<Axis> axes;
   std::size_t matched = 0;
-  for (std::size_t place = 0; place < graph.inputs.size(); ++place) {
-    const InputInfo& input = graph.inputs[place];
-    const InputShape* given = find_shape(input, place, inputs);
+  for (std::size_t position = 0; position < graph.inputs.size(); ++position) {
+    const InputInfo& input = graph.inputs[position];
+    const InputShape* given = find_shape(input, position, inputs);
     if (!given && (which == Given::some || input.node->op == Op::scalar)) continue;
     if (!given)
       throw UserError(fmt::format("input {}: it is not given; the graph says {}", input.name,
@@ -140,11 +140,11 @@ std::vector<Axis> match_axes(const GraphData& graph, std::span<const InputShape>
       axes.push_back(
           {.input = &input, .number = axis, .extent = shape[axis], .given = given->shape[axis]});
   }
-  if (matched != inputs.size()) refuse_surplus(graph, inputs);
+  if (matched != inputs.size()) throw_surplus_input(graph, inputs);
   return axes;
 }
 
-/// `, which is 4096 for rows = 256`
+/// The value of `extent` for messages, such as `, which is 4096 for rows = 256`.
 std::string with_values(Extent extent, std::span<const ExtentAtom* const> names,
                         std::span<const std::int64_t> symbols) {
   if (extent.is_number()) return {};
@@ -156,12 +156,12 @@ std::string with_values(Extent extent, std::span<const ExtentAtom* const> names,
   return fmt::format(", which is {} for {}", evaluate(extent, symbols), text);
 }
 
-/// Symbols that the graph uses must be known by now; the others become 0.
+/// Throws UserError if a symbol that the graph uses is unknown. Other unknown symbols become 0.
 void check_known(const GraphData& graph, std::vector<std::int64_t>& symbols,
                  std::string_view remedy) {
   for (const ExtentAtom* symbol : graph.extents->symbols()) {
     std::int64_t& value = symbols[static_cast<std::size_t>(symbol->id)];
-    if (value != kUnknown) continue;
+    if (value != kUnknownSize) continue;
     if (uses(graph, symbol->id))
       throw UserError(fmt::format("symbol {}: its size is unknown; {}", symbol->name,
                                   fmt::format(fmt::runtime(remedy), symbol->name)));
@@ -169,29 +169,29 @@ void check_known(const GraphData& graph, std::vector<std::int64_t>& symbols,
   }
 }
 
-/// Gives symbols that are unknown the values that the axes tell.
+/// Solves unknown symbols from the axes, until no further symbol can be solved.
 void solve_all(std::span<const Axis> axes, std::vector<std::int64_t>& symbols) {
   for (const Axis& axis : axes) {
-    if (axis.given < 0) refuse(axis, "; an extent is at least 0");
+    if (axis.given < 0) throw_mismatch(axis, "; an extent is at least 0");
     if (const std::optional<std::size_t> symbol = lone_symbol(axis.extent))
-      if (symbols[*symbol] == kUnknown) symbols[*symbol] = axis.given;
+      if (symbols[*symbol] == kUnknownSize) symbols[*symbol] = axis.given;
   }
-  for (bool solved_one = std::ranges::find(symbols, kUnknown) != symbols.end(); solved_one;) {
+  for (bool solved_one = std::ranges::find(symbols, kUnknownSize) != symbols.end(); solved_one;) {
     solved_one = false;
     for (const Axis& axis : axes) solved_one |= solve(axis, symbols);
   }
 }
 
-/// Throws for the first axis that is not what the graph says. Axes of unknown symbols are let pass.
+/// Throws UserError for the first axis that differs from the graph. Axes with unknown symbols pass.
 void check_axes(std::span<const Axis> axes, std::span<const ExtentAtom* const> names,
                 std::span<const std::int64_t> symbols) {
   for (const Axis& axis : axes) {
     const bool is_known = std::ranges::none_of(names, [&](const ExtentAtom* symbol) {
-      return symbols[static_cast<std::size_t>(symbol->id)] == kUnknown &&
+      return symbols[static_cast<std::size_t>(symbol->id)] == kUnknownSize &&
              mentions(axis.extent, symbol->id);
     });
     if (is_known && evaluate(axis.extent, symbols) != axis.given)
-      refuse(axis, with_values(axis.extent, names, symbols));
+      throw_mismatch(axis, with_values(axis.extent, names, symbols));
   }
 }
 
@@ -200,13 +200,10 @@ void check_axes(std::span<const Axis> axes, std::span<const ExtentAtom* const> n
 std::vector<std::int64_t> bind_symbols(const GraphData& graph, std::span<const InputShape> inputs) {
   const std::vector<Axis> axes = match_axes(graph, inputs, Given::all);
   const std::span<const ExtentAtom* const> names = graph.extents->symbols();
-  std::vector<std::int64_t> symbols(names.size(), kUnknown);
+  std::vector<std::int64_t> symbols(names.size(), kUnknownSize);
   solve_all(axes, symbols);
-  check_known(graph, symbols,
-              "give some input an axis of extent {} alone, from which it can be read");
-  for (const Axis& axis : axes)
-    if (evaluate(axis.extent, symbols) != axis.given)
-      refuse(axis, with_values(axis.extent, names, symbols));
+  check_known(graph, symbols, "give some input an axis of extent {}, so that it can be inferred");
+  check_axes(axes, names, symbols);
   return symbols;
 }
 
@@ -221,7 +218,7 @@ std::vector<std::int64_t> solve_symbols(const GraphData& graph, std::span<const 
 std::vector<std::int64_t> symbols_from_sizes(const GraphData& graph,
                                              std::span<const NamedSize> sizes) {
   const std::span<const ExtentAtom* const> names = graph.extents->symbols();
-  std::vector<std::int64_t> symbols(names.size(), kUnknown);
+  std::vector<std::int64_t> symbols(names.size(), kUnknownSize);
   for (const NamedSize& size : sizes) {
     const auto found = std::ranges::find(names, size.name, &ExtentAtom::name);
     if (found == names.end()) {
@@ -231,7 +228,7 @@ std::vector<std::int64_t> symbols_from_sizes(const GraphData& graph,
                                   size.name, graph.name, fmt::join(known, ", ")));
     }
     std::int64_t& value = symbols[static_cast<std::size_t>((*found)->id)];
-    if (value != kUnknown)
+    if (value != kUnknownSize)
       throw UserError(
           fmt::format("size {}: it is given twice, as {} and {}", size.name, value, size.value));
     if (size.value < 0)
@@ -239,16 +236,17 @@ std::vector<std::int64_t> symbols_from_sizes(const GraphData& graph,
           fmt::format("size {}: {} is negative; an extent is at least 0", size.name, size.value));
     value = size.value;
   }
-  check_known(graph, symbols, "give it one, such as {} = 64");
+  check_known(graph, symbols, "give its size, such as {} = 64");
   return symbols;
 }
 
 namespace {
 
-/// Throws `slice at model.cpp:42: …`.
-[[noreturn]] void refuse_node(const GraphData& graph, const Node& node, const std::string& why) {
+/// Throws `slice: … (recorded at model.cpp:42)`.
+[[noreturn]] void throw_invalid_node(const GraphData& graph, const Node& node,
+                                     const std::string& why) {
   throw UserError(
-      fmt::format("{}: {} (recorded at {})", info(node.op).name, why, graph.place(&node)));
+      fmt::format("{}: {} (recorded at {})", info(node.op).name, why, graph.location_text(&node)));
 }
 
 void check_slice(const GraphData& graph, const Node& node, std::span<const std::int64_t> symbols) {
@@ -259,32 +257,33 @@ void check_slice(const GraphData& graph, const Node& node, std::span<const std::
   const std::int64_t count = evaluate(node.shape[axis], symbols);
   const std::int64_t last = begin + (count - 1) * step;
   if (count > 0 && (begin < 0 || last >= extent))
-    refuse_node(graph, node,
-                fmt::format("elements {} to {} are outside axis {} of extent {}, which is {}",
-                            begin, last, axis, to_string(node.operand(0)->shape[axis]), extent));
+    throw_invalid_node(
+        graph, node,
+        fmt::format("elements {} to {} are outside axis {} of extent {}, which is {}", begin, last,
+                    axis, to_string(node.operand(0)->shape[axis]), extent));
 }
 
-/// Ops that look for an element along `axis` need one there.
+/// Throws UserError if `axis` is empty but the result has elements, which would need one.
 void check_not_empty(const GraphData& graph, const Node& node, std::size_t axis,
                      std::span<const std::int64_t> symbols) {
   if (evaluate(node.operand(0)->shape[axis], symbols) != 0) return;
   for (const Extent extent : node.shape)
     if (evaluate(extent, symbols) == 0) return;
-  refuse_node(graph, node,
-              fmt::format("axis {} of {} is empty, so there is no element to take", axis,
-                          type_text(*node.operand(0))));
+  throw_invalid_node(graph, node,
+                     fmt::format("axis {} of {} is empty, so there is no element to take", axis,
+                                 type_text(*node.operand(0))));
 }
 
-/// A call gives all of its results, also those that nobody needs.
+/// Checks all results of an opaque call, because the call writes unused results too.
 void check_results(const GraphData& graph, const Node& node,
                    std::span<const std::int64_t> symbols) {
   const std::vector<ResultType> types = result_types(node);
   for (std::size_t i = 0; i < types.size(); ++i)
     for (const Extent extent : types[i].shape)
       if (const std::int64_t size = evaluate(extent, symbols); size < 0)
-        refuse_node(graph, node,
-                    fmt::format("extent {} of result {} would be {}; give larger sizes",
-                                to_string(extent), i, size));
+        throw_invalid_node(graph, node,
+                           fmt::format("extent {} of result {} would be {}; give larger sizes",
+                                       to_string(extent), i, size));
 }
 
 }  // namespace
@@ -293,9 +292,9 @@ void check_sizes(const GraphData& graph, std::span<const std::int64_t> symbols) 
   for (const Node* node : graph.nodes) {
     for (std::size_t axis = 0; axis < node->shape.size(); ++axis)
       if (const std::int64_t extent = evaluate(node->shape[axis], symbols); extent < 0)
-        refuse_node(graph, *node,
-                    fmt::format("axis {} of extent {} would be {}; give larger sizes", axis,
-                                to_string(node->shape[axis]), extent));
+        throw_invalid_node(graph, *node,
+                           fmt::format("axis {} of extent {} would be {}; give larger sizes", axis,
+                                       to_string(node->shape[axis]), extent));
     if (is_opaque(*node)) check_results(graph, *node, symbols);
     if (node->op == Op::slice) check_slice(graph, *node, symbols);
     if (gives_index(node->op) || node->op == Op::take || node->op == Op::take_along_axis)

@@ -1,4 +1,5 @@
-// Sizes at run time: symbols solved from the shapes of the inputs, and what sizes a graph allows.
+// Binds symbols to sizes at run time, from input shapes or by name, and checks that a graph is
+// valid at these sizes.
 #pragma once
 
 #include "ir/graph/node.h"
@@ -11,27 +12,28 @@
 
 namespace sinter {
 
-/// The shape that an input is given with.
+/// The caller's shape for one input.
 struct InputShape {
   std::string_view name;
   std::span<const std::int64_t> shape;
 };
 
-/// The values of the graph's symbols, by id, for inputs of these shapes: a symbol that stands alone
-/// along some axis is that extent; then those are solved that are the only unknown of an axis, as
-/// in `rows * 16`. Every input array must be there once, scalars may be left out. Symbols that the
-/// graph does not use are 0. Throws UserError where a shape does not fit or a symbol stays unknown.
+/// The values of the graph's symbols, by id, for inputs of these shapes. An axis whose extent is a
+/// single symbol determines it. Then every axis with one unknown symbol, such as `rows * 16`, is
+/// solved. Each input array must be given once; scalars may be omitted. Symbols that the graph does
+/// not use are 0. Throws UserError if a shape does not fit or a symbol stays unknown.
 std::vector<std::int64_t> bind_symbols(const GraphData& graph, std::span<const InputShape> inputs);
 inline std::vector<std::int64_t> bind_symbols(const Graph& graph,
                                               std::span<const InputShape> inputs) {
   return bind_symbols(graph.data(), inputs);
 }
 
-/// A size that is not known.
+/// Marks a symbol whose size is unknown.
 inline constexpr std::int64_t kUnknownSize = -1;
 
-/// `symbols`, by id and some of them kUnknownSize, with those that the shapes of some inputs tell.
-/// Throws UserError where a shape does not fit what is known.
+/// `symbols`, by id, with unknown entries (kUnknownSize) solved from the shapes of some inputs.
+/// Entries that cannot be solved stay unknown. Throws UserError if a shape contradicts a known
+/// size.
 std::vector<std::int64_t> solve_symbols(const GraphData& graph, std::span<const InputShape> inputs,
                                         std::vector<std::int64_t> symbols);
 
@@ -41,8 +43,8 @@ struct NamedSize {
   std::int64_t value = 0;
 };
 
-/// The values of the graph's symbols, by id, from a list. Throws UserError on an unknown, repeated
-/// or negative one, and where a symbol that the graph uses is missing.
+/// The values of the graph's symbols, by id, from a list. Throws UserError if a name is unknown or
+/// repeated, a size is negative, or a symbol that the graph uses is missing.
 std::vector<std::int64_t> symbols_from_sizes(const GraphData& graph,
                                              std::span<const NamedSize> sizes);
 inline std::vector<std::int64_t> symbols_from_sizes(const Graph& graph,
@@ -50,8 +52,8 @@ inline std::vector<std::int64_t> symbols_from_sizes(const Graph& graph,
   return symbols_from_sizes(graph.data(), sizes);
 }
 
-/// Throws UserError unless every node has a meaning at these sizes: no negative extent, slices
-/// within their operand, no largest element and no index of an empty axis.
+/// Throws UserError unless every node is valid at these sizes. No extent may be negative, slices
+/// must stay within their operand, and ops that select an element of an axis need a non-empty axis.
 void check_sizes(const GraphData& graph, std::span<const std::int64_t> symbols);
 inline void check_sizes(const Graph& graph, std::span<const std::int64_t> symbols) {
   check_sizes(graph.data(), symbols);

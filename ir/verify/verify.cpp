@@ -1,3 +1,4 @@
+// Verifies whole graphs: node identity, attributes, inputs, outputs and updates.
 #include "ir/verify/verify.h"
 
 #include "ir/text/print.h"
@@ -21,7 +22,8 @@ bool belongs(const GraphData& graph, const Node* node) {
   return node && node->id < graph.nodes.size() && graph.nodes[node->id] == node;
 }
 
-/// Only the field that an attribute's kind uses may be set: the others would make equal nodes two.
+/// Only the field that the attribute's kind uses may be set. Other set fields would make equal
+/// nodes distinct.
 void verify_attribute(const GraphData& graph, const AttributeInfo& info, const Attribute& value) {
   using enum AttributeKind;
   const bool uses_integer = info.kind == integer || info.kind == boolean;
@@ -40,29 +42,29 @@ void verify_attribute(const GraphData& graph, const AttributeInfo& info, const A
   for (const Extent extent : value.extents) verify_extent(graph, extent);
 }
 
-void verify_common(const GraphData& graph, const Node& node, std::size_t place) {
-  require_same<std::size_t>("the id", node.id, place);
+void verify_common(const GraphData& graph, const Node& node, std::size_t id) {
+  require_same<std::size_t>("the id", node.id, id);
   require(static_cast<std::size_t>(node.op) < op_table().size(), "the op is not in the table");
   for (std::size_t i = 0; i < node.operands.size(); ++i) {
-    require(belongs(graph, node.operand(i)), "operand {} is no node of the graph", i);
-    require(node.operand(i)->id < node.id, "operand {} is %{}, expected a node before", i,
+    require(belongs(graph, node.operand(i)), "operand {} is not a node of the graph", i);
+    require(node.operand(i)->id < node.id, "operand {} is %{}, expected an earlier node", i,
             node.operand(i)->id);
   }
   require(node.rank() <= kMaxRank, "the rank is {}, expected at most {}", node.rank(), kMaxRank);
   for (const Extent extent : node.shape) {
     verify_extent(graph, extent);
     if (extent.is_number() && extent.number() < 0)
-      broken("the shape {} has a negative extent", to_string(node.shape));
+      fail_rule("the shape {} has a negative extent", to_string(node.shape));
   }
   const std::vector<AttributeInfo>& schema = info(node.op).attributes;
   require_same("the number of attributes", node.attributes.size(), schema.size());
   for (std::size_t i = 0; i < schema.size(); ++i)
     verify_attribute(graph, schema[i], node.attributes[i]);
-  require(graph.is_unique(node), "the node is not the unique one of its content");
+  require(graph.is_unique(node), "the node is not the uniqued node of its content");
 }
 
-void verify_node(const GraphData& graph, const Node& node, std::size_t place) {
-  verify_common(graph, node, place);
+void verify_node(const GraphData& graph, const Node& node, std::size_t id) {
+  verify_common(graph, node, id);
   switch (info(node.op).kind) {
     case OpKind::elementwise: return verify_elementwise(node);
     case OpKind::reduction: return verify_reduction(node);
@@ -77,7 +79,7 @@ void verify_node(const GraphData& graph, const Node& node, std::size_t place) {
 void verify_inputs(const GraphData& graph) {
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const InputInfo& input = graph.inputs[i];
-    require(belongs(graph, input.node), "input {} is no node of the graph", input.name);
+    require(belongs(graph, input.node), "input {} is not a node of the graph", input.name);
     require(input.node->op == Op::input || input.node->op == Op::scalar, "input {} is a {}",
             input.name, info(input.node->op).name);
     require(input.node->attributes[0].integer == static_cast<std::int64_t>(i),
@@ -89,7 +91,7 @@ void verify_inputs(const GraphData& graph) {
 
 void verify_results(const GraphData& graph) {
   for (const OutputInfo& output : graph.outputs) {
-    require(belongs(graph, output.node), "output {} is no node of the graph", output.name);
+    require(belongs(graph, output.node), "output {} is not a node of the graph", output.name);
     require(!output.name.empty(), "an output has no name");
     require(output.strides.empty() || output.strides.size() == output.node->shape.size(),
             "output {} has {} strides for rank {}", output.name, output.strides.size(),
@@ -98,18 +100,18 @@ void verify_results(const GraphData& graph) {
   std::unordered_set<const Node*> updated;
   for (const UpdateInfo& update : graph.updates) {
     require(belongs(graph, update.parameter) && belongs(graph, update.value),
-            "an update names no nodes of the graph");
+            "an update refers to a node outside the graph");
     require(update.parameter->op == Op::input, "an update writes a {}, expected an input",
             info(update.parameter->op).name);
     if (type_text(*update.value) != type_text(*update.parameter))
-      broken("the value of update {} is {}, expected {}", graph.label(update.parameter),
-             type_text(*update.value), type_text(*update.parameter));
+      fail_rule("the value of update {} is {}, expected {}", graph.label(update.parameter),
+                type_text(*update.value), type_text(*update.parameter));
     require(updated.insert(update.parameter).second, "two updates write {}",
             graph.label(update.parameter));
   }
 }
 
-/// `named` are the inputs or the outputs.
+/// Checks that the names of `named`, the inputs or the outputs, are unique.
 template <class Named>
 void verify_names(const std::vector<Named>& named, std::string_view what) {
   IdTable known;
@@ -124,27 +126,27 @@ void verify_names(const std::vector<Named>& named, std::string_view what) {
 }
 
 [[noreturn]] void throw_internal(const GraphData& graph, std::string_view subject,
-                                 const Broken& broken) {
+                                 const RuleViolation& violation) {
   throw InternalError(
       fmt::format("sinter bug: graph {} is broken: {}: {}; please report it with the graph",
-                  graph.name, subject, broken.what));
+                  graph.name, subject, violation.what));
 }
 
-/// A node and, should it be broken, what it is.
+/// Verifies node `i`; an error names the node, its op and its source location.
 void verify_and_name(const GraphData& graph, std::size_t i) {
   const Node* node = graph.nodes[i];
   try {
     verify_node(graph, *node, i);
-  } catch (const Broken& broken) {
+  } catch (const RuleViolation& violation) {
     throw_internal(
         graph,
         fmt::format(
             "%{} {} (recorded at {})", i,
             static_cast<std::size_t>(node->op) < op_table().size() ? info(node->op).name : "?",
             to_string(graph.location_at(i))),
-        broken);
+        violation);
   } catch (const UserError& error) {
-    // Extents that no recorded graph has, such as a product beyond 64 bits.
+    // An extent that recording would have rejected, such as a product beyond 64 bits.
     throw_internal(graph, fmt::format("%{} {}", i, info(node->op).name), {error.what()});
   }
 }
@@ -156,13 +158,12 @@ void verify_ends(const GraphData& graph, bool checks_names) {
     if (!checks_names) return;
     verify_names(graph.inputs, "inputs");
     verify_names(graph.outputs, "outputs");
-  } catch (const Broken& broken) {
-    throw_internal(graph, "inputs and outputs", broken);
+  } catch (const RuleViolation& violation) {
+    throw_internal(graph, "inputs and outputs", violation);
   }
 }
 
-/// The nodes from number `first` on that outputs and updates need, and those nodes' operands from
-/// there on.
+/// By node id: true if outputs or updates depend on the node through nodes with ids >= `first`.
 std::vector<std::uint8_t> needed_from(const GraphData& graph, std::size_t first) {
   std::vector<std::uint8_t> needed(graph.nodes.size());
   for (const OutputInfo& output : graph.outputs)

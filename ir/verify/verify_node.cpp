@@ -1,3 +1,4 @@
+// Verifies single nodes: operands, dtype, shape and attributes against the rules of their op.
 #include "ir/verify/verify_node.h"
 
 #include "ir/record/custom.h"
@@ -17,7 +18,7 @@ void require_dtype(std::string_view what, DType found, DType expected) {
 
 void require_shape(const Node& node, std::span<const Extent> expected) {
   if (!std::ranges::equal(node.shape, expected))
-    broken("the shape is {}, expected {}", to_string(node.shape), to_string(expected));
+    fail_rule("the shape is {}, expected {}", to_string(node.shape), to_string(expected));
 }
 
 namespace {
@@ -26,7 +27,9 @@ void require_operands(const Node& node, std::size_t count) {
   require_same("the number of operands", node.operands.size(), count);
 }
 
-/// The dtype that the operands have: of those that are no numbers, else of the result.
+/// The common dtype of the operands: that of the first operand that is not a constant. If all are
+/// constants, it follows from the result; if the op's rule fixes the result dtype, from the first
+/// constant.
 DType operand_dtype(const Node& node, std::span<const Node* const> values) {
   for (const Node* value : values)
     if (!is_constant(*value)) return value->dtype;
@@ -38,7 +41,7 @@ DType operand_dtype(const Node& node, std::span<const Node* const> values) {
 std::int64_t checked_axis(const Node& node, const Node& x) {
   const std::int64_t axis = attribute(node, "axis").integer;
   if (axis < 0 || axis >= x.rank())
-    broken("the axis is {}, expected one of {}", axis, to_string(x.shape));
+    fail_rule("the axis is {}, expected an axis of {}", axis, to_string(x.shape));
   return axis;
 }
 
@@ -53,14 +56,14 @@ void verify_elementwise(const Node& node) {
     values = values.subspan(1);
   }
   const DType dtype = operand_dtype(node, values);
-  require(takes(row.types, dtype), "the op does not take {}", name(dtype));
+  require(supports_dtype(row.types, dtype), "the op does not take {}", name(dtype));
   for (const Node* value : values) {
     const bool is_compute = is_constant(*value) && value->dtype == info(dtype).compute;
     require(value->dtype == dtype || is_compute, "operand %{} is {}, expected {}", value->id,
             name(value->dtype), name(dtype));
   }
   require_dtype("the dtype", node.dtype, result_dtype(row.types, dtype));
-  // Most nodes share the one shape of all their operands.
+  // Most nodes share the stored shape of their operands; comparing pointers is faster.
   const auto is_own_shape = [&](const Node* operand) {
     return operand->shape.data() == node.shape.data() && operand->rank() == node.rank();
   };
@@ -72,7 +75,7 @@ void verify_reduction(const Node& node) {
   require_operands(node, 1);
   const Node& x = *node.operand(0);
   const TypeRule rule = info(node.op).types;
-  require((rule == TypeRule::Number && x.dtype != c64) || takes(rule, x.dtype),
+  require((rule == TypeRule::Number && x.dtype != c64) || supports_dtype(rule, x.dtype),
           "the op does not take {}", name(x.dtype));
   require_dtype("the dtype", node.dtype, reduction_result(node.op, x.dtype));
   if (gives_index(node.op)) checked_axis(node, x);
@@ -81,8 +84,8 @@ void verify_reduction(const Node& node) {
   std::int64_t last = -1;
   for (const std::int64_t axis : axes) {
     if (axis <= last || axis >= x.rank())
-      broken("the axes are [{}], expected ascending ones of {}", fmt::join(axes, ", "),
-             to_string(x.shape));
+      fail_rule("the axes are [{}], expected ascending axes of {}", fmt::join(axes, ", "),
+                to_string(x.shape));
     last = axis;
   }
   if (!gives_index(node.op)) {
@@ -106,7 +109,7 @@ void verify_scan(const Node& node) {
 }
 
 void verify_custom(const Node& node) {
-  const Signature signature = signature_of(attribute(node, "source").text);
+  const Signature signature = parse_signature(attribute(node, "source").text);
   require_operands(node, signature.parameters.size());
   for (std::size_t i = 0; i < node.operands.size(); ++i)
     require_dtype("an operand's compute dtype", info(node.operand(i)->dtype).compute,
@@ -145,8 +148,8 @@ void verify_permute(const Node& node, const Node& x) {
   for (std::size_t i = 0; is_permutation && i < sorted.size(); ++i)
     is_permutation = sorted[i] == static_cast<std::int64_t>(i);
   if (!is_permutation)
-    broken("the axes are [{}], expected each of {} once", fmt::join(axes, ", "),
-           to_string(x.shape));
+    fail_rule("the axes are [{}], expected each of {} once", fmt::join(axes, ", "),
+              to_string(x.shape));
   ShapeVector shape;
   for (const std::int64_t axis : axes) shape.push_back(x.shape[static_cast<std::size_t>(axis)]);
   require_shape(node, shape);
@@ -160,8 +163,8 @@ void verify_broadcast(const Node& node, const Node& x) {
     fits = from.is(1) || from == node.shape[node.shape.size() - i];
   }
   if (!fits)
-    broken("the operand's shape {} does not broadcast to {}", to_string(x.shape),
-           to_string(node.shape));
+    fail_rule("the operand's shape {} does not broadcast to {}", to_string(x.shape),
+              to_string(node.shape));
 }
 
 void verify_slice(const Node& node, const Node& x) {
@@ -171,13 +174,13 @@ void verify_slice(const Node& node, const Node& x) {
   const std::int64_t step = attribute(node, "step").integer;
   const Extent extent = x.shape[axis];
   require(step >= 1, "the step is {}, expected at least 1", step);
-  for (const Extent place : {begin, end}) {
+  for (const Extent bound : {begin, end}) {
     const bool is_inside =
-        !place.is_number() ||
-        (place.number() >= 0 && (!extent.is_number() || place.number() <= extent.number()));
+        !bound.is_number() ||
+        (bound.number() >= 0 && (!extent.is_number() || bound.number() <= extent.number()));
     if (!is_inside)
-      broken("the slice [{}, {}) leaves the extent {}", to_string(begin), to_string(end),
-             to_string(extent));
+      fail_rule("the slice [{}, {}) leaves the extent {}", to_string(begin), to_string(end),
+                to_string(extent));
   }
   ShapeVector shape(x.shape.begin(), x.shape.end());
   shape[axis] = slice_length(begin, end, step);
@@ -187,7 +190,7 @@ void verify_slice(const Node& node, const Node& x) {
 void verify_flip(const Node& node, const Node& x) {
   std::int64_t last = -1;
   for (const std::int64_t axis : attribute(node, "axes").integers) {
-    require(axis > last && axis < x.rank(), "axis {} is out of order or of range", axis);
+    require(axis > last && axis < x.rank(), "axis {} is out of order or out of range", axis);
     last = axis;
   }
   require_shape(node, x.shape);
@@ -205,7 +208,7 @@ void verify_as_strided(const Node& node, const Node& x) {
                node.shape.size());
   const Extent end =
       strided_end(node.shape, attribute(node, "strides").extents, attribute(node, "offset").extent);
-  require(!provably_less(product(x.shape), end), "it reaches beyond the operand's {} elements",
+  require(!provably_less(product(x.shape), end), "the view exceeds the operand's {} elements",
           to_string(product(x.shape)));
 }
 
@@ -221,7 +224,7 @@ void verify_scatter(const Node& node, const Node& x) {
   require(std::ranges::equal(source.shape, expected), "the source is {}, expected {}",
           to_string(source.shape), to_string(expected));
   require(attribute(node, "accumulate").integer == 0 || can_accumulate(x.dtype),
-          "it does not accumulate {}", name(x.dtype));
+          "scatter does not accumulate {}", name(x.dtype));
   require_shape(node, x.shape);
 }
 
@@ -235,8 +238,8 @@ void verify_concat(const Node& node) {
     require(part->rank() == first.rank(), "the operands have different ranks");
     for (std::size_t other = 0; other < shape.size(); ++other)
       if (other != axis && part->shape[other] != shape[other])
-        broken("operands {} and {} do not fit along axis {}", to_string(first.shape),
-               to_string(part->shape), axis);
+        fail_rule("operands {} and {} do not fit along axis {}", to_string(first.shape),
+                  to_string(part->shape), axis);
     shape[axis] = shape[axis] + part->shape[axis];
   }
   require_shape(node, shape);
@@ -251,7 +254,7 @@ void verify_take(const Node& node, const Node& x) {
     require(indices.rank() == x.rank(), "the indices have another rank");
     for (std::size_t i = 0; i < x.shape.size(); ++i)
       if (static_cast<std::int64_t>(i) != axis && x.shape[i] != indices.shape[i])
-        broken("the indices {} do not fit {}", to_string(indices.shape), to_string(x.shape));
+        fail_rule("the indices {} do not fit {}", to_string(indices.shape), to_string(x.shape));
     return require_shape(node, indices.shape);
   }
   ShapeVector shape(x.shape.begin(), x.shape.begin() + axis);
@@ -262,10 +265,10 @@ void verify_take(const Node& node, const Node& x) {
 
 void verify_literal(const Literal& literal, DType dtype) {
   using Kind = Literal::Kind;
-  const bool is_large = literal.kind == Kind::natural && dtype == u64 && literal.integer < 0;
+  const bool is_large = literal.kind == Kind::large_integer && dtype == u64 && literal.integer < 0;
   const Kind kind = is_floating(dtype) ? Kind::real
                     : dtype == boolean ? Kind::boolean
-                    : is_large         ? Kind::natural
+                    : is_large         ? Kind::large_integer
                                        : Kind::integer;
   require(literal.kind == kind, "the literal is not of the kind of {}", name(dtype));
   require(kind == Kind::real ? literal.integer == 0 : literal.real == 0,
@@ -273,10 +276,10 @@ void verify_literal(const Literal& literal, DType dtype) {
   const bool is_single = dtype == f32 || dtype == c64;
   const bool is_rounded = !is_single || std::isnan(literal.real) ||
                           literal.real == static_cast<double>(static_cast<float>(literal.real));
-  require(is_rounded, "the literal {} is no value of f32", literal.real);
+  require(is_rounded, "the literal {} is not a value of f32", literal.real);
   const bool fits =
       is_floating(dtype) || wrap_to(dtype, integer_of(literal)) == integer_of(literal);
-  require(fits, "the literal {} is no value of {}", whole_text(literal), name(dtype));
+  require(fits, "the literal {} is not a value of {}", decimal_text(literal), name(dtype));
 }
 
 }  // namespace
@@ -305,10 +308,10 @@ void verify_structural(const Node& node) {
     case Op::reshape:
       require_shape(node, attribute(node, "shape").extents);
       if (product(node.shape) != product(x.shape))
-        broken("{} has {} elements, expected the {} of {}", to_string(node.shape),
-               to_string(product(node.shape)), to_string(product(x.shape)), to_string(x.shape));
+        fail_rule("{} has {} elements, expected the {} of {}", to_string(node.shape),
+                  to_string(product(node.shape)), to_string(product(x.shape)), to_string(x.shape));
       return;
-    default: throw Broken{"no rule for this op"};
+    default: throw RuleViolation{"no rule for this op"};
   }
 }
 
@@ -343,7 +346,7 @@ void verify_source(const GraphData& graph, const Node& node) {
       require_dtype("the dtype", node.dtype, attribute(node, "dtype").dtype);
       require(node.dtype != boolean, "size does not give bool");
       return require_shape(node, {});
-    default: throw Broken{"no rule for this op"};
+    default: throw RuleViolation{"no rule for this op"};
   }
 }
 

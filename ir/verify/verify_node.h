@@ -1,4 +1,4 @@
-// The parts of verify: what each kind of op must look like.
+// The rules of `verify` for single nodes, by kind of op.
 #pragma once
 
 #include "ir/record/record.h"
@@ -10,29 +10,31 @@
 
 namespace sinter {
 
-/// A rule that is broken: what, as expected and as found. `verify` adds the node and its place.
-struct Broken {
+/// The exception for a broken rule, with the expected and the actual value. `verify` adds the node
+/// and its source location.
+struct RuleViolation {
   std::string what;
 };
 
-/// Throws Broken with the text of `format` and `arguments`.
+/// Throws RuleViolation with the text of `format` and `arguments`.
 template <class... Arguments>
-[[noreturn]] void broken(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-  throw Broken{fmt::format(format, std::forward<Arguments>(arguments)...)};
+[[noreturn]] void fail_rule(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  throw RuleViolation{fmt::format(format, std::forward<Arguments>(arguments)...)};
 }
 
-/// Throws Broken unless `condition` holds. The text is only made then; arguments that cost
-/// something themselves belong into an `if (…) broken(…)`.
+/// Throws RuleViolation unless `condition` holds. Formats the text only then. If the arguments are
+/// expensive to compute, use `if (…) fail_rule(…)`.
 template <class... Arguments>
 void require(bool condition, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
   if (!condition) [[unlikely]]
-    broken(format, std::forward<Arguments>(arguments)...);
+    fail_rule(format, std::forward<Arguments>(arguments)...);
 }
 
+/// Throws RuleViolation unless `found` == `expected`.
 template <class Value>
 void require_same(std::string_view what, const Value& found, const Value& expected) {
   if (found != expected) [[unlikely]]
-    broken("{} is {}, expected {}", what, found, expected);
+    fail_rule("{} is {}, expected {}", what, found, expected);
 }
 
 void require_dtype(std::string_view what, DType found, DType expected);

@@ -25,10 +25,10 @@ std::string names_of(const Interface& interface, int first, int count) {
 
 std::string number_text(const Literal& number) {
   if (number.kind == Literal::Kind::boolean) return number.integer ? "true" : "false";
-  return whole_text(number);
+  return decimal_text(number);
 }
 
-/// Arrays for arrays, numbers for scalars.
+/// Throws UserError unless an array is bound to an array, or a number to a scalar.
 void check_kind(const Interface& interface, const Slot& slot, const Binding& binding) {
   if (slot.is_array() == (binding.array != nullptr)) return;
   fail_binding(interface,
@@ -52,14 +52,15 @@ int find_slot(const Interface& interface, const Binding& binding) {
 }
 
 void fail_binding(const Interface& interface, const std::string& message) {
-  throw UserError(fmt::format("{}: {} (compiled at {})", interface.name, message, interface.place));
+  throw UserError(
+      fmt::format("{}: {} (compiled at {})", interface.name, message, interface.compiled_at));
 }
 
 std::uint64_t scalar_bits(const Interface& interface, const Slot& slot, const Literal& number) {
   std::uint64_t bits = 0;
-  auto* const place = reinterpret_cast<std::byte*>(&bits);
+  auto* const bytes = reinterpret_cast<std::byte*>(&bits);
   if (is_floating(slot.dtype)) {
-    write_real(slot.dtype, place, as_real(number));
+    write_real(slot.dtype, bytes, as_real(number));
     return bits;
   }
   const auto fail = [&](std::string_view wanted) {
@@ -74,28 +75,30 @@ std::uint64_t scalar_bits(const Interface& interface, const Slot& slot, const Li
     fail(slot.dtype == boolean
              ? "true or false"
              : fmt::format("a number from {} to {}",
-                           whole_text(integer_literal(lowest_integer(slot.dtype))),
-                           whole_text(integer_literal(highest_integer(slot.dtype)))));
-  write_integer(slot.dtype, place, integer);
+                           decimal_text(integer_literal(lowest_integer(slot.dtype))),
+                           decimal_text(integer_literal(highest_integer(slot.dtype)))));
+  write_integer(slot.dtype, bytes, integer);
   return bits;
 }
 
-Matcher::Matcher(const Interface& interface)
-    : interface_(interface), seen_(interface.slots.size()), last_slots_(interface.slots.size()) {
+ArgumentMatcher::ArgumentMatcher(const Interface& interface)
+    : interface_(interface),
+      bound_in_call_(interface.slots.size()),
+      last_slots_(interface.slots.size()) {
   matched_.arrays.resize(interface.slots.size());
   matched_.handles.resize(interface.slots.size());
   matched_.numbers.resize(interface.slots.size());
   for (std::size_t i = 0; i < last_slots_.size(); ++i) last_slots_[i] = static_cast<int>(i);
 }
 
-const Matched& Matcher::match(BindingList inputs, BindingList outputs) {
+const MatchedArguments& ArgumentMatcher::match(BindingList inputs, BindingList outputs) {
   ++call_;
   match_part(inputs, 0, interface_.input_count);
   match_part(outputs, interface_.input_count, interface_.output_count());
   return matched_;
 }
 
-const Matched& Matcher::match_inputs(BindingList inputs) {
+const MatchedArguments& ArgumentMatcher::match_inputs(BindingList inputs) {
   ++call_;
   match_part(inputs, 0, interface_.input_count);
   for (std::size_t i = static_cast<std::size_t>(interface_.input_count);
@@ -104,12 +107,12 @@ const Matched& Matcher::match_inputs(BindingList inputs) {
   return matched_;
 }
 
-void Matcher::match_part(BindingList bindings, int first_slot, int count) {
+void ArgumentMatcher::match_part(BindingList bindings, int first_slot, int count) {
   for (std::size_t i = 0; i < bindings.size(); ++i)
-    place(bindings[i], find_slot(bindings[i], i, first_slot, count));
-  if (bindings.size() == static_cast<std::size_t>(count)) return;  // no name twice: none is missing
+    store(bindings[i], find_slot(bindings[i], i, first_slot, count));
+  if (bindings.size() == static_cast<std::size_t>(count)) return;  // all are bound
   for (int slot = first_slot; slot < first_slot + count; ++slot) {
-    if (seen_[static_cast<std::size_t>(slot)] == call_) continue;
+    if (bound_in_call_[static_cast<std::size_t>(slot)] == call_) continue;
     const Slot& missing = interface_.slots[static_cast<std::size_t>(slot)];
     if (missing.view) {
       matched_.arrays[static_cast<std::size_t>(slot)] = nullptr;
@@ -122,16 +125,17 @@ void Matcher::match_part(BindingList bindings, int first_slot, int count) {
   }
 }
 
-int Matcher::find_slot(const Binding& binding, std::size_t position, int first_slot, int count) {
-  const auto is_called_so = [&](int slot) {
+int ArgumentMatcher::find_slot(const Binding& binding, std::size_t position, int first_slot,
+                               int count) {
+  const auto has_name = [&](int slot) {
     return interface_.slots[static_cast<std::size_t>(slot)].name == binding.name;
   };
-  const std::size_t place = static_cast<std::size_t>(first_slot) + position;
-  if (position < static_cast<std::size_t>(count) && is_called_so(last_slots_[place])) [[likely]]
-    return last_slots_[place];
+  const std::size_t entry = static_cast<std::size_t>(first_slot) + position;
+  if (position < static_cast<std::size_t>(count) && has_name(last_slots_[entry])) [[likely]]
+    return last_slots_[entry];
   for (int slot = first_slot; slot < first_slot + count; ++slot) {
-    if (!is_called_so(slot)) continue;
-    if (position < static_cast<std::size_t>(count)) last_slots_[place] = slot;
+    if (!has_name(slot)) continue;
+    if (position < static_cast<std::size_t>(count)) last_slots_[entry] = slot;
     return slot;
   }
   const bool is_input = first_slot == 0;
@@ -141,12 +145,12 @@ int Matcher::find_slot(const Binding& binding, std::size_t position, int first_s
                   is_input ? "input" : "output", names_of(interface_, first_slot, count)));
 }
 
-void Matcher::place(const Binding& binding, int index) {
+void ArgumentMatcher::store(const Binding& binding, int index) {
   const auto i = static_cast<std::size_t>(index);
   const Slot& slot = interface_.slots[i];
-  if (seen_[i] == call_)
+  if (bound_in_call_[i] == call_)
     fail_binding(interface_, fmt::format("{} is bound twice; bind it once", to_string(slot)));
-  seen_[i] = call_;
+  bound_in_call_[i] = call_;
   check_kind(interface_, slot, binding);
   matched_.handles[i] = binding.array;
   matched_.arrays[i] = binding.array ? &binding.array->data() : nullptr;

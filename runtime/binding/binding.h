@@ -1,4 +1,4 @@
-// From names and arrays to checked values per slot: what happens to the arguments of every call.
+// Binding: matches the arguments of a call to slots by name, and checks them.
 #pragma once
 
 #include <cstdint>
@@ -11,65 +11,67 @@
 
 namespace sinter {
 
-/// What a caller bound to each slot, not yet checked.
-struct Matched {
-  std::vector<const ArrayData*> arrays;  ///< null for scalars, and views that are left out
-  std::vector<const Array*> handles;     ///< the same as they were given
+/// The arguments of a call per slot, not checked yet.
+struct MatchedArguments {
+  std::vector<const ArrayData*> arrays;  ///< null for scalars and for unbound views
+  std::vector<const Array*> handles;     ///< the caller's handles of these arrays
   std::vector<Literal> numbers;          ///< of scalars
 };
 
-/// The slot called `binding.name`, inputs before outputs, of the kind that `binding` is for. Throws
-/// UserError if there is none.
+/// The index of the slot called `binding.name`, inputs before outputs. Throws UserError if there is
+/// none, or if an array is bound to a scalar or a number to an array.
 int find_slot(const Interface& interface, const Binding& binding);
 
-/// Finds the slot of each binding by its name. Callers repeat themselves, so it tries the slot
-/// first that the same place in the list had in the last call.
-class Matcher {
+/// Finds the slot of each binding by its name. Calls usually repeat, so it first tries the slot
+/// that the same position in the list had in the last call.
+class ArgumentMatcher {
  public:
-  explicit Matcher(const Interface& interface);
+  explicit ArgumentMatcher(const Interface& interface);
 
-  /// Throws UserError on an unknown name, one that is bound twice, one that is missing, an array
-  /// for a scalar or a number for an array. The answer is good until the next call.
-  const Matched& match(BindingList inputs, BindingList outputs);
-  /// The same for the inputs alone; the outputs' arrays are null.
-  const Matched& match_inputs(BindingList inputs);
+  /// Throws UserError for a name that is unknown, bound twice or missing. Also throws UserError if
+  /// an array is bound to a scalar or a number to an array. The result is valid until the next
+  /// call.
+  const MatchedArguments& match(BindingList inputs, BindingList outputs);
+  /// The same for the inputs only; the arrays of the outputs are null.
+  const MatchedArguments& match_inputs(BindingList inputs);
 
  private:
   void match_part(BindingList bindings, int first_slot, int count);
   int find_slot(const Binding& binding, std::size_t position, int first_slot, int count);
-  void place(const Binding& binding, int slot);
+  void store(const Binding& binding, int slot);
 
   const Interface& interface_;
-  Matched matched_;
-  std::vector<std::uint64_t> seen_;  ///< per slot: the call that last bound it
-  std::vector<int> last_slots_;      ///< per place in the two lists, the slot of the last call
+  MatchedArguments matched_;
+  std::vector<std::uint64_t> bound_in_call_;  ///< per slot: the call that last bound it
+  std::vector<int> last_slots_;  ///< per position in the two lists: the slot in the last call
   std::uint64_t call_ = 0;
 };
 
-/// Checked: what launches are filled in from.
-struct Bound {
+/// Checked arguments of a call. Launches take their values from here.
+struct CheckedArguments {
   std::vector<std::uint64_t> values;  ///< per slot: the pointer, or the scalar's bits
-  std::vector<std::uint64_t> ids;     ///< per slot: of the Array; 0 for a scalar
+  std::vector<std::uint64_t> ids;     ///< per slot: ArrayData::id; 0 for a scalar
   std::vector<std::int64_t> symbols;
-  std::int64_t alignment = 16;  ///< of every pointer, as far as it matters
-  std::vector<bool> unwritten_outputs;   ///< per output: nothing is bound to it; empty: to all
-  std::uint64_t version = 0;    ///< no two different states of a process share it
+  std::int64_t alignment = 16;          ///< of every pointer in bytes, at most 16
+  std::vector<bool> unwritten_outputs;  ///< per output: it is not bound; empty: all are
+  std::uint64_t version = 0;            ///< unique for each state in the process
 };
 
-/// Brings `bound` up to date; returns at once if nothing changed since the last call with it.
-/// Throws UserError where what is bound does not fit the graph or one another.
-void check_and_update(const Interface& interface, const DeviceState& device, const Matched& matched,
-                      Bound& bound);
+/// Updates `bound`. Returns at once if nothing has changed since the last call with it. Throws
+/// UserError if an argument does not fit the graph or another argument.
+void check_and_update(const Interface& interface, const DeviceState& device,
+                      const MatchedArguments& matched, CheckedArguments& bound);
 
-/// The sizes that follow from the inputs alone, for making outputs. Throws UserError where one does
-/// not follow from them.
+/// The sizes that follow from the inputs, for allocating the outputs. Throws UserError if a size
+/// does not follow from the inputs.
 std::vector<std::int64_t> symbols_of_inputs(const Interface& interface, const DeviceState& device,
-                                            const Matched& matched);
+                                            const MatchedArguments& matched);
 
-/// The bits of `number` in the dtype of `slot`. Throws UserError where it has no such value.
+/// The bits of `number` in the dtype of `slot`; floating dtypes round it. Throws UserError if an
+/// integer or boolean dtype cannot represent it.
 std::uint64_t scalar_bits(const Interface& interface, const Slot& slot, const Literal& number);
 
-/// Throws UserError: `rms_norm: input x …`.
+/// Throws UserError with the name of the graph and the location of compile: `rms_norm: input x …`.
 [[noreturn]] void fail_binding(const Interface& interface, const std::string& message);
 
 }  // namespace sinter

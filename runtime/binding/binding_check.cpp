@@ -1,5 +1,5 @@
-// Whether what is bound fits the graph: dtypes, shapes, strides, memory, overlap; and the sizes
-// that follow from it.
+// Checks that the arguments of a call fit the graph: dtypes, shapes, strides, memory and overlap.
+// Derives the sizes from them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,16 +15,17 @@ namespace sinter {
 
 namespace {
 
-class Check {
+class ArgumentChecker {
  public:
-  Check(const Interface& interface, const DeviceState& device, const Matched& matched)
+  ArgumentChecker(const Interface& interface, const DeviceState& device,
+                  const MatchedArguments& matched)
       : interface_(interface), device_(device), matched_(matched) {}
 
   void types() const {
     for_each_array([&](const Slot& slot, const ArrayData& array) {
       if (array.device != &device_)
         fail(slot, fmt::format("is on device {} but the program was compiled for {}; copy it there",
-                               in_words(*array.device), in_words(device_)));
+                               to_string(*array.device), to_string(device_)));
       if (array.dtype != slot.dtype)
         fail(slot, fmt::format("is {} but bound to {}; bind an array of {}", type_text(slot),
                                type_text(array), name(slot.dtype)));
@@ -32,8 +33,8 @@ class Check {
         fail(slot, fmt::format("is {} but bound to {}; bind an array of rank {}", type_text(slot),
                                type_text(array), slot.shape.size()));
       if (slot.is_written && array.is_read_only)
-        fail(slot, fmt::format("is written but bound to {}, which is read-only; bind an array that "
-                               "may be written, or a copy",
+        fail(slot, fmt::format("is written but bound to {}, which is read-only; bind a writable "
+                               "array, or a copy",
                                type_text(array)));
     });
   }
@@ -57,12 +58,12 @@ class Check {
                          slot.kind == Slot::Kind::input ? "input" : "output"));
       if (slot.is_written && !is_injective(array.shape, array.strides))
         fail(slot, fmt::format("is written, but is bound to {} with strides {}, which put two "
-                               "elements in one place; give each its own",
+                               "elements at one address; give each its own address",
                                type_text(array), to_string(array.strides)));
     });
   }
 
-  /// Null pointers, pointers that do not suit the dtype, and memory that is not ours.
+  /// Checks for null pointers, misaligned pointers, and invalid memory that sinter does not own.
   void memory() const {
     for_each_array([&](const Slot& slot, const ArrayData& array) {
       if (array.elements == 0) return;
@@ -71,7 +72,7 @@ class Check {
                                type_text(array), array.bytes));
       if (array.pointer % static_cast<CUdeviceptr>(size_of_element(slot)) != 0)
         fail(slot,
-             fmt::format("is bound to {} at {:#x}, which is no multiple of the {} bytes of an "
+             fmt::format("is bound to {} at {:#x}, which is not a multiple of the {} bytes of an "
                          "element; align it",
                          type_text(array), array.pointer, size_of_element(slot)));
       if (!array.memory && !array.is_verified.load(std::memory_order_relaxed)) {
@@ -81,7 +82,7 @@ class Check {
     });
   }
 
-  /// Nothing that is written may be read or written under another name.
+  /// A written array must not overlap an array of another slot.
   void overlap() const {
     for (std::size_t i = 0; i < matched_.arrays.size(); ++i) {
       const ArrayData* written = matched_.arrays[i];
@@ -92,7 +93,7 @@ class Check {
         fail(interface_.slots[i],
              fmt::format(
                  "is written, but its {} bytes at {:#x} overlap the {} bytes at {:#x} of {}; "
-                 "bind arrays that are apart{}",
+                 "bind arrays that do not overlap{}",
                  written->bytes, written->pointer, other->bytes, other->pointer,
                  to_string(interface_.slots[k]),
                  interface_.slots[i].kind == Slot::Kind::output
@@ -136,18 +137,18 @@ class Check {
     const ArrayData* array = array_of(step.equation);
     const std::string& symbol = interface_.symbols[static_cast<std::size_t>(step.symbol)];
     if (!array)
-      fail_binding(interface_, fmt::format("the size {} follows from no input; bind {}", symbol,
-                                           to_string(slot_of(step.equation))));
+      fail_binding(interface_, fmt::format("the size {} does not follow from the inputs; bind {}",
+                                           symbol, to_string(slot_of(step.equation))));
     const std::int64_t size = size_of(*array, step.equation);
     const std::int64_t factor = value_of(step.factor, symbols);
     std::int64_t rest = 0;
-    // No size is so far from 0; and of these numbers one quotient does not fit.
+    // Valid sizes are far from overflow. INT64_MIN / -1 is the one quotient that does not fit.
     const bool overflows = __builtin_sub_overflow(size, value_of(step.rest, symbols), &rest) ||
                            (factor == -1 && rest == std::numeric_limits<std::int64_t>::min());
     const std::int64_t value = factor == 0 || overflows ? 0 : rest / factor;
     if (overflows || value < 0 || value * factor != rest)
       fail(slot_of(step.equation),
-           fmt::format("is {} but bound to {}: {} of axis {} is {}, which is {} for no {}",
+           fmt::format("is {} but bound to {}: {} of axis {} is {}, which is not {} for any {}",
                        type_text(slot_of(step.equation)), type_text(*array),
                        step.equation.is_stride ? "the stride" : "the extent", step.equation.axis,
                        size, to_string(step.equation.extent), symbol));
@@ -185,7 +186,7 @@ class Check {
                            because));
   }
 
-  /// Asks the driver about memory that somebody else allocated.
+  /// Checks with the driver that wrapped or imported memory is on the device and large enough.
   void verify(const Slot& slot, const ArrayData& array) const {
     CUdeviceptr start = 0;
     std::size_t bytes = 0;
@@ -199,8 +200,8 @@ class Check {
         device_.driver.cuPointerGetAttributes(3, attributes, values, array.pointer);
     if (result != CUDA_SUCCESS || bytes == 0)
       fail(slot,
-           fmt::format("is bound to {} at {:#x}, which is no memory that {} knows; bind memory "
-                       "of the device, or upload it first",
+           fmt::format("is bound to {} at {:#x}, which is not memory of {}; bind device memory, or "
+                       "upload the data first",
                        type_text(array), array.pointer, device_.name));
     if (ordinal >= 0 && ordinal != device_.ordinal)
       fail(slot,
@@ -223,11 +224,11 @@ class Check {
 
   const Interface& interface_;
   const DeviceState& device_;
-  const Matched& matched_;
+  const MatchedArguments& matched_;
 };
 
-/// Which outputs have no array; empty if all have one.
-std::vector<bool> unwritten_outputs(const Interface& interface, const Matched& matched) {
+/// True for outputs without an array; empty if all have one.
+std::vector<bool> unwritten_outputs(const Interface& interface, const MatchedArguments& matched) {
   std::vector<bool> result;
   for (std::size_t i = static_cast<std::size_t>(interface.input_count); i < matched.arrays.size();
        ++i)
@@ -243,14 +244,14 @@ std::uint64_t next_version() {
 
 }  // namespace
 
-void check_and_update(const Interface& interface, const DeviceState& device, const Matched& matched,
-                      Bound& bound) {
+void check_and_update(const Interface& interface, const DeviceState& device,
+                      const MatchedArguments& matched, CheckedArguments& bound) {
   const std::size_t slots = interface.slots.size();
   bool arrays_changed = bound.ids.size() != slots;
   bool numbers_changed = false;
   bound.ids.resize(slots);
   bound.values.resize(slots);
-  // All numbers are looked at before any is taken: a call that throws leaves nothing half done.
+  // Check all numbers before changing `bound`, so that a call that throws changes nothing.
   for (std::size_t i = 0; i < slots; ++i)
     if (!interface.slots[i].is_array())
       scalar_bits(interface, interface.slots[i], matched.numbers[i]);
@@ -265,13 +266,13 @@ void check_and_update(const Interface& interface, const DeviceState& device, con
     bound.values[i] = bits;
   }
   if (arrays_changed) {
-    const Check check(interface, device, matched);
-    bound.ids.clear();  // if a check fails, the next call must not believe that nothing changed
-    check.types();
-    check.sizes(bound.symbols);
-    check.memory();
-    check.overlap();
-    bound.alignment = check.alignment();
+    const ArgumentChecker checker(interface, device, matched);
+    bound.ids.clear();  // if a check throws, the next call must check again
+    checker.types();
+    checker.sizes(bound.symbols);
+    checker.memory();
+    checker.overlap();
+    bound.alignment = checker.alignment();
     bound.unwritten_outputs = unwritten_outputs(interface, matched);
     bound.ids.resize(slots);
     for (std::size_t i = 0; i < slots; ++i) {
@@ -284,11 +285,11 @@ void check_and_update(const Interface& interface, const DeviceState& device, con
 }
 
 std::vector<std::int64_t> symbols_of_inputs(const Interface& interface, const DeviceState& device,
-                                            const Matched& matched) {
-  const Check check(interface, device, matched);
+                                            const MatchedArguments& matched) {
+  const ArgumentChecker checker(interface, device, matched);
   std::vector<std::int64_t> symbols;
-  check.types();
-  check.sizes(symbols);
+  checker.types();
+  checker.sizes(symbols);
   return symbols;
 }
 

@@ -9,6 +9,7 @@
 
 #include "ir/graph/node.h"
 #include "ir/graph/output_view.h"
+#include "ir/support/sort_unique.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -27,7 +28,7 @@ void collect_symbols(Extent extent, std::vector<int>& symbols) {
     }
 }
 
-/// The product of `term`'s coefficient and its atoms but those at [first, first + count).
+/// The product of the coefficient of `term` and its atoms, except those at [first, first + count).
 Extent without(const ExtentTerm& term, ExtentTable& table, std::size_t first, std::size_t count) {
   Extent result = term.coefficient;
   for (std::size_t i = 0; i < term.atoms.size(); ++i)
@@ -36,7 +37,7 @@ Extent without(const ExtentTerm& term, ExtentTable& table, std::size_t first, st
   return result;
 }
 
-/// `equation` solved for its one unknown symbol, where the equation is linear in it.
+/// Solves `equation` for its only unknown symbol. Nothing if it has several or is not linear in it.
 std::optional<SolveStep> solve(const SizeEquation& equation,
                                std::span<const std::int64_t> symbols) {
   const std::vector<int> unknown = unknown_symbols(equation.extent, symbols);
@@ -54,7 +55,7 @@ std::optional<SolveStep> solve(const SizeEquation& equation,
       step.factor = step.factor +
                     without(term, table, static_cast<std::size_t>(found - term.atoms.begin()), 1);
   }
-  // What is left of it stands in a power or under a quotient.
+  // The symbol also appears in a power or a quotient if it is left in `factor` or `rest`.
   const bool is_linear = !step.factor.is(0) && unknown_symbols(step.factor, symbols).empty() &&
                          unknown_symbols(step.rest, symbols).empty();
   return is_linear ? std::optional(step) : std::nullopt;
@@ -106,8 +107,8 @@ std::vector<SizeEquation> equations_of(std::span<const Slot> slots) {
   return equations;
 }
 
-/// Solves for as many symbols as `equations` of the wanted slots allow: in their order, again and
-/// again, but after the first time only those that have a symbol which is known by then.
+/// Solves equations of the selected slots for as many symbols as possible. The first pass tries all
+/// equations in order. Later passes try only equations with a symbol that was solved since.
 void add_steps(Interface& interface, bool of_outputs, std::vector<std::int64_t>& symbols) {
   std::vector<std::vector<std::size_t>> equations_with(symbols.size());
   std::set<std::size_t> now;
@@ -124,13 +125,13 @@ void add_steps(Interface& interface, bool of_outputs, std::vector<std::int64_t>&
       const std::optional<SolveStep> step = solve(interface.equations[i], symbols);
       if (!step) continue;
       const auto symbol = static_cast<std::size_t>(step->symbol);
-      symbols[symbol] = 0;  // any known value
+      symbols[symbol] = 0;  // any value that is not negative means known
       interface.steps.push_back(*step);
       for (const std::size_t other : equations_with[symbol]) (other > i ? now : next).insert(other);
     }
 }
 
-/// Symbols that the graph uses: others may have any size.
+/// The symbols that the graph uses. Other symbols need no value.
 std::vector<int> used_symbols(const GraphData& graph) {
   std::vector<int> used;
   for (const Node* node : graph.nodes) {
@@ -142,8 +143,7 @@ std::vector<int> used_symbols(const GraphData& graph) {
   }
   for (const OutputInfo& output : graph.outputs)
     for (const Extent extent : output.strides) collect_symbols(extent, used);
-  std::ranges::sort(used);
-  used.erase(std::unique(used.begin(), used.end()), used.end());
+  sort_unique(used);
   return used;
 }
 
@@ -153,8 +153,7 @@ std::vector<int> unknown_symbols(Extent extent, std::span<const std::int64_t> sy
   std::vector<int> all;
   collect_symbols(extent, all);
   std::erase_if(all, [&](int symbol) { return symbols[static_cast<std::size_t>(symbol)] >= 0; });
-  std::ranges::sort(all);
-  all.erase(std::unique(all.begin(), all.end()), all.end());
+  sort_unique(all);
   return all;
 }
 
@@ -169,12 +168,12 @@ std::string type_text(const Slot& slot) {
 
 Interface interface_of(const Graph& graph, Location compiled_at) {
   const GraphData& data = graph.data();
-  Interface interface { .name = data.name, .place = to_string(compiled_at) };
+  Interface interface { .name = data.name, .compiled_at = to_string(compiled_at) };
   if (data.outputs.empty() && data.updates.empty())
     throw UserError(
         fmt::format("compile {}: the graph has no output and no update, so there is "
                     "nothing to compute; record one with graph.output (compiled at {})",
-                    interface.name, interface.place));
+                    interface.name, interface.compiled_at));
   std::set<const Node*> updated;
   for (const UpdateInfo& update : data.updates) updated.insert(update.parameter);
   for (const InputInfo& input : data.inputs) interface.slots.push_back(input_slot(input, updated));
@@ -191,9 +190,10 @@ Interface interface_of(const Graph& graph, Location compiled_at) {
   for (const int symbol : used_symbols(data))
     if (symbols[static_cast<std::size_t>(symbol)] < 0)
       throw UserError(fmt::format(
-          "compile {}: the size {} follows from the shape of no input or "
-          "output; give an input an axis of that extent (compiled at {})",
-          interface.name, interface.symbols[static_cast<std::size_t>(symbol)], interface.place));
+          "compile {}: the size {} does not follow from the shape of any input or output; give an "
+          "input an axis of that extent (compiled at {})",
+          interface.name, interface.symbols[static_cast<std::size_t>(symbol)],
+          interface.compiled_at));
   return interface;
 }
 

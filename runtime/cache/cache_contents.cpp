@@ -27,7 +27,7 @@ void collect(const fs::path& folder, CacheContents& contents) {
     const auto bytes = static_cast<std::int64_t>(file->file_size(gone));
     if (gone) continue;
     const std::string name = file->path().filename().string();
-    if (name.ends_with(kUnfinished)) {
+    if (name.ends_with(kTemporarySuffix)) {
       contents.unfinished.push_back(file->path());
       continue;
     }
@@ -61,6 +61,16 @@ int remove_files(const CachedEntry& entry) {
   return 0;
 }
 
+/// Removes temporary files that were last written more than an hour ago.
+void remove_unfinished(const CacheContents& contents) {
+  const auto now = fs::file_time_type::clock::now();
+  for (const fs::path& file : contents.unfinished) {
+    std::error_code gone;
+    const fs::file_time_type written = fs::last_write_time(file, gone);
+    if (!gone && now - written > std::chrono::hours(1)) fs::remove(file, gone);
+  }
+}
+
 }  // namespace
 
 std::int64_t CacheContents::bytes() const {
@@ -82,15 +92,6 @@ CacheContents list_cache(const std::string& entries_folder) {
   return contents;
 }
 
-void remove_unfinished(const CacheContents& contents) {
-  const auto now = fs::file_time_type::clock::now();
-  for (const fs::path& file : contents.unfinished) {
-    std::error_code gone;
-    const fs::file_time_type written = fs::last_write_time(file, gone);
-    if (!gone && now - written > std::chrono::hours(1)) fs::remove(file, gone);
-  }
-}
-
 CheckedEntry check_entry(const CachedEntry& entry) {
   const auto damaged = [](std::string_view why) {
     CheckedEntry result;
@@ -100,7 +101,7 @@ CheckedEntry check_entry(const CachedEntry& entry) {
   const std::optional<CacheName> name = name_from_hex(entry.name);
   if (!name) {
     CheckedEntry result = damaged("it is no file of the cache");
-    result.is_alien = true;
+    result.is_foreign = true;
     return result;
   }
   const fs::path& file = entry.files.front();
@@ -132,15 +133,17 @@ bool remove_damaged(const std::string& entries_folder, const CachedEntry& entry)
   return now.is_gone || (!now.damage.empty() && remove_files(entry) == 0);
 }
 
-PruneResult prune_cache(const std::string& entries_folder, const PruneLimits& limits) {
+PruneResult prune_cache(const std::string& entries_folder, const PruneLimits& limits,
+                        std::chrono::milliseconds wait) {
   PruneResult result;
-  const CacheLock lock = CacheLock::wait_for_whole(entries_folder + "/locks", kLongestCacheWait);
+  const CacheLock lock = CacheLock::lock_all(entries_folder + "/locks", wait);
   if (!lock.is_held()) return result;
   const auto now = fs::file_time_type::clock::now();
   const CacheContents contents = list_cache(entries_folder);
   std::int64_t left = contents.bytes();
+  const bool is_too_large = limits.bytes && left > *limits.bytes;
   for (const CachedEntry& entry : contents.entries) {
-    const bool is_beyond = limits.bytes && left > *limits.bytes;
+    const bool is_beyond = is_too_large && left > *limits.bytes - limits.headroom;
     const bool is_old = limits.age && now - entry.used > *limits.age;
     if (!is_beyond && !is_old) continue;
     if (const int error = remove_files(entry); error != 0) {

@@ -15,9 +15,9 @@ namespace sinter {
 
 /// An entry with its companion files: all files of one name, extensions aside.
 struct CachedEntry {
-  std::string name;  ///< 64 hexadecimal digits if it names an entry
+  std::string name;                          ///< 64 hexadecimal digits if it names an entry
   std::vector<std::filesystem::path> files;  ///< the entry itself first, if it is there
-  std::int64_t bytes = 0;  ///< of all files
+  std::int64_t bytes = 0;                    ///< of all files
   std::filesystem::file_time_type used = std::filesystem::file_time_type::min();
 };
 
@@ -31,15 +31,12 @@ struct CacheContents {
 /// Lists the entries below a folder. Files that others remove meanwhile are left out.
 CacheContents list_cache(const std::string& entries_folder);
 
-/// Removes temporary files that were last written more than an hour ago.
-void remove_unfinished(const CacheContents& contents);
-
 /// The payload of a listed entry, or the reason why it is unusable.
 struct CheckedEntry {
   std::vector<std::byte> payload;
-  std::string damage;     ///< why it is unusable; empty: it is intact
-  bool is_gone = false;   ///< another process removed it
-  bool is_alien = false;  ///< its files do not belong to the cache
+  std::string damage;       ///< why it is unusable; empty: it is intact
+  bool is_gone = false;     ///< another process removed it
+  bool is_foreign = false;  ///< its files do not belong to the cache
 };
 
 /// Reads an entry and checks its checksums, name and owner. Does not mark it as used.
@@ -53,8 +50,9 @@ inline constexpr std::chrono::seconds kLongestCacheWait{10};
 bool remove_damaged(const std::string& entries_folder, const CachedEntry& entry);
 
 struct PruneLimits {
-  std::optional<std::int64_t> bytes;        ///< least recently used entries go, down to this size
-  std::optional<std::chrono::seconds> age;  ///< entries that were not used for longer go
+  std::optional<std::int64_t> bytes;  ///< a larger cache loses its least recently used entries,
+  std::int64_t headroom = 0;          ///< until it is this much smaller than `bytes`
+  std::optional<std::chrono::seconds> age = {};  ///< entries that were not used for longer go
 };
 
 struct PruneResult {
@@ -64,7 +62,9 @@ struct PruneResult {
   int error = 0;         ///< errno of the first file that could not be removed
 };
 
-/// Removes entries beyond `limits`, and temporary files older than an hour.
-PruneResult prune_cache(const std::string& entries_folder, const PruneLimits& limits);
+/// Removes entries beyond `limits`, and temporary files older than an hour. Waits up to `wait` for
+/// the lock of the whole cache.
+PruneResult prune_cache(const std::string& entries_folder, const PruneLimits& limits,
+                        std::chrono::milliseconds wait = kLongestCacheWait);
 
 }  // namespace sinter

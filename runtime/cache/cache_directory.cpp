@@ -14,7 +14,7 @@ namespace sinter {
 
 namespace {
 
-/// Like mkdir -p, with folders for the user alone; returns errno.
+/// Like mkdir -p, with folders of mode 0700; returns errno.
 int make_folders(const std::string& path) {
   for (std::size_t end = 1; end != std::string::npos;) {
     end = path.find('/', end);
@@ -22,7 +22,7 @@ int make_folders(const std::string& path) {
     if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) {
       const int error = errno;
       struct stat status = {};
-      if (stat(part.c_str(), &status) != 0) return error;  // it is there where it may not be made
+      if (stat(part.c_str(), &status) != 0) return error;  // an unwritable parent may exist
     }
     if (end != std::string::npos) ++end;
   }
@@ -33,7 +33,7 @@ int make_folders(const std::string& path) {
 
 std::string default_cache_directory() {
   if (std::string chosen = environment_variable("SINTER_CACHE_DIR"); !chosen.empty()) return chosen;
-  // A relative one is to be ignored, says the specification of base directories.
+  // The XDG base directory specification says to ignore relative paths.
   if (const std::string base = environment_variable("XDG_CACHE_HOME"); base.starts_with('/'))
     return base + "/sinter";
   if (const std::string home = environment_variable("HOME"); home.starts_with('/'))
@@ -47,7 +47,7 @@ std::string entries_folder_of(const std::string& directory) {
 
 std::string open_cache_directory(const std::string& path, CacheOwner owner) {
   if (path.empty())
-    return "neither SINTER_CACHE_DIR, XDG_CACHE_HOME nor HOME says where it is to lie";
+    return "neither SINTER_CACHE_DIR, XDG_CACHE_HOME nor HOME names a folder for it";
   if (owner == CacheOwner::user)
     if (const int error = make_folders(path))
       return fmt::format("{} cannot be made: {}", path, std::strerror(error));

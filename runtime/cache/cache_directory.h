@@ -1,25 +1,26 @@
-// Where the disk cache lies, and whether what lies there can be trusted.
+// The folders of the disk cache, and the checks of who may write to them.
 #pragma once
 
 #include <string>
 
 namespace sinter {
 
-/// $SINTER_CACHE_DIR, else sinter in $XDG_CACHE_HOME, else in ~/.cache; "" where none of these is
+/// $SINTER_CACHE_DIR, else sinter in $XDG_CACHE_HOME, else in ~/.cache; "" if none of these is
 /// known.
 std::string default_cache_directory();
 
-/// The folder of all entries of this format in the folder of the cache.
+/// The folder of all entries of this format, inside the cache's folder.
 std::string entries_folder_of(const std::string& directory);
 
-/// Who may have written what is there.
+/// The users who may have written the folder's contents.
 enum class CacheOwner {
-  user,          ///< nobody but the user
-  user_or_root,  ///< or the administrator: a cache that many read and nobody changes
+  user,          ///< only the user
+  user_or_root,  ///< also root: a read-only cache that many users share
 };
 
-/// Makes `path` if need be, for the user alone. Returns why it cannot be used, in a sentence: code
-/// that others could have put there is never run. Empty: it can.
+/// Creates `path` with mode 0700 if `owner` is `user` and it is missing. Returns a sentence that
+/// says why the folder cannot be used; empty: it can. Code that others could have put there is
+/// never run.
 std::string open_cache_directory(const std::string& path, CacheOwner owner);
 
 }  // namespace sinter

@@ -13,7 +13,7 @@ namespace sinter {
 
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "entries are written as they lie");
+static_assert(std::endian::native == std::endian::little, "entries are written in memory order");
 
 constexpr std::array<char, 8> kEntryMark = {'s', 'i', 'n', 't', 'e', 'r', ' ', '1'};
 
@@ -22,7 +22,7 @@ struct EntryHeader {
   CacheName name;
   std::uint64_t payload_bytes = 0;
   std::uint64_t payload_hash = 0;
-  std::uint64_t header_hash = 0;  ///< of what comes before it
+  std::uint64_t header_hash = 0;  ///< of the fields before it
 };
 static_assert(sizeof(EntryHeader) == 64);
 

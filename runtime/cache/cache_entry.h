@@ -1,4 +1,4 @@
-// The format of an entry of the disk cache, and what it is called.
+// The names and the file format of disk cache entries.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace sinter {
 
-/// What an entry is called: the SHA-256 of all that decides its contents.
+/// The name of an entry: the SHA-256 of everything that decides its contents.
 struct CacheName {
   std::array<std::uint8_t, 32> hash = {};
 
@@ -20,17 +20,19 @@ struct CacheName {
   friend auto operator<=>(const CacheName&, const CacheName&) = default;
 };
 
-/// `key` is the whole text that decides an entry.
+/// The name of the entry whose contents the text `key` decides.
 CacheName name_of(std::string_view key);
 
-/// A file: a mark of the format, the name, the payload's size, a checksum of all that, the payload.
+/// The file of an entry: a header of 64 bytes (mark, name, payload size, checksums of payload and
+/// header), then the payload.
 std::vector<std::byte> pack_entry(const CacheName& name, std::span<const std::byte> payload);
 
 struct UnpackedEntry {
-  std::span<const std::byte> payload;  ///< of the file
-  std::string_view damage;             ///< what is wrong with it, in words; empty: nothing
+  std::span<const std::byte> payload;  ///< points into the file
+  std::string_view damage;             ///< what is wrong with the file; empty: nothing
 };
 
+/// Checks `file` against its checksums and `name`. `file` must outlive the result.
 UnpackedEntry unpack_entry(const CacheName& name, std::span<const std::byte> file);
 
 }  // namespace sinter

@@ -14,9 +14,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kWholePlace = std::numeric_limits<std::int64_t>::max() - 1;
+constexpr std::int64_t kAllOffset = std::numeric_limits<std::int64_t>::max() - 1;
 
-std::int64_t lock_place(const CacheName& name) {
+std::int64_t lock_offset(const CacheName& name) {
   std::uint64_t first = 0;
   std::memcpy(&first, name.hash.data(), sizeof first);
   return static_cast<std::int64_t>(first >> 2);
@@ -35,20 +35,20 @@ CacheLock::~CacheLock() {
   fcntl(file_.descriptor(), F_OFD_SETLK, &all);
 }
 
-CacheLock::Taken CacheLock::take(std::int64_t place) const {
+CacheLock::Taken CacheLock::take(std::int64_t offset) const {
   struct flock range = {};
   range.l_type = F_WRLCK;
   range.l_whence = SEEK_SET;
-  range.l_start = place;
+  range.l_start = offset;
   range.l_len = 1;
   if (fcntl(file_.descriptor(), F_OFD_SETLK, &range) == 0) return Taken::yes;
   // Some file systems have no locks.
-  return errno == EAGAIN || errno == EACCES ? Taken::others_have_it : Taken::cannot;
+  return errno == EAGAIN || errno == EACCES ? Taken::held_by_others : Taken::cannot;
 }
 
-bool CacheLock::take_before(std::int64_t place, Clock::time_point deadline) const {
+bool CacheLock::take_before(std::int64_t offset, Clock::time_point deadline) const {
   auto pause = std::chrono::microseconds(500);
-  for (Taken taken = take(place); taken != Taken::yes; taken = take(place)) {
+  for (Taken taken = take(offset); taken != Taken::yes; taken = take(offset)) {
     if (taken == Taken::cannot || Clock::now() > deadline) return false;
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, std::chrono::microseconds(10'000));
@@ -60,26 +60,20 @@ CacheLock CacheLock::wait_for(const std::string& path, std::span<const CacheName
                               std::chrono::milliseconds limit) {
   CacheLock lock(path);
   if (!lock.file_) return lock;
-  // All take theirs in the same order, so that no two wait for one another.
-  std::vector<std::int64_t> places;
-  for (const CacheName& name : names) places.push_back(lock_place(name));
-  std::ranges::sort(places);
+  // Every process takes its locks in the same order, which rules out deadlocks.
+  std::vector<std::int64_t> offsets;
+  for (const CacheName& name : names) offsets.push_back(lock_offset(name));
+  std::ranges::sort(offsets);
   const Clock::time_point deadline = Clock::now() + limit;
-  for (const std::int64_t place : places)
-    if (!lock.take_before(place, deadline)) return lock;
+  for (const std::int64_t offset : offsets)
+    if (!lock.take_before(offset, deadline)) return lock;
   lock.is_held_ = true;
   return lock;
 }
 
-CacheLock CacheLock::try_whole(const std::string& path) {
+CacheLock CacheLock::lock_all(const std::string& path, std::chrono::milliseconds limit) {
   CacheLock lock(path);
-  lock.is_held_ = lock.file_ && lock.take(kWholePlace) == Taken::yes;
-  return lock;
-}
-
-CacheLock CacheLock::wait_for_whole(const std::string& path, std::chrono::milliseconds limit) {
-  CacheLock lock(path);
-  lock.is_held_ = lock.file_ && lock.take_before(kWholePlace, Clock::now() + limit);
+  lock.is_held_ = lock.file_ && lock.take_before(kAllOffset, Clock::now() + limit);
   return lock;
 }
 

@@ -18,7 +18,7 @@ namespace sinter {
 
 namespace {
 
-/// Changes whenever the file does; "" where there is none.
+/// A text that changes whenever the file does; "" if there is no file.
 std::string stamp_of(const std::string& path) {
   struct stat status = {};
   if (stat(path.c_str(), &status) != 0) return {};
@@ -26,37 +26,37 @@ std::string stamp_of(const std::string& path) {
                      status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 }
 
-/// What a compiler said of itself when its file had this stamp.
-struct Memory {
+/// The identity that a compiler reported when its file had this stamp.
+struct StoredIdentity {
   std::string path;
   std::string stamp;
   std::string identity;
 };
 
-std::optional<Memory> recall(DiskCache& disk, const CacheName& name) {
-  const auto packed = disk.find(name, DiskCache::Look::uncounted);
+std::optional<StoredIdentity> load_identity(DiskCache& disk, const CacheName& name) {
+  const auto packed = disk.find(name, DiskCache::Lookup::uncounted);
   if (!packed) return std::nullopt;
-  Memory memory;
+  StoredIdentity stored;
   try {
-    Reader reader(*packed);
-    reader(memory.path, memory.stamp, memory.identity);
+    ArchiveReader reader(*packed);
+    reader(stored.path, stored.stamp, stored.identity);
     reader.finish();
-  } catch (const Damage&) {
+  } catch (const InvalidData&) {
     return std::nullopt;
   }
-  const bool is_as_it_was = !memory.stamp.empty() && stamp_of(memory.path) == memory.stamp;
-  return is_as_it_was ? std::optional(memory) : std::nullopt;
+  const bool is_as_it_was = !stored.stamp.empty() && stamp_of(stored.path) == stored.stamp;
+  return is_as_it_was ? std::optional(stored) : std::nullopt;
 }
 
-void remember(DiskCache& disk, const CacheName& name, const std::string& path,
-              const std::string& identity) {
+void store_identity(DiskCache& disk, const CacheName& name, const std::string& path,
+                    const std::string& identity) {
   if (!disk.can_store()) return;
-  Writer writer;
+  ArchiveWriter writer;
   writer(path, stamp_of(path), identity);
   disk.store(name, writer.take());
 }
 
-/// Nearly all that decides which library the loader finds.
+/// Covers nearly everything that decides which library the loader finds.
 CacheName name_of_nvrtc() {
   return name_of(
       fmt::format("which nvrtc, way 2\n{}\n{}\n{}\n{}\n{}", environment_variable("SINTER_NVRTC"),
@@ -66,14 +66,15 @@ CacheName name_of_nvrtc() {
 
 std::string find_nvrtc_identity(DiskCache& disk) {
   const CacheName name = name_of_nvrtc();
-  if (const std::optional<Memory> memory = recall(disk, name)) return memory->identity;
+  if (const std::optional<StoredIdentity> stored = load_identity(disk, name))
+    return stored->identity;
   if (!nvrtc().nvrtc) return {};
   const Nvrtc& opened = *nvrtc().nvrtc;
-  remember(disk, name, opened.path(), opened.version_text());
+  store_identity(disk, name, opened.path(), opened.version_text());
   return opened.version_text();
 }
 
-/// True for programs that run another one: their file does not change with that.
+/// True for programs that run another compiler: an update of that compiler leaves their file as is.
 bool is_wrapper(const std::string& path) {
   std::error_code failed;
   const std::string name = std::filesystem::canonical(path, failed).filename().string();
@@ -87,16 +88,16 @@ HostCompiler find_known_host_compiler(DiskCache& disk) {
   const std::string path = find_host_compiler();
   if (is_wrapper(path)) return HostCompiler({.command = path, .name = {}});
   const CacheName name = name_of("which host compiler, way 2\n" + path);
-  if (const std::optional<Memory> memory = recall(disk, name))
-    return HostCompiler({.command = path, .name = memory->identity});
+  if (const std::optional<StoredIdentity> stored = load_identity(disk, name))
+    return HostCompiler({.command = path, .name = stored->identity});
   HostCompiler compiler({.command = path, .name = {}});
-  remember(disk, name, path, compiler.name());
+  store_identity(disk, name, path, compiler.name());
   return compiler;
 }
 
 }  // namespace
 
-// None of what follows is ever destroyed: a thread may still compile while the process ends.
+// The statics below are never destroyed: a thread may still compile while the process ends.
 
 const std::string& nvrtc_identity(DiskCache& disk) {
   static const auto& identity = *new std::string(find_nvrtc_identity(disk));
@@ -107,7 +108,7 @@ bool is_nvrtc_as_remembered(DiskCache& disk) {
   if (!nvrtc().nvrtc) return false;
   const Nvrtc& opened = *nvrtc().nvrtc;
   if (opened.version_text() == nvrtc_identity(disk)) return true;
-  remember(disk, name_of_nvrtc(), opened.path(), opened.version_text());
+  store_identity(disk, name_of_nvrtc(), opened.path(), opened.version_text());
   return false;
 }
 

@@ -1,5 +1,5 @@
-// What the compilers call themselves, remembered on disk: a process that finds all its kernels
-// there opens no NVRTC and runs no host compiler.
+// The identities of the compilers, remembered on disk, so that a process with a warm cache opens no
+// NVRTC and runs no host compiler.
 #pragma once
 
 #include <string>
@@ -10,18 +10,18 @@
 
 namespace sinter {
 
-/// `Nvrtc::version_text` of what `nvrtc()` opens or would open; "" where there is no NVRTC.
+/// `Nvrtc::version_text` of the library that `nvrtc()` opens or would open; "" if there is none.
 const std::string& nvrtc_identity(DiskCache& disk);
 
-/// False if the NVRTC that was opened is another one than `nvrtc_identity` says: the program had
-/// one loaded already, or there is a new one. What it makes must not be stored under that name;
-/// later processes know better.
+/// False if the opened NVRTC is not the one that `nvrtc_identity` names: the program had another
+/// one loaded, or the library is new. Its output must not be stored under that identity. The new
+/// identity is remembered for later processes.
 bool is_nvrtc_as_remembered(DiskCache& disk);
 
-/// Of the device code in front of all kernels.
+/// The SHA-256 of the device code that precedes all kernels.
 const std::string& prelude_hash(Prelude which);
 
-/// The host compiler of this process. Throws CompileError where there is none.
+/// The host compiler of this process. Throws CompileError if there is none.
 const HostCompiler& host_compiler(DiskCache& disk);
 
 }  // namespace sinter

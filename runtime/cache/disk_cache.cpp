@@ -11,18 +11,18 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "runtime/cache/cache_contents.h"
 #include "runtime/cache/cache_directory.h"
-#include "runtime/cache/cache_sweep.h"
 
 namespace sinter {
 
 namespace {
 
 constexpr std::string_view kEntry = "entry";
-/// How often a use is noted: to know what goes first, minutes are enough.
+/// Uses are recorded at most this often. The order of eviction needs no more than minutes.
 constexpr std::time_t kSecondsBetweenUses = 60;
 
-/// Marks a file as used now, unless that was done lately.
+/// Sets the file's time to now, unless it is recent.
 void mark_used(const std::string& path) {
   struct stat status = {};
   if (stat(path.c_str(), &status) != 0) return;
@@ -40,9 +40,9 @@ CacheOptions with_directory(CacheOptions options) {
 DiskCache::DiskCache(const CacheOptions& options)
     : options_(with_directory(options)),
       entries_(entries_folder_of(options_.directory)),
-      why_off_(options_.mode == CacheMode::off ? "it was turned off" : make_folder()) {}
+      off_reason_(options_.mode == CacheMode::off ? "it was turned off" : open_folders()) {}
 
-std::string DiskCache::make_folder() const {
+std::string DiskCache::open_folders() const {
   const bool writes = options_.mode == CacheMode::read_write;
   const CacheOwner owner = writes ? CacheOwner::user : CacheOwner::user_or_root;
   if (std::string reason = open_cache_directory(options_.directory, owner); !reason.empty())
@@ -58,33 +58,33 @@ std::string DiskCache::path_of(const CacheName& name, std::string_view extension
                      std::string_view(hex).substr(2), extension);
 }
 
-std::optional<std::vector<std::byte>> DiskCache::find(const CacheName& name, Look look) {
+std::optional<std::vector<std::byte>> DiskCache::find(const CacheName& name, Lookup lookup) {
   if (!is_on()) return std::nullopt;
   const std::string path = path_of(name, kEntry);
   FileContents file = read_whole_file(path);
   if (file.error == ENOENT) {
-    if (look == Look::first) miss("there is no such entry");
+    if (lookup == Lookup::counted) count_miss("there is no such entry");
     return std::nullopt;
   }
   if (file.error != 0) {
     ++misses_;
-    fail("cannot be read", path, file.error);
+    record_failure("cannot be read", path, file.error);
     return std::nullopt;
   }
   const bool is_ours =
       file.owner == geteuid() || (file.owner == 0 && options_.mode == CacheMode::read_only);
   if (!is_ours || file.others_can_write) {
-    miss("the entry could be somebody else's");
+    count_miss("the entry could be another user's");
     if (can_store()) unlink(path.c_str());
     return std::nullopt;
   }
   const UnpackedEntry entry = unpack_entry(name, file.bytes);
   if (!entry.damage.empty()) {
-    miss(fmt::format("the entry is damaged: {}", entry.damage));
+    count_miss(fmt::format("the entry is damaged: {}", entry.damage));
     if (can_store()) unlink(path.c_str());
     return std::nullopt;
   }
-  if (look != Look::uncounted) ++hits_;
+  if (lookup != Lookup::uncounted) ++hits_;
   if (can_store()) mark_used(path);
   file.bytes.erase(file.bytes.begin(),
                    file.bytes.end() - static_cast<std::ptrdiff_t>(entry.payload.size()));
@@ -93,16 +93,16 @@ std::optional<std::vector<std::byte>> DiskCache::find(const CacheName& name, Loo
 
 void DiskCache::reject(const CacheName& name, std::string_view why, std::string_view more) {
   --hits_;
-  miss(why);
+  count_miss(why);
   const std::string path = path_of(name, kEntry);
   if (can_store()) unlink(path.c_str());
   const std::lock_guard lock(mutex_);
   if (!more.empty()) last_failure_ = fmt::format("{}: {}: {}", path, why, more);
 }
 
-void DiskCache::miss(std::string_view why) {
+void DiskCache::count_miss(std::string_view why) {
   ++misses_;
-  count(why);
+  count_reason(why);
 }
 
 bool DiskCache::store(const CacheName& name, std::span<const std::byte> payload,
@@ -113,8 +113,8 @@ bool DiskCache::store(const CacheName& name, std::span<const std::byte> payload,
   const std::vector<std::byte> file = pack_entry(name, payload);
   const auto put = [&](const std::string& to, std::span<const std::byte> bytes, Durability how) {
     int error = write_whole_file(to, bytes, how);
-    if (error == ENOENT) {  // the first of its folder, or somebody has cleared the cache
-      if (!make_folder().empty()) return false;
+    if (error == ENOENT) {  // the first entry of its folder, or the cache was cleared
+      if (!open_folders().empty()) return false;
       if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
         error = errno;
       } else {
@@ -122,10 +122,10 @@ bool DiskCache::store(const CacheName& name, std::span<const std::byte> payload,
         error = write_whole_file(to, bytes, how);
       }
     }
-    if (error != 0) fail("cannot be written", to, error);
+    if (error != 0) record_failure("cannot be written", to, error);
     return error == 0;
   };
-  // Where the entry is, so is what explains it.
+  // The companion goes first, so that every entry has its source next to it.
   if (!companion.text.empty() &&
       !put(path_of(name, companion.extension), bytes_of(companion.text), Durability::process))
     return false;
@@ -143,13 +143,17 @@ CacheLock DiskCache::lock(std::span<const CacheName> names, std::chrono::millise
 void DiskCache::sweep_after(std::int64_t bytes) {
   const std::int64_t before = unswept_.fetch_add(bytes);
   if (before >= 0 && before + bytes < options_.max_bytes / 16) return;
-  const CacheLock lock = CacheLock::try_whole(entries_ + "/locks");
-  if (!lock.is_held()) return;  // another process is at it
-  unswept_ = 0;
-  evicted_ += sweep_cache(entries_, options_.max_bytes).evicted;
+  const std::int64_t unswept = unswept_.exchange(0);
+  const std::int64_t max = options_.max_bytes;
+  const PruneResult pruned = prune_cache(entries_, {.bytes = max, .headroom = max - max / 10 * 9},
+                                         std::chrono::milliseconds(0));
+  if (pruned.is_done)
+    evicted_ += pruned.entries;
+  else
+    unswept_ += unswept;  // another process sweeps
 }
 
-void DiskCache::count(std::string_view what) {
+void DiskCache::count_reason(std::string_view what) {
   const std::lock_guard lock(mutex_);
   const auto known = std::ranges::find(reasons_, what, &DiskCounters::Reason::text);
   if (known != reasons_.end())
@@ -158,8 +162,8 @@ void DiskCache::count(std::string_view what) {
     reasons_.push_back({.text = std::string(what), .count = 1});
 }
 
-void DiskCache::fail(std::string_view what, const std::string& path, int error) {
-  count(fmt::format("{}: {}", what, std::strerror(error)));
+void DiskCache::record_failure(std::string_view what, const std::string& path, int error) {
+  count_reason(fmt::format("{}: {}", what, std::strerror(error)));
   const std::lock_guard lock(mutex_);
   last_failure_ = fmt::format("{} {}: {}", path, what, std::strerror(error));
 }
@@ -173,12 +177,12 @@ DiskCounters DiskCache::counters() const {
           .reasons = reasons_,
           .last_failure = last_failure_,
           .directory = options_.directory,
-          .why_off = why_off_};
+          .why_off = off_reason_};
 }
 
 DiskCache& disk_cache(const CacheOptions& options) {
   static std::mutex mutex;
-  // Never destroyed: threads may still compile while a process ends.
+  // Never destroyed: threads may still compile while the process ends.
   static auto* const caches =
       new std::map<std::tuple<CacheMode, std::string, std::int64_t>, std::unique_ptr<DiskCache>>;
   const CacheOptions chosen = with_directory(options);

@@ -1,5 +1,5 @@
-// The kernel cache in memory: compiled units by everything that decides them, each made once, and
-// no more of them than a bound but for those in use.
+// The kernel cache in memory: compiled units by a key of everything that decides them. Each unit is
+// made once. The number of unused units is bounded.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace sinter {
 
-/// A loaded module; unloaded with the last unit in it.
+/// A loaded module. The last unit that uses it unloads it.
 struct Module {
   Module(const DeviceState& device, const void* image, std::string_view what);
   ~Module();
@@ -39,23 +39,25 @@ struct CompiledFunction {
 struct CompiledUnit {
   std::shared_ptr<const Module> module;
   std::vector<CompiledFunction> functions;
-  std::vector<CubinReport> cubins;  ///< by NVRTC; on the host device where that was asked for
-  std::string ptx;                  ///< by NVRTC; empty where it did not compile the unit
-  std::vector<std::byte> image;     ///< the same: a cubin, or PTX for a GPU newer than NVRTC
-  double milliseconds = 0;          ///< of the compilation that made it and perhaps others
+  std::vector<CubinReport> cubins;  ///< of NVRTC; on the host device only with `also_nvrtc`
+  std::string ptx;                  ///< of NVRTC; empty if it did not compile the unit
+  std::vector<std::byte> image;     ///< of NVRTC: a cubin, or PTX for a GPU newer than NVRTC
+  double milliseconds = 0;          ///< of the compiler run, which may have made other units too
 };
 
 using CompiledUnitPointer = std::shared_ptr<const CompiledUnit>;
 
-/// 128 bits of a text (XXH3): too many for two texts to share them by chance.
+/// 128 bits of a text (XXH3): enough to rule out chance collisions.
 struct TextHash {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
+
+  std::string hex() const;  ///< 32 digits, the high half first
   friend bool operator==(const TextHash&, const TextHash&) = default;
 };
 TextHash hash_of(std::string_view text);
 
-/// All that decides a unit.
+/// The key of a unit: compiler settings and code.
 struct UnitKey {
   TextHash settings;
   TextHash code;
@@ -64,20 +66,19 @@ struct UnitKey {
 
 class KernelCache {
  public:
-  /// Beyond `most` units, those go that nobody uses and that were asked for longest ago.
-  explicit KernelCache(std::size_t most = kMostUnits) : most_(most) {}
+  /// Beyond `max` units, the least recently claimed ones that no variant uses are dropped.
+  explicit KernelCache(std::size_t max = kMaxUnits) : max_(max) {}
 
-  /// Either a unit that is there or being made, or the duty to make it.
+  /// A unit that exists or is being made.
   struct Claim {
     std::shared_future<CompiledUnitPointer> unit;
-    /// Not null: the caller must fulfil or fail it.
-    std::shared_ptr<std::promise<CompiledUnitPointer>> duty;
+    /// If not null, the caller makes the unit, and must call `fulfil` or `fail`.
+    std::shared_ptr<std::promise<CompiledUnitPointer>> promise;
   };
 
   Claim claim(const UnitKey& key);
   void fulfil(const Claim& claim, CompiledUnitPointer unit);
-  /// Hands `error` to all who wait for the unit and forgets the entry, so that a later claim tries
-  /// again.
+  /// Passes `error` to all waiting callers and removes the entry, so that a later claim retries.
   void fail(const UnitKey& key, const Claim& claim, std::exception_ptr error);
 
   std::int64_t hits() const { return hits_; }
@@ -85,24 +86,24 @@ class KernelCache {
   std::int64_t evicted() const { return evicted_; }
 
  private:
-  /// A kernel under all of its candidate schedules takes some 100 KiB.
-  static constexpr std::size_t kMostUnits = 2048;
+  /// A kernel under all of its candidate schedules takes about 100 KiB.
+  static constexpr std::size_t kMaxUnits = 2048;
 
   struct Hash {
     std::size_t operator()(const UnitKey& key) const { return key.code.low ^ key.settings.high; }
   };
   struct Entry {
     std::shared_future<CompiledUnitPointer> unit;
-    std::list<UnitKey>::iterator place;  ///< in `order_`
+    std::list<UnitKey>::iterator position;  ///< in `order_`
   };
 
-  /// Takes those out that are too many; whoever gets them unloads them.
-  std::vector<std::shared_future<CompiledUnitPointer>> take_old_ones();
+  /// Removes excess units. The caller unloads them by destroying the result.
+  std::vector<std::shared_future<CompiledUnitPointer>> evict();
 
-  const std::size_t most_;
+  const std::size_t max_;
   std::mutex mutex_;
   std::unordered_map<UnitKey, Entry, Hash> units_;
-  std::list<UnitKey> order_;  ///< of `units_`, the latest first
+  std::list<UnitKey> order_;  ///< of `units_`, most recently claimed first
   std::atomic<std::int64_t> hits_ = 0;
   std::atomic<std::int64_t> misses_ = 0;
   std::atomic<std::int64_t> evicted_ = 0;

@@ -7,27 +7,27 @@
 
 namespace sinter {
 
-template <class Archive, Is<NvrtcUnit> T>
+template <class Archive, SameOrConst<NvrtcUnit> T>
 void fields(Archive& archive, T& unit) {
   archive(unit.image, unit.ptx, unit.entries, unit.milliseconds, unit.reports);
 }
 
 namespace {
 
-/// What a host unit is on disk.
+/// The stored form of a StoredHostUnit.
 struct PackedHostUnit {
   std::vector<std::byte> object;
   std::vector<std::string> entries;
 };
 
-template <class Archive, Is<PackedHostUnit> T>
+template <class Archive, SameOrConst<PackedHostUnit> T>
 void fields(Archive& archive, T& unit) {
   archive(unit.object, unit.entries);
 }
 
 template <class Unit>
 std::vector<std::byte> written(const Unit& unit) {
-  Writer writer;
+  ArchiveWriter writer;
   writer(unit);
   return writer.take();
 }
@@ -36,11 +36,11 @@ template <class Unit>
 std::optional<Unit> read_unit(std::span<const std::byte> packed) {
   try {
     Unit unit;
-    Reader reader(packed);
+    ArchiveReader reader(packed);
     reader(unit);
     reader.finish();
     return unit;
-  } catch (const Damage&) {
+  } catch (const InvalidData&) {
     return std::nullopt;
   }
 }

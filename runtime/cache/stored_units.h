@@ -1,4 +1,4 @@
-// What compilers made, as contents of the disk cache.
+// The payloads of disk cache entries: units of NVRTC and of the host compiler.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 namespace sinter {
 
 std::vector<std::byte> pack(const NvrtcUnit& unit);
-/// Nothing if that is not what `pack` made of as many kernels.
+/// Nothing if `packed` is not a valid unit with `kernels` kernels.
 std::optional<NvrtcUnit> unpack_unit(std::span<const std::byte> packed, std::size_t kernels);
 
-/// Where the kernels of a unit are on the host device: in an object that may hold others too.
+/// The location of a host unit's kernels: a shared object, which may hold kernels of other units.
 struct StoredHostUnit {
   CacheName object;
   std::vector<std::string> entries;  ///< names of the functions
@@ -26,16 +26,16 @@ std::vector<std::byte> pack(const StoredHostUnit& unit);
 std::optional<StoredHostUnit> unpack_host_unit(std::span<const std::byte> packed,
                                                std::size_t kernels);
 
-/// What an entry of the disk cache is.
+/// The kind of a disk cache entry.
 enum class StoredKind { gpu_kernels, host_kernels, host_object, tunings, compiler };
 
 struct StoredDescription {
   StoredKind kind = StoredKind::compiler;
-  std::string arch = {};                  ///< of kernels for GPUs: `sm_90`
+  std::string arch = {};                  ///< of GPU kernels: `sm_90`
   std::vector<std::string> entries = {};  ///< names of the functions
 };
 
-/// By the contents alone: an entry's key is not stored.
+/// Decides by the payload alone, because an entry does not store its key.
 StoredDescription describe_stored(std::span<const std::byte> payload);
 
 }  // namespace sinter

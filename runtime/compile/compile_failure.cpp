@@ -6,29 +6,20 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
 
 namespace sinter {
 namespace {
 
-constexpr std::size_t kMostErrors = 8;
-constexpr std::size_t kMostLogBytes = 8000;
-
-std::vector<std::string_view> split_lines(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
+constexpr std::size_t kMaxErrors = 8;
+constexpr std::size_t kMaxLogBytes = 8000;
 
 /// Reads "name:12:5", "name:12" or "name(12)".
-std::optional<CompilerMessage> read_place(std::string_view place) {
-  const std::size_t open = place.find_first_of(":(");
+std::optional<CompilerMessage> parse_location(std::string_view location) {
+  const std::size_t open = location.find_first_of(":(");
   if (open == std::string_view::npos) return std::nullopt;
-  CompilerMessage message{.part = std::string(place.substr(0, open))};
-  const std::string_view number = place.substr(open + 1);
+  CompilerMessage message{.part = std::string(location.substr(0, open))};
+  const std::string_view number = location.substr(open + 1);
   const auto read = std::from_chars(number.data(), number.data() + number.size(), message.line);
   return read.ec == std::errc() ? std::optional(message) : std::nullopt;
 }
@@ -40,9 +31,10 @@ std::vector<int> lines_of(std::span<const CompilerMessage> errors, std::string_v
   return lines;
 }
 
-/// "kernel softmax_1": the one with the first error, else the first; the prelude if it has one.
-std::string part_at_fault(std::span<const SourcePart> parts,
-                          std::span<const CompilerMessage> errors) {
+/// The name of the part to blame: the kernel of the first error in a kernel ("kernel softmax_1").
+/// Without one, the prelude if the first error is there, else the first kernel.
+std::string blamed_part(std::span<const SourcePart> parts,
+                        std::span<const CompilerMessage> errors) {
   for (const CompilerMessage& error : errors)
     for (const SourcePart& part : parts.subspan(1))
       if (part.name == error.part) return fmt::format("kernel {}", part.name);
@@ -52,7 +44,7 @@ std::string part_at_fault(std::span<const SourcePart> parts,
 
 constexpr std::string_view kCustom = "custom op ";
 
-/// The lines of a user's function within the parts; it stands under a #line directive.
+/// The lines of a custom op within the parts. They begin after its #line directive.
 std::string_view custom_text(std::span<const SourcePart> parts, std::string_view name) {
   const std::string mark = fmt::format("#line 1 \"{}\"\n", name);
   for (const SourcePart& part : parts) {
@@ -64,7 +56,7 @@ std::string_view custom_text(std::span<const SourcePart> parts, std::string_view
   return {};
 }
 
-/// The message where a user's function is at fault.
+/// The message for an error in a custom op.
 std::string explain_custom(std::string_view compiler, std::string_view target,
                            std::span<const SourcePart> parts,
                            std::span<const CompilerMessage> errors, std::string_view log,
@@ -75,7 +67,7 @@ std::string explain_custom(std::string_view compiler, std::string_view target,
                   numbered_lines(custom_text(parts, name), lines_of(errors, name)));
   for (const CompilerMessage& error : errors)
     message += fmt::format("error: {} ({}, line {})\n", error.text, error.part, error.line);
-  message += fmt::format("log:\n{}\n{}", log.substr(0, kMostLogBytes), foot);
+  message += fmt::format("log:\n{}\n{}", log.substr(0, kMaxLogBytes), foot);
   return message;
 }
 
@@ -89,21 +81,23 @@ bool has_custom_op(std::span<const SourcePart> parts) {
 
 std::vector<CompilerMessage> find_errors(std::string_view log) {
   std::vector<CompilerMessage> errors;
-  for (const std::string_view line : split_lines(log)) {
-    // "fatal error: …" and "catastrophic error: …" end in the same word.
+  for (const std::string_view line : llvm::split(log, '\n')) {
+    // This also matches "fatal error: …" and "catastrophic error: …".
     const std::size_t mark = line.find("error: ");
     if (mark == std::string_view::npos) continue;
-    std::optional<CompilerMessage> error = read_place(line.substr(0, mark));
+    std::optional<CompilerMessage> error = parse_location(line.substr(0, mark));
     if (!error) continue;
     error->text = line.substr(mark + 7);
     errors.push_back(*error);
-    if (errors.size() == kMostErrors) break;
+    if (errors.size() == kMaxErrors) break;
   }
   return errors;
 }
 
 std::string numbered_lines(std::string_view text, std::span<const int> lines) {
-  const std::vector<std::string_view> all = split_lines(text);
+  std::vector<std::string_view> all;
+  for (const std::string_view line : llvm::split(text, '\n')) all.push_back(line);
+  if (!all.empty() && all.back().empty()) all.pop_back();  // after the last newline
   std::set<int> shown;
   for (const int line : lines)
     for (int near = line - 1; near <= line + 1; ++near)
@@ -127,7 +121,7 @@ std::string explain_compile_failure(std::string_view compiler, std::string_view 
   std::string message = fmt::format(
       "{}: sinter could not compile its own {}{} (this is a bug in sinter, please report "
       "it)\n",
-      compiler, part_at_fault(parts, errors), target);
+      compiler, blamed_part(parts, errors), target);
   for (const SourcePart& part : parts) {
     const std::vector<int> lines = lines_of(errors, part.name);
     if (lines.empty()) continue;
@@ -135,7 +129,7 @@ std::string explain_compile_failure(std::string_view compiler, std::string_view 
   }
   for (const CompilerMessage& error : errors)
     message += fmt::format("error: {} (line {})\n", error.text, error.line);
-  message += fmt::format("log:\n{}\n{}", log.substr(0, kMostLogBytes), foot);
+  message += fmt::format("log:\n{}\n{}", log.substr(0, kMaxLogBytes), foot);
   return message;
 }
 

@@ -1,4 +1,4 @@
-// What a failed compile tells: the lines at fault, numbered, and the compiler's words.
+// The error message of a failed compilation: the source lines with errors, and the compiler's log.
 #pragma once
 
 #include <span>
@@ -8,13 +8,13 @@
 
 namespace sinter {
 
-/// A part of the compiled text, under the name that its #line directive gives it.
+/// A part of the compiled text, and its name in its #line directive.
 struct SourcePart {
   std::string_view name;
   std::string_view text;
 };
 
-/// One "error:" of a compiler's log.
+/// One error in a compiler's log.
 struct CompilerMessage {
   std::string part;
   int line = 0;
@@ -25,15 +25,15 @@ struct CompilerMessage {
 /// ("part(line): error: text").
 std::vector<CompilerMessage> find_errors(std::string_view log);
 
-/// The lines of `text` around each of `lines`, with their numbers: "  16 |   const float sum = …".
+/// The lines `lines` of `text` and their neighbours, with numbers: "  16 |   const float sum = …".
 std::string numbered_lines(std::string_view text, std::span<const int> lines);
 
-/// True if a function of the user's is among the parts.
+/// True if the parts contain a custom op.
 bool has_custom_op(std::span<const SourcePart> parts);
 
 /// The whole message: "nvrtc: sinter could not compile its own kernel bias_relu for sm_90 …", the
-/// lines at fault, the errors, the log and the foot ("nvrtc 13.0"). `parts` begins with the
-/// prelude; `target` is " for sm_90" or nothing.
+/// lines with errors, the errors, the log, and `foot` ("nvrtc 13.0"). `parts` begins with the
+/// prelude; `target` is " for sm_90" or empty.
 std::string explain_compile_failure(std::string_view compiler, std::string_view target,
                                     std::span<const SourcePart> parts, std::string_view log,
                                     std::string_view foot);

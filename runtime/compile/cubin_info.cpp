@@ -9,17 +9,18 @@
 #include <optional>
 
 #include <elf.h>
+#include <llvm/ADT/StringExtras.h>
 
 namespace sinter {
 namespace {
 
-// Records of .nv.info: format, attribute, then for these (format 4) a size and two words: the index
-// of the kernel's symbol and the value.
+// Records of .nv.info begin with a format and an attribute. These records (format 4) continue with
+// a size and two words: the symbol index of the kernel, and the value.
 constexpr unsigned char kWordsFormat = 4;
 constexpr unsigned char kFrameSize = 0x11;
 constexpr unsigned char kRegisterCount = 0x2f;
 
-/// Bounds-checked reading of the file.
+/// Reads an ELF file with bounds checks.
 class Elf {
  public:
   explicit Elf(std::span<const std::byte> file) : file_(file), header_(read<Elf64_Ehdr>(0)) {
@@ -89,11 +90,11 @@ void read_info(const Elf& elf, std::vector<KernelResources>& kernels) {
       if (kernel && attribute == kRegisterCount) kernel->registers = static_cast<int>(value);
       if (kernel && attribute == kFrameSize) kernel->stack_bytes = value;
     }
-    at += 4 + (format == kWordsFormat ? size : 0);  // other formats hold their value in place
+    at += 4 + (format == kWordsFormat ? size : 0);  // others store the value as the size
   }
 }
 
-/// The number before `words` in a line of the log, or nothing.
+/// The number before `words` in a line of the log; nothing without it.
 std::optional<std::int64_t> number_before(std::string_view line, std::string_view words) {
   const std::size_t end = line.find(words);
   if (end == std::string_view::npos) return std::nullopt;
@@ -105,10 +106,7 @@ std::optional<std::int64_t> number_before(std::string_view line, std::string_vie
 
 void read_log(std::string_view log, std::vector<KernelResources>& kernels) {
   KernelResources* kernel = nullptr;
-  while (!log.empty()) {
-    const std::size_t end = std::min(log.find('\n'), log.size());
-    const std::string_view line = log.substr(0, end);
-    log.remove_prefix(std::min(end + 1, log.size()));
+  for (const std::string_view line : llvm::split(log, '\n')) {
     constexpr std::string_view kStart = "Compiling entry function '";
     if (const std::size_t start = line.find(kStart); start != std::string_view::npos) {
       const std::string_view name = line.substr(start + kStart.size());

@@ -2,7 +2,9 @@
 
 #include "codegen/prelude/select_prelude.h"
 #include "ir/ops/op.h"
+#include "ir/support/elapsed.h"
 #include "runtime/compile/compile_failure.h"
+#include "runtime/support/environment.h"
 #include "runtime/support/process.h"
 #include "sinter/error.h"
 
@@ -22,24 +24,23 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFlags[] = {
     "-std=c++17", "-fPIC", "-shared", "-w",
-    // What makes the host round as recorded, and overflow and alias as CUDA does.
+    // Round as recorded, and define overflow and aliasing as CUDA does.
     "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing",
-    // Kernels are plain loops over plain data.
+    // Kernels need no runtime support of C++.
     "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math",
     "-fno-asynchronous-unwind-tables", "-fno-stack-protector", "-fvisibility=hidden", "-fno-plt",
     "-nostdlib"};
 constexpr const char* kLibraries[] = {"-lm", "-lc", "-lgcc"};
 
-/// What a user of CUDA's own words must know.
+/// A hint for users of CUDA-specific functions and types.
 constexpr const char* kPortable =
-    "The host device runs the portable subset of custom ops: C++ and the functions of the C "
-    "library "
-    "that ops have; CUDA's own types and functions, such as float4, __expf and sinpif, are for "
-    "GPUs "
+    "The host device runs the portable subset of custom ops: C++ and the C library functions that "
+    "ops use; CUDA's own types and functions, such as float4, __expf and sinpif, are for GPUs "
     "only.\n";
 
-/// Compilers compute functions of values that they find to be constant, in a branch say, to other
-/// bits than the library does: those that may be off by an ulp are not theirs to know.
+/// Flags against constant folding of library functions. A compiler that finds an argument to be
+/// constant, for example in a branch, may compute other bits than the library. Only functions that
+/// may be off by an ulp need this.
 std::vector<std::string> library_flags() {
   std::vector<std::string> flags;
   for (const OpInfo& row : op_table()) {
@@ -51,15 +52,13 @@ std::vector<std::string> library_flags() {
   return flags;
 }
 
-/// A folder of our own that goes away with its contents.
+/// A temporary folder, removed with its contents by the destructor.
 class TemporaryFolder {
  public:
   TemporaryFolder() : path_((fs::temp_directory_path() / "sinter-XXXXXX").string()) {
     if (!mkdtemp(path_.data()))
-      throw CompileError("host compiler: no folder can be made in " +
-                         fs::temp_directory_path().string() +
-                         "; set TMPDIR to one that is "
-                         "writable");
+      throw CompileError("host compiler: cannot create a folder in " +
+                         fs::temp_directory_path().string() + "; set TMPDIR to a writable folder");
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
@@ -67,7 +66,7 @@ class TemporaryFolder {
     try {
       std::error_code ignored;
       fs::remove_all(path_, ignored);
-    } catch (...) {  // without memory to walk over it, it stays
+    } catch (...) {  // out of memory: the folder remains
     }
   }
   const std::string& path() const { return path_; }
@@ -80,7 +79,7 @@ class TemporaryFolder {
 constexpr std::string_view kOldMachine = "x86-64";
 #endif
 
-/// The instruction set beyond the compiler's default; the same for all machines that have it.
+/// The flag for the instruction set of host_machine().
 std::string machine_flag() {
 #if defined(__x86_64__)
   return fmt::format("-march={}", host_machine());
@@ -98,7 +97,7 @@ std::vector<std::byte> read_file(const fs::path& path) {
   return {bytes, bytes + text.size()};
 }
 
-/// Of a text that HostCompiler::text made.
+/// The number of kernels in a translation unit of HostCompiler::text.
 int kernels_in(std::string_view unit) {
   int count = 0;
   for (std::size_t at = 0; (at = unit.find("\nSINTER_KERNEL(", at)) != unit.npos; ++at) ++count;
@@ -125,9 +124,9 @@ bool runs_host_machine(std::string_view machine) {
 }
 
 std::string find_host_compiler(const std::string& name) {
-  const char* const chosen = std::getenv("SINTER_HOST_CXX");
+  const std::string chosen = environment_variable("SINTER_HOST_CXX");
   std::vector<std::string> names = {"c++", "g++", "clang++"};
-  if (chosen && *chosen) names = {chosen};
+  if (!chosen.empty()) names = {chosen};
   if (!name.empty()) names = {name};
   for (const std::string& candidate : names)
     if (std::string path = find_program(candidate); !path.empty()) return path;
@@ -202,15 +201,15 @@ HostImage HostCompiler::compile(std::string_view prelude, std::span<const HostKe
     const std::string foot = (has_custom_op(parts) ? kPortable : "") + name_;
     throw CompileError(explain_compile_failure("host compiler", "", parts, result.output, foot));
   }
-  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-  return {.image = read_file(folder.path() + "/kernels.so"), .milliseconds = spent.count()};
+  const double milliseconds = milliseconds_since(start);
+  return {.image = read_file(folder.path() + "/kernels.so"), .milliseconds = milliseconds};
 }
 
 HostImage HostCompiler::compile_text(const std::string& text, const HostBuild& build) const {
   const TemporaryFolder folder;
   const ProcessResult result = run(text, build, folder.path());
   if (result.timed_out || result.exit_code != 0)
-    throw CompileError("host compiler: a text that was compiled before is not any more; " + name_ +
+    throw CompileError("host compiler: a text that compiled before does not compile now; " + name_ +
                        "\n" + result.output);
   return {.image = read_file(folder.path() + "/kernels.so")};
 }

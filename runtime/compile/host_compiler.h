@@ -1,4 +1,4 @@
-// Compiles emitted kernels for the host device, with the system's C++ compiler.
+// HostCompiler: compiles emitted kernels for the host device with the system's C++ compiler.
 #pragma once
 
 #include <chrono>
@@ -16,14 +16,14 @@ namespace sinter {
 struct HostKernel {
   std::string entry;
   std::string text;
-  int threads = 1024;        // the most that a block may have
-  bool has_barrier = false;  // calls block_barrier(), warp_xor() or what builds on them
+  int threads = 1024;        // upper bound of a block's threads
+  bool has_barrier = false;  // calls block_barrier(), warp_xor() or functions that use them
 };
 
-/// How kernels are built.
+/// Build settings of kernels.
 struct HostBuild {
   bool count = false;    // loads and stores count their bytes
-  bool optimize = true;  // false is built sooner and runs slower
+  bool optimize = true;  // false compiles faster and runs slower
   friend bool operator==(const HostBuild&, const HostBuild&) = default;
 };
 
@@ -32,21 +32,24 @@ struct HostImage {
   double milliseconds = 0;
 };
 
-/// The path of the compiler of this name, or of the first that there is of $SINTER_HOST_CXX, c++,
-/// g++ and clang++ where it is "". Throws CompileError if there is none.
+/// The path of the compiler `name`. If that is "": of $SINTER_HOST_CXX if it is set, else of the
+/// first of c++, g++ and clang++. Throws CompileError if there is none.
 std::string find_host_compiler(const std::string& name = {});
 
-/// The processors that run what a compiler makes here: `x86-64-v3`.
+/// The instruction set that this machine compiles kernels for: `x86-64-v3`.
 std::string_view host_machine();
-/// True if this machine runs what was made for `machine`.
+/// True if this machine can run kernels that were compiled for `machine`.
 bool runs_host_machine(std::string_view machine);
+
+/// Starting the compiler costs as much as compiling a few kernels, so kernels share a run.
+inline constexpr std::size_t kKernelsPerRun = 16;
 
 class HostCompiler {
  public:
   struct Options {
-    /// A program's path or name; "" looks for $SINTER_HOST_CXX, c++, g++ and clang++ in turn.
+    /// A program's path or name; "" searches as find_host_compiler does.
     std::string command;
-    /// What it calls itself; "" asks it.
+    /// The first line of its --version; "" runs it to find out.
     std::string name;
     std::chrono::milliseconds time_limit = std::chrono::minutes(2);  ///< per kernel
   };
@@ -59,16 +62,16 @@ class HostCompiler {
   /// of threads may compile at once.
   HostImage compile(std::string_view prelude, std::span<const HostKernel> kernels,
                     const HostBuild& build = {}) const;
-  /// The prelude as far as `kernels` need it.
+  /// The parts of the prelude that `kernels` need.
   static std::string prelude_of(std::span<const HostKernel> kernels);
-  /// The translation unit that `compile` makes of them.
+  /// The translation unit that `compile` compiles.
   static std::string text(std::string_view prelude, std::span<const HostKernel> kernels);
-  /// Compiles such a text once more.
+  /// Compiles a text that `text` returned. Throws CompileError.
   HostImage compile_text(const std::string& text, const HostBuild& build) const;
 
   /// `g++ (Debian 12.2.0-14) 12.2.0`
   const std::string& name() const { return name_; }
-  /// All that decides, beside source and HostBuild, what comes out: compiler, version, flags.
+  /// Everything except source and HostBuild that determines the image: compiler, version, flags.
   const std::string& version() const { return version_; }
 
  private:

@@ -7,9 +7,9 @@
 namespace sinter {
 namespace {
 
-constexpr unsigned kCounters = 6;  // 7 names none
+constexpr unsigned kCounters = 6;  // counter 7 means none
 
-/// One instruction as two words, and its fields.
+/// One instruction as two 64-bit words, and its fields.
 struct Instruction {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -23,7 +23,7 @@ struct Instruction {
     return std::ranges::find(kJumps, operation()) != kJumps.end();
   }
   bool is_always() const { return ((low >> 12) & 0xf) == 7; }
-  /// Of a load, by bits 73-75: 8, 8, 16, 16, 32, 64, 128 bits.
+  /// The width of a load, from bits 73-75: 8, 8, 16, 16, 32, 64 or 128 bits.
   int bytes() const {
     constexpr std::array kBytes = {1, 1, 2, 2, 4, 8, 16, 16};
     return kBytes[(high >> 9) & 7];

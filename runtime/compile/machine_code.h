@@ -1,4 +1,4 @@
-// Reads from the instructions of a kernel how many loads of global memory a thread has on its way.
+// Finds the number of global loads that a thread has in flight, from a kernel's machine code.
 #pragma once
 
 #include <cstddef>
@@ -7,25 +7,26 @@
 
 namespace sinter {
 
-/// From sm_70 on.
+/// The size of an instruction, from sm_70 on.
 inline constexpr std::size_t kInstructionBytes = 16;
 
 struct LoadsInFlight {
   int loads = 0;
-  std::int64_t bytes = 0;  ///< of one thread
+  std::int64_t bytes = 0;  ///< per thread
 };
 
-/// The most loads (by bytes) that a thread has issued before it waits for one of them, along code
-/// that runs straight on: where a jump is taken nothing is carried over, so there may be more.
+/// The most loads (by bytes) that a thread issues before it waits for one of them, along
+/// straight-line code. The count restarts after each unconditional jump, so the real number may be
+/// higher.
 ///
-/// NVIDIA does not document the format; it is the same from sm_70 to sm_120: 16 bytes an
-/// instruction, whose lowest 9 bits say what it does. Each load names one of six counters (bits
-/// 110-112), and an instruction that needs a result waits for that counter (bits 116-121). A test
-/// compares this with kernels whose loads are known, for every architecture of NVRTC.
+/// NVIDIA does not document the format. From sm_70 to sm_120, an instruction has 16 bytes, and its
+/// lowest 9 bits are the operation. Each load names one of six counters (bits 110-112). An
+/// instruction that needs a result waits for its counter (bits 116-121). A test compares this with
+/// kernels whose loads are known, for every architecture of NVRTC.
 LoadsInFlight most_loads_in_flight(std::span<const std::byte> code);
 
-/// Loads of global memory in front of the instruction by which a kernel that was started early
-/// waits for those before it (griddepcontrol.wait); all of them if there is none.
+/// The global loads before the instruction with which an early started kernel waits for earlier
+/// kernels (griddepcontrol.wait). All loads if there is no such instruction.
 int loads_before_wait(std::span<const std::byte> code);
 
 }  // namespace sinter

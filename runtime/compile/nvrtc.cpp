@@ -1,12 +1,13 @@
 #include "runtime/compile/nvrtc.h"
 
+#include "ir/support/elapsed.h"
+#include "runtime/support/environment.h"
 #include "runtime/support/library_file.h"
 #include "sinter/error.h"
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 
@@ -22,29 +23,19 @@ using namespace cuda;
 constexpr int kHasMinimal = 12040;
 constexpr int kHasNoCache = 12090;
 
-template <class Function>
-bool find_symbol(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
-}
-
+/// Fills the table. False if an entry is missing.
 bool fill_table(NvrtcTable& table, void* library) {
-  return find_symbol(library, "nvrtcVersion", table.nvrtcVersion) &&
-         find_symbol(library, "nvrtcGetErrorString", table.nvrtcGetErrorString) &&
-         find_symbol(library, "nvrtcGetNumSupportedArchs", table.nvrtcGetNumSupportedArchs) &&
-         find_symbol(library, "nvrtcGetSupportedArchs", table.nvrtcGetSupportedArchs) &&
-         find_symbol(library, "nvrtcCreateProgram", table.nvrtcCreateProgram) &&
-         find_symbol(library, "nvrtcDestroyProgram", table.nvrtcDestroyProgram) &&
-         find_symbol(library, "nvrtcCompileProgram", table.nvrtcCompileProgram) &&
-         find_symbol(library, "nvrtcGetProgramLogSize", table.nvrtcGetProgramLogSize) &&
-         find_symbol(library, "nvrtcGetProgramLog", table.nvrtcGetProgramLog) &&
-         find_symbol(library, "nvrtcGetCUBINSize", table.nvrtcGetCUBINSize) &&
-         find_symbol(library, "nvrtcGetCUBIN", table.nvrtcGetCUBIN) &&
-         find_symbol(library, "nvrtcGetPTXSize", table.nvrtcGetPTXSize) &&
-         find_symbol(library, "nvrtcGetPTX", table.nvrtcGetPTX);
+  bool is_complete = true;
+  const auto fill = [&]<class Function>(Function& function, const char* name) {
+    function = reinterpret_cast<Function>(dlsym(library, name));
+    is_complete &= function != nullptr;
+  };
+#define SYMBOL(RESULT, NAME, PARAMETERS) fill(table.NAME, #NAME);
+#include "runtime/compile/nvrtc_symbols.def"
+  return is_complete;
 }
 
-/// `context` says what was being compiled.
+/// Throws DriverError if the call failed. `context` names the compiled kernels.
 void check_call(const NvrtcTable& table, nvrtcResult result, std::string_view call,
                 std::string_view context) {
   if (result == NVRTC_SUCCESS) return;
@@ -53,7 +44,7 @@ void check_call(const NvrtcTable& table, nvrtcResult result, std::string_view ca
       static_cast<int>(result));
 }
 
-/// A program that is destroyed with this.
+/// Owns an NVRTC program.
 class NvrtcProgram {
  public:
   NvrtcProgram(const NvrtcTable& table, const std::string& text, std::string context)
@@ -88,7 +79,7 @@ class NvrtcProgram {
   }
 
  private:
-  /// Text that the library ends with a zero, which is counted.
+  /// Reads a text whose size includes a final zero.
   std::string read(nvrtcResult (*get_size)(nvrtcProgram, std::size_t*),
                    nvrtcResult (*get)(nvrtcProgram, char*), std::string_view call) {
     std::size_t bytes = 0;
@@ -125,18 +116,18 @@ std::string version_name(int version) {
 }
 
 std::vector<std::string> library_names() {
-  if (const char* const chosen = std::getenv("SINTER_NVRTC"); chosen && *chosen) return {chosen};
+  if (std::string chosen = environment_variable("SINTER_NVRTC"); !chosen.empty()) return {chosen};
   std::vector<std::string> names = {"libnvrtc.so.13", "libnvrtc.so.12"};
   for (const char* variable : {"CUDA_HOME", "CUDAToolkit_ROOT", ""}) {
-    const char* const chosen = *variable ? std::getenv(variable) : "/usr/local/cuda";
-    if (!chosen || !*chosen) continue;
+    const std::string toolkit = *variable ? environment_variable(variable) : "/usr/local/cuda";
+    if (toolkit.empty()) continue;
     for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})
-      names.push_back(fmt::format("{}/lib64/{}", chosen, name));
+      names.push_back(fmt::format("{}/lib64/{}", toolkit, name));
   }
   return names;
 }
 
-/// What is opened stays for ever, as its library.
+/// Libraries are never closed, so their Nvrtc objects are never destroyed.
 const Nvrtc* keep_nvrtc(std::unique_ptr<const Nvrtc> nvrtc) {
   static std::mutex mutex;
   static auto* const kept = new std::vector<std::unique_ptr<const Nvrtc>>;
@@ -166,13 +157,12 @@ NvrtcOutput Nvrtc::compile(std::string_view prelude, std::span<const SourcePart>
     output.cubin = program.cubin();
     output.kernels = read_resources(output.cubin, output.log);
   }
-  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-  output.milliseconds = spent.count();
+  output.milliseconds = milliseconds_since(start);
   return output;
 }
 
 std::vector<std::string> Nvrtc::options(const std::string& architecture) const {
-  // -v makes ptxas tell of spills; the rest is the numerics contract and speed of compilation.
+  // -v makes ptxas report spills. The other options serve the numerics contract and compile time.
   std::vector<std::string> options = {"--gpu-architecture=" + architecture, "--std=c++17",
                                       "--fmad=false", "--ptxas-options=-v"};
   if (version_ >= kHasMinimal) options.push_back("--minimal");
@@ -192,9 +182,9 @@ void Nvrtc::check_architecture(const std::string& architecture) const {
                               version_name(version_), fmt::join(architectures_, ", sm_")));
 }
 
-OpenedNvrtc open_nvrtc(const std::string& library) {
+NvrtcOrReason open_nvrtc(const std::string& library) {
   const auto fails = [&](const std::string& why) {
-    return OpenedNvrtc{.reason = fmt::format("NVRTC {} {}", library, why)};
+    return NvrtcOrReason{.reason = fmt::format("NVRTC {} {}", library, why)};
   };
   void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) return fails(fmt::format("cannot be opened ({})", dlerror()));
@@ -203,17 +193,17 @@ OpenedNvrtc open_nvrtc(const std::string& library) {
   int major = 0, minor = 0;
   const bool is_complete = fill_table(nvrtc->table_, handle);
   if (!nvrtc->table_.nvrtcVersion || nvrtc->table_.nvrtcVersion(&major, &minor) != NVRTC_SUCCESS)
-    return fails("tells no version");
+    return fails("does not report its version");
   nvrtc->version_ = major * 1000 + minor * 10;
   if (!is_complete || nvrtc->version_ < kMinimumNvrtc)
     return fails(fmt::format("is version {}, sinter needs {} or later",
                              version_name(nvrtc->version_), version_name(kMinimumNvrtc)));
   int count = 0;
   if (nvrtc->table_.nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS)
-    return fails("tells no architectures");
+    return fails("does not report its architectures");
   nvrtc->architectures_.resize(static_cast<std::size_t>(count));
   if (nvrtc->table_.nvrtcGetSupportedArchs(nvrtc->architectures_.data()) != NVRTC_SUCCESS)
-    return fails("tells no architectures");
+    return fails("does not report its architectures");
   LibraryFile file = library_file(handle);
   nvrtc->version_text_ = fmt::format("nvrtc {}, build {}, {}", version_name(nvrtc->version_),
                                      file.id, fmt::join(nvrtc->options("sm_0"), " "));
@@ -221,12 +211,12 @@ OpenedNvrtc open_nvrtc(const std::string& library) {
   return {.nvrtc = keep_nvrtc(std::move(nvrtc))};
 }
 
-const OpenedNvrtc& nvrtc() {
+const NvrtcOrReason& nvrtc() {
   // Never destroyed: a thread may still compile while the process ends.
-  static const auto& opened = *new OpenedNvrtc([] {
-    OpenedNvrtc first;
+  static const auto& opened = *new NvrtcOrReason([] {
+    NvrtcOrReason first;
     for (const std::string& name : library_names()) {
-      OpenedNvrtc candidate = open_nvrtc(name);
+      NvrtcOrReason candidate = open_nvrtc(name);
       if (candidate.nvrtc) return candidate;
       if (first.reason.empty()) first = candidate;
     }

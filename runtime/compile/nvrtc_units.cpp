@@ -19,8 +19,8 @@ const Nvrtc& opened() {
   return *nvrtc().nvrtc;
 }
 
-/// `arch` itself, or, for a GPU newer than this NVRTC, the newest it knows: as PTX, which the
-/// driver compiles.
+/// `arch` itself. For a GPU that is newer than this NVRTC, the newest virtual architecture that
+/// NVRTC knows: its output is then PTX, which the driver compiles.
 std::string known_arch(const Nvrtc& compiler, const std::string& arch) {
   if (!arch.starts_with("sm_")) return arch;
   const int number = std::atoi(arch.c_str() + 3);
@@ -46,12 +46,12 @@ CubinReport cubin_report(const NvrtcOutput& output, const std::string& entry,
   return report;
 }
 
-/// Compiles kernels that spill once more, and says how many blocks there should be per SM: one less
-/// than now, twice, and at last one. The assembler spills to have more blocks there, unless it is
-/// told.
-class Compilation {
+/// Compiles kernels. A kernel that spills is compiled again with a minimum of blocks per SM in its
+/// launch bounds. The minimum is one less than the kernel has, at most twice, and then 1. Without
+/// it, ptxas spills rather than fit fewer blocks on an SM.
+class SpillRetry {
  public:
-  Compilation(std::span<const Source> sources, std::string arch)
+  SpillRetry(std::span<const Source> sources, std::string arch)
       : sources_(sources), arch_(std::move(arch)) {
     for (const Source& source : sources) texts_.push_back(source.text);
   }
@@ -60,7 +60,7 @@ class Compilation {
     NvrtcOutput output = compile();
     double milliseconds = output.milliseconds;
     for (const bool is_last : {false, false, true}) {
-      if (!leave_registers(output, is_last)) break;
+      if (!lower_min_blocks(output, is_last)) break;
       output = compile();
       milliseconds += output.milliseconds;
     }
@@ -77,8 +77,8 @@ class Compilation {
     return opened().compile(prelude_for(kernels), parts, arch_);
   }
 
-  /// False if there is nothing to be won.
-  bool leave_registers(const NvrtcOutput& output, bool is_last) {
+  /// Sets the minimum of blocks per SM in kernels that spill. False if there is none to change.
+  bool lower_min_blocks(const NvrtcOutput& output, bool is_last) {
     const Target* const target = find_target(arch_);
     bool any = false;
     for (std::size_t i = 0; target && i < sources_.size(); ++i) {
@@ -110,7 +110,7 @@ class Compilation {
 NvrtcUnit compile_unit(std::span<const Source> sources, const std::string& wanted_arch) {
   const Nvrtc& compiler = opened();
   const std::string arch = known_arch(compiler, wanted_arch);
-  NvrtcOutput output = Compilation(sources, arch).run();
+  NvrtcOutput output = SpillRetry(sources, arch).run();
 
   NvrtcUnit unit{.milliseconds = output.milliseconds};
   for (const Source& source : sources) {
@@ -127,6 +127,6 @@ NvrtcUnit compile_unit(std::span<const Source> sources, const std::string& wante
   return unit;
 }
 
-std::string why_no_nvrtc() { return nvrtc().reason; }
+std::string nvrtc_problem() { return nvrtc().reason; }
 
 }  // namespace sinter

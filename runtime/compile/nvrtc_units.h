@@ -1,4 +1,4 @@
-// Compiling a unit by NVRTC: one kernel under each of its candidate schedules, as one program.
+// Compiles a unit with NVRTC: one kernel with all its candidate schedules, as one program.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,15 @@ struct NvrtcUnit {
   std::vector<std::byte> image;  ///< a cubin, or PTX for a GPU newer than NVRTC
   std::string ptx;
   std::vector<std::string> entries;  ///< names of the functions, one per source
-  std::vector<CubinReport> reports;  ///< as many
+  std::vector<CubinReport> reports;  ///< one per source
   double milliseconds = 0;
 };
 
-/// Throws CompileError, and DriverError where there is no NVRTC.
+/// Compiles `sources` as one program for `arch`. Throws CompileError if they do not compile,
+/// DriverError if NVRTC is missing.
 NvrtcUnit compile_unit(std::span<const Source> sources, const std::string& arch);
 
-/// Why NVRTC cannot be used, in a sentence; empty if it can.
-std::string why_no_nvrtc();
+/// The reason why NVRTC cannot be used, in one sentence; empty if it can.
+std::string nvrtc_problem();
 
 }  // namespace sinter

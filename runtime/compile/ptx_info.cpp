@@ -1,6 +1,7 @@
 #include "runtime/compile/ptx_info.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
 #include <cctype>
@@ -15,7 +16,7 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-/// Registers, names and the opcode: what stands between spaces, commas and brackets.
+/// The opcode, registers, names and numbers of a line: the words between separators.
 Words words_of(std::string_view line) {
   constexpr std::string_view kBreaks = " \t\r,;{}[]()+|";
   Words words;
@@ -35,13 +36,13 @@ std::string_view address_in(std::string_view line) {
   return line.substr(begin, line.find(']', begin) - begin);
 }
 
-/// True for what is neither a register nor a number: the name of a variable of the program.
+/// True if an operand is the name of a program variable, not a register or a number.
 bool is_name(std::string_view operand) {
   return std::isalpha(static_cast<unsigned char>(operand[0])) != 0 || operand[0] == '_' ||
          operand[0] == '$';
 }
 
-/// `ld.global.v4.b32` is of `ld`.
+/// True if `word` is the opcode `name` with any suffixes: `ld.global.v4.b32` for `ld`.
 bool is_opcode(std::string_view word, std::string_view name) {
   return word.starts_with(name) && (word.size() == name.size() || word[name.size()] == '.');
 }
@@ -69,33 +70,33 @@ int access_bytes(std::string_view opcode) {
   return count * bits / 8;
 }
 
-/// What an address is made of: a parameter, or what was loaded from where that points to.
+/// The origin of an address: a kernel parameter, or a value that was loaded through one.
 struct Origin {
-  int parameter = -1;   ///< -1: unknown
-  int loaded_at = -1;   ///< as in PtxAccess
-  bool is_own = false;  ///< not given to the kernel: of a block, of a thread, a table of constants
+  int parameter = -1;       ///< -1: unknown
+  int loaded_at = -1;       ///< as in PtxAccess
+  bool is_private = false;  ///< memory that is no parameter: shared, local, or a table of constants
 
-  bool is_known() const { return parameter >= 0 || is_own; }
+  bool is_known() const { return parameter >= 0 || is_private; }
 };
 
-constexpr Origin kOwn = {.is_own = true};
+constexpr Origin kPrivate = {.is_private = true};
 
-/// An access, or a call of a function that has more of them.
-struct Step {
+/// An access, or a call of a function with further accesses.
+struct PtxStep {
   PtxAccess access;
-  std::vector<Origin> arguments = {};  ///< of the call, in terms of the caller's parameters
+  std::vector<Origin> arguments = {};  ///< of a call, in terms of the calling function's parameters
 };
 
-/// Goes through the lines of one function, a kernel or what it calls.
+/// Reads one function, a kernel or a function that it calls, line by line.
 class PtxReader {
  public:
-  /// False behind the function.
+  /// Reads a line. False if it is the end of the function.
   bool take(std::string_view line, int number) {
     line_ = number;
     if (line.starts_with("}") || (line.starts_with(";") && !is_inside_)) return false;
     is_inside_ |= line.starts_with("{");
     Words words = words_of(line);
-    // Parameters stand one to a line between the name and the body.
+    // Parameters are between the name and the body, one per line.
     if (!is_inside_ && !words.empty() && words.front() == ".param")
       parameters_.push_back(words.back());
     if (!is_inside_) return true;
@@ -108,9 +109,9 @@ class PtxReader {
     return true;
   }
 
-  /// Behind the function: whether it has a body, and its steps then.
+  /// After the end of the function: true if it has a body. `steps` returns the steps of the body.
   bool has_body() const { return is_inside_; }
-  std::vector<Step> steps() { return std::move(steps_); }
+  std::vector<PtxStep> steps() { return std::move(steps_); }
 
  private:
   /// `call.uni NAME, (ARGUMENT, …);`, on one line or on several.
@@ -119,7 +120,7 @@ class PtxReader {
       if (!is_opcode(word, "call") && !word.starts_with("retval")) call_.push_back(word);
     is_in_call_ = line.find(';') == line.npos;
     if (is_in_call_ || call_.empty()) return;
-    Step step{.access = {.line = line_, .callee = std::string(call_[0])}};
+    PtxStep step{.access = {.line = line_, .callee = std::string(call_[0])}};
     for (std::size_t i = 1; i < call_.size(); ++i) {
       const auto at = arguments_.find(call_[i]);
       step.arguments.push_back(at == arguments_.end() ? Origin{} : at->second);
@@ -137,34 +138,35 @@ class PtxReader {
       if (at != parameters_.end())
         values_[words[1]] = {.parameter = static_cast<int>(at - parameters_.begin())};
     } else if (is_opcode(opcode, "mapa") || (is_opcode(opcode, "cvta") && !is_global(opcode))) {
-      pointers_[words[1]] = kOwn;  // of another block of the cluster, of this one or a thread
+      pointers_[words[1]] = kPrivate;  // shared memory of the cluster or block, or local
     } else if (is_opcode(opcode, "mov") && is_wide(opcode) && words.size() > 2 &&
                is_name(words[2])) {
-      pointers_[words[1]] = kOwn;
+      pointers_[words[1]] = kPrivate;
     } else if (is_opcode(opcode, "cvta")) {
-      if (const Origin origin = origin_among(words, 2); origin.is_known())
+      if (const Origin origin = find_origin(words, 2); origin.is_known())
         pointers_[words[1]] = origin;
     } else if (is_store && opcode.find(".param") != opcode.npos) {
-      arguments_[words[1]] = origin_among(words, 1);  // of the next call
+      arguments_[words[1]] = find_origin(words, 1);  // of the next call
     } else if ((is_load || is_store) && is_global(opcode)) {
       const Words address = words_of(address_in(line));
-      const Origin origin = origin_among(address, 0);
-      if (origin.is_own || (!address.empty() && is_name(address[0]))) return;
+      const Origin origin = find_origin(address, 0);
+      if (origin.is_private || (!address.empty() && is_name(address[0]))) return;
       steps_.push_back({.access = {.line = line_,
                                    .bytes = access_bytes(opcode),
                                    .parameter = origin.parameter,
                                    .loaded_at = origin.loaded_at,
                                    .is_store = is_store}});
-      // Maybe an address; one that was loaded through another one is not followed.
+      // The value may be an address. Addresses behind a second load are not followed.
       if (is_load && opcode.ends_with("64") && origin.parameter >= 0 && origin.loaded_at < 0)
         values_[words[1]] = {.parameter = origin.parameter, .loaded_at = offset_in(words)};
     } else if (!is_load && !is_store && !pointers_.contains(words[1])) {
-      // Addresses are made of pointers by whatever arithmetic; what a loop carries was copied
-      // first.
-      if (const Origin pointer = among(pointers_, words, 2); pointer.is_known())
+      // Any arithmetic with a pointer gives an address in the same memory. The first assignment
+      // counts: loop-carried registers are initialised by a copy.
+      if (const Origin pointer = find_origin(pointers_, words, 2); pointer.is_known())
         pointers_[words[1]] = pointer;
-      // Loads with a cache operator take addresses as they are, without a conversion.
-      else if (const Origin wide = among(values_, words, 2); wide.parameter >= 0 && is_wide(opcode))
+      // Loads with a cache operator use addresses without a conversion (cvta).
+      else if (const Origin wide = find_origin(values_, words, 2);
+               wide.parameter >= 0 && is_wide(opcode))
         values_.try_emplace(words[1], wide);
     }
   }
@@ -177,19 +179,19 @@ class PtxReader {
     return offset;
   }
 
-  /// Arithmetic of 64 bits, in which addresses are made.
+  /// True for arithmetic of 64 bits, which computes addresses.
   static bool is_wide(std::string_view opcode) {
     return opcode.ends_with("64") && !is_opcode(opcode, "cvt");
   }
 
-  Origin origin_among(const Words& words, std::size_t first) const {
-    const Origin pointer = among(pointers_, words, first);
-    return pointer.is_known() ? pointer : among(values_, words, first);
+  Origin find_origin(const Words& words, std::size_t first) const {
+    const Origin pointer = find_origin(pointers_, words, first);
+    return pointer.is_known() ? pointer : find_origin(values_, words, first);
   }
 
-  static Origin among(const std::unordered_map<std::string_view, Origin>& known, const Words& words,
-                      std::size_t first) {
-    Origin loaded;  // may be no address but a number, which one may be made with
+  static Origin find_origin(const std::unordered_map<std::string_view, Origin>& known,
+                            const Words& words, std::size_t first) {
+    Origin loaded;  // may be an index instead of an address, so a parameter takes precedence
     for (std::size_t i = first; i < words.size(); ++i) {
       const auto at = known.find(words[i]);
       if (at == known.end()) continue;
@@ -204,22 +206,21 @@ class PtxReader {
   int line_ = 0;
   Words parameters_;
   Words call_;
-  std::unordered_map<std::string_view, Origin> values_;     ///< register → the address it holds
-  std::unordered_map<std::string_view, Origin> pointers_;   ///< register → whose memory that is
-  std::unordered_map<std::string_view, Origin> arguments_;  ///< of a call → the same
-  std::vector<Step> steps_;
+  std::unordered_map<std::string_view, Origin> values_;     ///< register → a possible address
+  std::unordered_map<std::string_view, Origin> pointers_;   ///< register → a certain address
+  std::unordered_map<std::string_view, Origin> arguments_;  ///< argument of the next call → origin
+  std::vector<PtxStep> steps_;
 };
 
-using Functions = std::unordered_map<std::string_view, std::vector<Step>>;
+using Functions = std::unordered_map<std::string_view, std::vector<PtxStep>>;
 
 Functions read_functions(std::string_view ptx) {
   Functions functions;
   std::string_view name;
   PtxReader reader;
-  for (int number = 1; !ptx.empty(); ++number) {
-    const std::size_t end = std::min(ptx.find('\n'), ptx.size());
-    const std::string_view line = ptx.substr(0, end);
-    ptx.remove_prefix(std::min(end + 1, ptx.size()));
+  int number = 0;
+  for (const std::string_view line : llvm::split(ptx, '\n')) {
+    ++number;
     if (name.empty()) {
       const Words words = words_of(line);
       if (std::ranges::find(words, ".entry") == words.end() &&
@@ -235,10 +236,10 @@ Functions read_functions(std::string_view ptx) {
   return functions;
 }
 
-/// Adds the accesses of `function`, whose parameters are made of those of the kernel that
-/// `parameters` says; without any, it is the kernel.
+/// Appends the accesses of `function`. `parameters` are the origins of its parameters in terms of
+/// the kernel's; null if `function` is the kernel.
 void append(std::vector<PtxAccess>& accesses, const Functions& functions,
-            const std::vector<Step>& function, const std::vector<Origin>* parameters) {
+            const std::vector<PtxStep>& function, const std::vector<Origin>* parameters) {
   const auto of_kernel = [&](Origin origin) -> Origin {
     if (!parameters || origin.parameter < 0) return origin;
     const auto at = static_cast<std::size_t>(origin.parameter);
@@ -247,11 +248,11 @@ void append(std::vector<PtxAccess>& accesses, const Functions& functions,
     if (origin.loaded_at < 0) return outer;
     return {.parameter = outer.loaded_at < 0 ? outer.parameter : -1, .loaded_at = origin.loaded_at};
   };
-  for (const Step& step : function) {
+  for (const PtxStep& step : function) {
     if (step.access.callee.empty()) {
       const Origin origin =
           of_kernel({.parameter = step.access.parameter, .loaded_at = step.access.loaded_at});
-      if (origin.is_own) continue;
+      if (origin.is_private) continue;
       accesses.push_back(step.access);
       accesses.back().parameter = origin.parameter;
       accesses.back().loaded_at = origin.parameter < 0 ? -1 : origin.loaded_at;

@@ -1,5 +1,5 @@
-// Reads back from a kernel's PTX how wide it accesses global memory, and which parameter it does
-// that by.
+// Reads the accesses to global memory from a kernel's PTX: their widths, and the parameters that
+// the addresses come from.
 #pragma once
 
 #include <string>
@@ -8,22 +8,22 @@
 
 namespace sinter {
 
-/// One load or store of global memory, as an instruction; or a call of a function that is not in
-/// the text, which may have any.
+/// One load or store instruction of global memory. Or a call of a function that is not in the text,
+/// whose accesses are unknown.
 struct PtxAccess {
-  int line = 0;        ///< of the PTX text, from 1
-  int bytes = 0;       ///< of one thread
-  int parameter = -1;  ///< of the kernel, from 0, that the address is made of; -1: not found
-  /// If the address was loaded from where that parameter points to: the offset in bytes that the
-  /// instruction that loaded it has; -1: the parameter is the address.
+  int line = 0;        ///< in the PTX text, from 1
+  int bytes = 0;       ///< per thread
+  int parameter = -1;  ///< of the kernel, from 0, with the address; -1: unknown
+  /// The byte offset of the instruction that loaded the address through the parameter. If this is
+  /// -1, the parameter itself is the address.
   int loaded_at = -1;
   bool is_store = false;
-  std::string callee = {};  ///< of such a call
+  std::string callee = {};  ///< of a call
 };
 
-/// Those of the kernel `entry` in the order of its text, atomic operations left out, and memory
-/// that it is not given: of its blocks and threads, and constants. Those of functions stand where
-/// they are called, which may be more than once. Throws InternalError if `ptx` has no such kernel.
+/// The accesses of the kernel `entry` in the order of its text. Accesses of a function appear at
+/// each of its calls. Atomic operations are left out, and so is memory that is no parameter:
+/// shared, local and constant memory. Throws InternalError if `ptx` has no such kernel.
 std::vector<PtxAccess> read_accesses(std::string_view ptx, std::string_view entry);
 
 }  // namespace sinter

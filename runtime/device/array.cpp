@@ -1,3 +1,4 @@
+// Array: construction, shape checks, views and accessors.
 #include "sinter/array.h"
 
 #include <fmt/format.h>
@@ -23,7 +24,7 @@ std::vector<std::int64_t> row_major(std::span<const std::int64_t> shape) {
   return strides;
 }
 
-/// True if the elements lie one after the other; strides along extents of 1 do not matter.
+/// True if the elements are contiguous in row-major order. Strides of extents of 1 do not matter.
 bool is_row_major(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides) {
   std::int64_t stride = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {
@@ -34,7 +35,7 @@ bool is_row_major(std::span<const std::int64_t> shape, std::span<const std::int6
   return true;
 }
 
-/// Bytes from the first to the end of the last element.
+/// The bytes from the start of the first element to the end of the last one. Throws UserError.
 std::int64_t span_bytes(std::string_view what, DType dtype, std::span<const std::int64_t> shape,
                         std::span<const std::int64_t> strides) {
   std::int64_t last = 0;
@@ -43,7 +44,7 @@ std::int64_t span_bytes(std::string_view what, DType dtype, std::span<const std:
     std::int64_t reach = 0;
     if (strides[i] < 0 || __builtin_mul_overflow(shape[i] - 1, strides[i], &reach) ||
         __builtin_add_overflow(last, reach, &last))
-      throw UserError(fmt::format("{}: strides {} do not suit shape {}; they must not be negative",
+      throw UserError(fmt::format("{}: strides {} do not fit shape {}; they must not be negative",
                                   what, to_string(strides), to_string(shape)));
   }
   std::int64_t bytes = 0;
@@ -135,7 +136,7 @@ Array Array::view(std::int64_t byte_offset, DType dtype, Sizes shape, Sizes stri
                     type_text(*data), byte_offset, data->bytes, type_text(*data_), data_->bytes));
   data->pointer += static_cast<CUdeviceptr>(byte_offset);
   data->memory = data_->memory;
-  data->foreign = data_->foreign;
+  data->external = data_->external;
   data->is_read_only = data_->is_read_only;
   return Array(std::move(data));
 }
@@ -144,7 +145,7 @@ Array Array::read_only() const {
   auto data = make_array_data("Array::read_only", data_->device, data_->pointer, data_->dtype,
                               data_->shape, data_->strides);
   data->memory = data_->memory;
-  data->foreign = data_->foreign;
+  data->external = data_->external;
   data->is_read_only = true;
   return Array(std::move(data));
 }
@@ -157,7 +158,7 @@ std::int64_t Array::bytes() const { return data_->bytes; }
 bool Array::is_read_only() const { return data_->is_read_only; }
 bool Array::is_row_major() const { return data_->is_row_major; }
 void* Array::pointer() const {
-  if (data_->memory) data_->memory->let_out();
+  if (data_->memory) data_->memory->stop_tracking();
   return reinterpret_cast<void*>(data_->pointer);
 }
 Device Array::device() const { return Device(data_->device); }

@@ -1,3 +1,5 @@
+// Copies between devices and host memory, and pinned memory: the copy functions of Device, and
+// PinnedArray.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +7,7 @@
 #include <cstring>
 #include <optional>
 
-#include "ir/shape/strided_walk.h"
+#include "ir/shape/strided_iterator.h"
 #include "runtime/device/device_state.h"
 #include "runtime/device/staging.h"
 #include "runtime/device/stream_capture.h"
@@ -22,24 +24,23 @@ void check_device(std::string_view what, const ArrayData& array, const DeviceSta
                   const Stream& stream) {
   if (array.device != &device || &stream.state()->device != &device)
     throw UserError(fmt::format(
-        "{}: the array is on {}, the stream on {}, but the copy was asked of "
-        "{}; use one device",
-        what, in_words(*array.device), in_words(stream.state()->device), in_words(device)));
+        "{}: the array is on {}, the stream on {}, but the copy was called on {}; use one device",
+        what, to_string(*array.device), to_string(stream.state()->device), to_string(device)));
 }
 
-/// A copy is one run of bytes on the stream's device.
+/// Throws UserError unless the array is one contiguous range on the stream's device.
 void check_copyable(std::string_view what, const ArrayData& array, const DeviceState& device,
                     const Stream& stream) {
   check_device(what, array, device, stream);
   if (!array.is_row_major)
-    throw UserError(fmt::format("{}: {} with strides {} is not row-major; copy through one that is",
+    throw UserError(fmt::format("{}: {} with strides {} is not row-major; use a row-major array",
                                 what, type_text(array), to_string(array.strides)));
 }
 
 void check_writable(std::string_view what, const ArrayData& array) {
   if (array.is_read_only)
-    throw UserError(fmt::format("{}: {} is read-only; copy to an array that may be written", what,
-                                type_text(array)));
+    throw UserError(
+        fmt::format("{}: {} is read-only; copy to a writable array", what, type_text(array)));
 }
 
 std::int64_t bytes_of_elements(const ArrayData& array) {
@@ -49,14 +50,14 @@ std::int64_t bytes_of_elements(const ArrayData& array) {
 void check_same_bytes(std::string_view what, const ArrayData& array, std::int64_t bytes,
                       std::string_view other) {
   if (bytes_of_elements(array) != bytes)
-    throw UserError(fmt::format("{}: {} has {} bytes but {} has {}; they must be the same", what,
+    throw UserError(fmt::format("{}: {} has {} bytes but {} has {}; they must be equal", what,
                                 type_text(array), bytes_of_elements(array), other, bytes));
 }
 
-/// Counts a copy, and traces the call that asks for it.
-class CopyNote {
+/// Counts a copy and traces its call.
+class CopyTrace {
  public:
-  CopyNote(std::string_view what, const ArrayData& array)
+  CopyTrace(std::string_view what, const ArrayData& array)
       : span_("copy", [&] { return fmt::format("{} {}", what, type_text(array)); }) {
     span_.add("bytes", array.bytes);
     count(Count::copies);
@@ -67,18 +68,18 @@ class CopyNote {
   TraceSpan span_;
 };
 
-/// What a copy touches, in a CUDA Graph of the caller's.
+/// The arrays of a captured copy, which the caller's CUDA Graph keeps alive.
 struct CopiedArrays : DeferredRelease {
   using DeferredRelease::DeferredRelease;
 
   std::vector<Array> arrays;
 };
 
-/// While it lives, what is put on `stream` is a copy of `arrays`, whose memory knows: a graph that
-/// this is captured into holds them, and no other thread changes it.
-class Copying {
+/// The scope of a copy of `arrays` on `stream`. Records the use of their memory. If the stream is
+/// being captured, the graph keeps the arrays alive, and no other thread may change the graph.
+class CopyScope {
  public:
-  Copying(std::string_view what, const Stream& stream, std::initializer_list<const Array*> arrays)
+  CopyScope(std::string_view what, const Stream& stream, std::initializer_list<const Array*> arrays)
       : stream_(*stream.state()) {
     std::ranges::copy(arrays, arrays_.begin());
     if (!sinter::is_captured(what, stream_)) [[likely]] {
@@ -89,21 +90,21 @@ class Copying {
     }
     auto kept = std::make_unique<CopiedArrays>(stream_.device.driver);
     for (const Array* array : arrays) {
-      if (const DeviceMemory* memory = array->data().memory.get()) memory->await_former();
+      if (const DeviceMemory* memory = array->data().memory.get()) memory->await_previous_uses();
       kept->arrays.push_back(*array);
     }
     graph_.emplace(what, stream_);
     graph_->keep(std::move(kept));
   }
-  ~Copying() {
+  ~CopyScope() {
     if (graph_) return;
     for (const Array* array : arrays_)
       if (const DeviceMemory* memory = array ? array->data().memory.get() : nullptr)
         memory->end_use(stream_);
   }
   bool is_captured() const { return graph_.has_value(); }
-  Copying(const Copying&) = delete;
-  Copying& operator=(const Copying&) = delete;
+  CopyScope(const CopyScope&) = delete;
+  CopyScope& operator=(const CopyScope&) = delete;
 
  private:
   const StreamState& stream_;
@@ -116,12 +117,12 @@ void copy_to_host(const Array& from, void* to, const Stream& stream) {
   const Driver& driver = array.device->driver;
   const CurrentContext current(*array.device);
   const CaptureModeGuard relaxed(driver);
-  const Copying copying("Device::download", stream, {&from});
-  const CopyNote note("download", array);
+  const CopyScope scope("Device::download", stream, {&from});
+  const CopyTrace trace("download", array);
   const auto bytes = static_cast<std::size_t>(array.bytes);
   const auto what = [&] { return "download of " + type_text(array); };
   const std::size_t done =
-      copying.is_captured()
+      scope.is_captured()
           ? 0
           : array.device->staging->download(to, array.pointer, bytes, *stream.state(), what);
   if (done == bytes) return;
@@ -131,14 +132,15 @@ void copy_to_host(const Array& from, void* to, const Stream& stream) {
         "cuMemcpyDtoHAsync", what);
 }
 
-/// The elements of `array`, whose memory is in `from`, in row-major order.
+/// Writes the elements of `array` to `to` in row-major order. `from` has a copy of its memory.
 void gather(const ArrayData& array, const std::byte* from, std::byte* to) {
   const auto element_bytes = static_cast<std::size_t>(size_of(array.dtype));
-  StridedWalk walk(array.shape, {array.strides});
+  StridedIterator iterator(array.shape, {array.strides});
   for (std::int64_t i = 0; i < array.elements; ++i) {
-    std::memcpy(to, from + static_cast<std::size_t>(walk.offset(0)) * element_bytes, element_bytes);
+    std::memcpy(to, from + static_cast<std::size_t>(iterator.offset(0)) * element_bytes,
+                element_bytes);
     to += element_bytes;
-    walk.next();
+    iterator.next();
   }
 }
 
@@ -151,14 +153,13 @@ void Device::upload(const Array& to, const void* from, const Stream& stream) con
   if (array.bytes == 0) return;
   const CurrentContext current(*state_);
   const CaptureModeGuard relaxed(state_->driver);
-  const Copying copying("Device::upload", stream, {&to});
-  const CopyNote note("upload", array);
+  const CopyScope scope("Device::upload", stream, {&to});
+  const CopyTrace trace("upload", array);
   const auto bytes = static_cast<std::size_t>(array.bytes);
   const auto what = [&] { return "upload to " + type_text(array); };
-  const std::size_t done =
-      copying.is_captured()
-          ? 0
-          : state_->staging->upload(array.pointer, from, bytes, *stream.state(), what);
+  const std::size_t done = scope.is_captured() ? 0
+                                               : state_->staging->upload(array.pointer, from, bytes,
+                                                                         *stream.state(), what);
   if (done == bytes) return;
   check(state_->driver,
         state_->driver.cuMemcpyHtoDAsync(array.pointer + done,
@@ -196,8 +197,8 @@ void Device::copy(const Array& from, const Array& to, const Stream& stream) cons
   check_same_bytes("Device::copy", to.data(), from.bytes(), "the source");
   if (from.bytes() == 0) return;
   const CurrentContext current(*state_);
-  const Copying copying("Device::copy", stream, {&from, &to});
-  const CopyNote note("copy", from.data());
+  const CopyScope scope("Device::copy", stream, {&from, &to});
+  const CopyTrace trace("copy", from.data());
   const auto bytes = static_cast<std::size_t>(from.bytes());
   check(state_->driver,
         state_->driver.cuMemcpyDtoDAsync(to.data().pointer, from.data().pointer, bytes,
@@ -238,7 +239,7 @@ PinnedMemory::PinnedMemory(DeviceState& device, DType dtype, std::vector<std::in
 
 PinnedMemory::~PinnedMemory() {
   if (!pointer) return;
-  const ReleaseContext current(device);
+  const CurrentContextNoThrow current(device);
   log_failed_release(device.driver, device.driver.cuMemFreeHost(pointer), "cuMemFreeHost");
 }
 

@@ -1,10 +1,10 @@
+// Device: the list of devices, how each is opened, and the current context.
 #include "sinter/device.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdio>
 #include <mutex>
 
@@ -21,21 +21,6 @@
 
 namespace sinter {
 
-NearestTarget nearest_target(std::string_view device_name, std::string_view arch) {
-  std::string words(device_name);
-  for (char& c : words) c = c == ' ' || c == '-' ? '_' : static_cast<char>(std::tolower(c));
-  NearestTarget nearest{.target = &known_targets()[0]};
-  int similarity = 0;
-  for (const Target& known : known_targets()) {
-    if (known.arch != arch) continue;
-    const bool is_named = words.find(known.name) != std::string::npos;
-    const int points = 1 + (is_named ? static_cast<int>(known.name.size()) : 0);
-    if (points > similarity) nearest = {.target = &known, .is_named = is_named};
-    similarity = std::max(similarity, points);
-  }
-  return nearest;
-}
-
 namespace {
 
 int attribute(const Driver& driver, CUdevice device, CUdevice_attribute which) {
@@ -45,7 +30,7 @@ int attribute(const Driver& driver, CUdevice device, CUdevice_attribute which) {
   return value;
 }
 
-/// The target of a GPU: what is known of its kind, corrected by what the driver says.
+/// The target of a GPU: the nearest known GPU, with the attributes that the driver reports.
 Target cuda_target(const Driver& driver, CUdevice device, std::string_view name,
                    std::string_view arch) {
   Target target = *nearest_target(name, arch).target;
@@ -75,23 +60,22 @@ std::string arch_of(const Driver& driver, CUdevice device) {
                      attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 }
 
-/// How much idle memory it keeps at first. Other libraries of the process want some, too; and on
-/// the host device what is given back is closed, so that what still touches it is found.
+/// The initial limit of idle memory. It leaves memory to other libraries in the process. It is 0 on
+/// the host device, which blocks access to released memory, so that stray accesses are found.
 std::int64_t idle_bytes_of(const DeviceState& device) {
-  const std::int64_t asked = with_environment({}).idle_bytes;
-  if (asked >= 0 || device.is_host) return std::max<std::int64_t>(asked, 0);
+  const std::int64_t requested = with_environment({}).idle_bytes;
+  if (requested >= 0 || device.is_host) return std::max<std::int64_t>(requested, 0);
   std::size_t total = 0;
   check(device.driver, device.driver.cuDeviceTotalMem(&total, device.handle), "cuDeviceTotalMem",
         device.name);
   return static_cast<std::int64_t>(total / 8);
 }
 
-/// The devices of a driver, each of which is opened when it is first asked for: a context takes
-/// memory of its GPU. Never destroyed: Arrays in static variables may give memory back after main
-/// has ended.
+/// The devices of a driver. Each is opened at its first use, because a context takes memory of its
+/// GPU. Never destroyed: Arrays in static variables may release memory after main has ended.
 class DeviceList {
  public:
-  /// `driver`: null where there is none.
+  /// `driver`: null if there is none.
   DeviceList(const Driver* driver, std::string_view what) : driver_(driver) {
     if (!driver) return;
     int count = 0;
@@ -133,7 +117,7 @@ DeviceState::DeviceState(const Driver& driver, int ordinal)
     : driver(driver), ordinal(ordinal), is_host(driver.name == "host") {
   check(driver, driver.cuInit(0), "cuInit", "the first use of a GPU");
   guard_forks();
-  const CaptureModeGuard relaxed(driver);  // the caller may be capturing with other libraries
+  const CaptureModeGuard relaxed(driver);  // another library may be capturing a stream
   check(driver, driver.cuDeviceGet(&handle, ordinal), "cuDeviceGet",
         [&] { return fmt::format("device {}", ordinal); });
   std::array<char, 256> text{};
@@ -146,31 +130,25 @@ DeviceState::DeviceState(const Driver& driver, int ordinal)
   arch = is_host ? std::string(known_targets()[0].arch) : arch_of(driver, handle);
   target = is_host ? known_targets()[0] : cuda_target(driver, handle, name, arch);
   memory_pool = std::make_unique<MemoryPool>(*this);
-  memory_pool->keep_at_most(idle_bytes_of(*this));
+  memory_pool->set_idle_limit(idle_bytes_of(*this));
   staging = std::make_unique<Staging>(*this);
   Trace::find_tool();
 }
 
 DeviceState::~DeviceState() = default;
 
-void CurrentContext::change() {
-  check(device_.driver, device_.driver.cuCtxSetCurrent(device_.context), "cuCtxSetCurrent",
-        device_.name);
-  changed_ = true;
-}
-
 void log_failed_release(const Driver& driver, CUresult result, std::string_view call) noexcept {
   constexpr auto kDeinitialized = static_cast<CUresult>(4);  // the process is ending
-  // The memory of a forked process is a copy: what the device has is still its parent's.
+  // In a forked process the handles are copies; the device's memory still belongs to the parent.
   if (result == CUDA_SUCCESS || result == kDeinitialized || is_forked()) return;
-  const char* name = nullptr;  // in words that take no memory: none may be the reason
+  const char* name = nullptr;  // no allocation below: a lack of memory may be the reason
   driver.cuGetErrorName(result, &name);
   std::fprintf(stderr, "sinter: %.*s failed while something was released: %s (error %u)\n",
                static_cast<int>(call.size()), call.data(), name ? name : "an unknown error",
                static_cast<unsigned>(result));
 }
 
-std::string in_words(const DeviceState& device) {
+std::string to_string(const DeviceState& device) {
   return fmt::format("{} ({}:{})", device.name, device.driver.name, device.ordinal);
 }
 
@@ -181,11 +159,11 @@ int Device::ordinal() const { return state_->ordinal; }
 
 void Device::synchronize() const {
   run_deferred_releases();
-  DeferredReleases deferred;  // what uses it is on its way by now
+  DeferredReleases deferred;  // the work that uses these objects is queued already
   const CurrentContext current(*state_);
   const CaptureModeGuard relaxed(state_->driver);
   check(state_->driver, state_->driver.cuCtxSynchronize(), "cuCtxSynchronize",
-        [&] { return state_->name + kOfEarlierWork; });
+        [&] { return state_->name + kEarlierWorkSuffix; });
   deferred.release(state_);
 }
 

@@ -12,7 +12,7 @@ namespace sinter {
 
 DeviceMemory::DeviceMemory(DeviceState& device, std::int64_t bytes, std::string_view what)
     : device(device), bytes(bytes) {
-  if (bytes == 0) return;  // the driver has no pointer to nothing
+  if (bytes == 0) return;  // the driver cannot allocate 0 bytes
   const CurrentContext current(device);
   pointer = device.memory_pool->allocate(bytes, bytes, what);
   count_memory(bytes);
@@ -23,10 +23,10 @@ DeviceMemory::DeviceMemory(DeviceState& device, std::int64_t bytes, std::string_
     : device(device), bytes(bytes) {
   if (bytes == 0) return;
   const CurrentContext current(device);
-  if (device.memory_pool->keeps()) {
+  if (device.memory_pool->is_caching()) {
     block_ = device.memory_pool->take(bytes, pooled.stream, what);
     pointer = block_.mapped().pointer;
-    use_.set_former(std::move(block_.mapped().after));
+    use_.set_previous_uses(std::move(block_.mapped().after));
   } else {
     pointer = device.memory_pool->allocate(bytes, bytes, what);
   }
@@ -36,12 +36,12 @@ DeviceMemory::DeviceMemory(DeviceState& device, std::int64_t bytes, std::string_
 DeviceMemory::~DeviceMemory() {
   if (!pointer) return;
   count_memory(-bytes);
-  if (is_forked()) return;  // what the device has is still the parent's
+  if (is_forked()) return;  // the memory belongs to the parent
   if (block_) {
-    const ReleaseContext current(device);
-    if (std::optional<std::vector<UsePoint>> ends = use_.ends(device)) {
-      block_.mapped().after = *std::move(ends);
-      device.memory_pool->give_back(std::move(block_));
+    const CurrentContextNoThrow current(device);
+    if (std::optional<std::vector<UsePoint>> end_points = use_.record_end_points(device)) {
+      block_.mapped().after = *std::move(end_points);
+      device.memory_pool->release(std::move(block_));
       return;
     }
   }

@@ -1,4 +1,4 @@
-// Device memory that we allocate, for as long as somebody holds it.
+// DeviceMemory: owns device memory from the pool or from the driver.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,24 @@
 
 namespace sinter {
 
-/// Memory that may be used again while work that is under way uses it, in the order of streams.
+/// Selects memory of the pool, which can be reused in stream order while earlier work still runs.
 struct Pooled {
-  std::uint64_t stream = 0;  ///< StreamState::id of the first that will use it; 0: not known
+  std::uint64_t stream = 0;  ///< StreamState::id of the first stream to use it; 0: unknown
 };
 
-/// Device memory that we allocated; given back with the last Array in it.
+/// Owns device memory. The destructor releases it.
 class DeviceMemory {
  public:
-  /// The driver's, which waits for what uses it when it is given back.
+  /// Allocates from the driver. Releasing the memory waits for work that uses it.
   DeviceMemory(DeviceState& device, std::int64_t bytes, std::string_view what);
-  /// The pool's, unless that keeps nothing: whoever puts work on a stream says so below.
+  /// Allocates from the pool, or from the driver if the pool keeps nothing. The caller must report
+  /// work that uses the memory, with the functions below.
   DeviceMemory(DeviceState& device, std::int64_t bytes, std::string_view what, Pooled pooled);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  /// As MemoryUse has them; they do nothing where the driver waits.
+  /// See MemoryUse. These do nothing for memory of the driver, whose release waits for all work.
   void begin_use(const std::shared_ptr<StreamState>& stream) const {
     if (block_) use_.begin(device, stream);
   }
@@ -36,11 +37,11 @@ class DeviceMemory {
   void end_use_at(const StreamState& stream, const std::shared_ptr<EventState>& mark) const {
     if (block_) use_.end_at(stream, mark);
   }
-  void await_former() const {
-    if (block_) use_.await_former(device);
+  void await_previous_uses() const {
+    if (block_) use_.await_previous_uses(device);
   }
-  void let_out() const {
-    if (block_) use_.let_out(device);
+  void stop_tracking() const {
+    if (block_) use_.stop_tracking(device);
   }
   bool is_pooled() const { return static_cast<bool>(block_); }
 
@@ -49,7 +50,7 @@ class DeviceMemory {
   std::int64_t bytes = 0;
 
  private:
-  FreeList::Node block_;  ///< of the pool; empty: the driver's
+  FreeList::Node block_;  ///< the pool's block; empty: memory of the driver
   mutable MemoryUse use_;
 };
 

@@ -1,10 +1,11 @@
-// What stands behind the handles Device, Stream, Event, Array and PinnedArray.
+// The state behind the handles Device, Stream, Event, Array and PinnedArray.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,11 +24,11 @@ class CompileService;
 class Staging;
 class TuningStore;
 
-/// Ends the context of calls that tell of what was queued before them.
-inline constexpr const char* kOfEarlierWork =
-    ", where work that was queued before may be what failed";
+/// A suffix for the error context of calls that report failures of earlier work.
+inline constexpr const char* kEarlierWorkSuffix =
+    ", where work that was queued before may have failed";
 
-/// A service that a higher room implements, created at its first use.
+/// A service that a higher layer implements, created at its first use.
 template <class Service>
 class OnFirstUse {
  public:
@@ -39,7 +40,7 @@ class OnFirstUse {
   }
   /// The service, or null before its first use.
   const Service* find() const { return service_.get(); }
-  /// For tests: as if the process had just started.
+  /// For tests: replaces the service, as if the process had just started.
   void replace(std::shared_ptr<Service> service) { service_ = std::move(service); }
 
  private:
@@ -47,7 +48,7 @@ class OnFirstUse {
   mutable std::shared_ptr<Service> service_;
 };
 
-/// One device. Lives until the process ends, as everything that refers to it may.
+/// One device. It lives until the process ends, because other objects may refer to it until then.
 struct DeviceState {
   DeviceState(const Driver& driver, int ordinal);
   ~DeviceState();
@@ -68,29 +69,45 @@ struct DeviceState {
   std::unique_ptr<Staging> staging;
 };
 
-/// `NVIDIA H200 (cuda:1)`: a machine may have several of one name.
-std::string in_words(const DeviceState& device);
+/// Name, driver and ordinal, since a machine may have several devices with one name: `NVIDIA H200
+/// (cuda:1)`.
+std::string to_string(const DeviceState& device);
 
-/// Makes the device's context current on this thread, and the former one again at the end.
+/// Makes the device's context current on this thread, and restores the previous one at the end.
 class CurrentContext {
  public:
   explicit CurrentContext(const DeviceState& device) : device_(device) {
-    check(device.driver, device.driver.cuCtxGetCurrent(&former_), "cuCtxGetCurrent", device.name);
-    if (former_ != device.context) [[unlikely]]
-      change();
+    check(device.driver, device.driver.cuCtxGetCurrent(&previous_), "cuCtxGetCurrent", device.name);
+    if (previous_ != device.context) [[unlikely]]
+      check(device.driver, device.driver.cuCtxSetCurrent(device.context), "cuCtxSetCurrent",
+            device.name);
+  }
+  /// For destructors: ignores errors.
+  CurrentContext(const DeviceState& device, std::nothrow_t) noexcept : device_(device) {
+    device.driver.cuCtxGetCurrent(&previous_);
+    if (previous_ != device.context) device.driver.cuCtxSetCurrent(device.context);
   }
   ~CurrentContext() {
-    if (changed_) device_.driver.cuCtxSetCurrent(former_);
+    if (previous_ != device_.context) [[unlikely]]
+      device_.driver.cuCtxSetCurrent(previous_);
   }
   CurrentContext(const CurrentContext&) = delete;
   CurrentContext& operator=(const CurrentContext&) = delete;
 
  private:
-  void change();
-
   const DeviceState& device_;
-  CUcontext former_ = nullptr;
-  bool changed_ = false;
+  CUcontext previous_ = nullptr;
+};
+
+/// CurrentContext for destructors: does not throw, and also works during captures.
+class CurrentContextNoThrow {
+ public:
+  explicit CurrentContextNoThrow(const DeviceState& device) noexcept
+      : relaxed_(device.driver), current_(device, std::nothrow) {}
+
+ private:
+  const CaptureModeGuard relaxed_;
+  const CurrentContext current_;
 };
 
 struct StreamState {
@@ -98,7 +115,7 @@ struct StreamState {
       : device(device),
         handle(handle),
         is_owned(is_owned),
-        id(is_owned ? next_id() : id_of_other(device, handle)) {}
+        id(is_owned ? next_id() : wrapped_stream_id(device, handle)) {}
   ~StreamState();
   StreamState(const StreamState&) = delete;
   StreamState& operator=(const StreamState&) = delete;
@@ -106,15 +123,15 @@ struct StreamState {
   DeviceState& device;
   CUstream handle;
   bool is_owned;
-  /// No two streams of a device share it; never 0. Drivers give the handle of a stream that is gone
-  /// to the next one. Wraps of one stream share it where the driver tells streams apart
-  /// (CUDA 12.0); one of a stream of ours has another than that, since only ours is there when it
-  /// is asked for its end.
+  /// Unique among the streams of a device, and never 0. Handles are not unique, because drivers
+  /// reuse those of destroyed streams. Wrappers of one stream share its id if the driver has
+  /// cuStreamGetId (CUDA 12.0). A wrapper of a stream that sinter owns has another id than its
+  /// owner. Only the owner is sure to exist when the end of the stream's work must be recorded.
   const std::uint64_t id;
 
  private:
   static std::uint64_t next_id();
-  static std::uint64_t id_of_other(const DeviceState& device, CUstream handle);
+  static std::uint64_t wrapped_stream_id(const DeviceState& device, CUstream handle);
 };
 
 struct EventState {
@@ -125,11 +142,11 @@ struct EventState {
 
   DeviceState& device;
   CUevent handle;
-  /// Recorded last by an Event on a stream that was being captured: there is no point in time that
-  /// could be waited for, and a driver that is asked for it makes an error of the capture.
+  /// True if an Event recorded this last on a stream that was being captured. Then there is no
+  /// point in time to wait for, and a query to the driver would make the capture invalid.
   std::atomic<bool> is_captured = false;
-  /// It could not be recorded behind what it is to mark.
-  std::atomic<bool> is_lost = false;
+  /// True if it could not be recorded after the work that it should mark.
+  std::atomic<bool> has_record_failed = false;
 };
 
 struct ExternalMemory;  // runtime/device/external_memory.h
@@ -141,14 +158,14 @@ struct ArrayData {
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;
   std::int64_t elements = 0;
-  std::int64_t bytes = 0;  ///< from the first to the end of the last element
+  std::int64_t bytes = 0;  ///< from the start of the first element to the end of the last one
   bool is_row_major = true;
   bool is_read_only = false;
-  std::uint64_t id = 0;                        ///< no two Arrays of a process share it
-  std::shared_ptr<const DeviceMemory> memory;  ///< null: somebody else's
-  /// Somebody else's that is given back with the last Array in it; null: it is not ours to give.
-  std::shared_ptr<const ExternalMemory> foreign;
-  /// True once the driver was asked whether somebody else's memory is what it is said to be.
+  std::uint64_t id = 0;                        ///< unique among the Arrays of the process
+  std::shared_ptr<const DeviceMemory> memory;  ///< null: wrapped or imported memory
+  /// Imported memory, which returns to its library after the last Array; null: other memory.
+  std::shared_ptr<const ExternalMemory> external;
+  /// True once the driver has confirmed the range and device of wrapped or imported memory.
   mutable std::atomic<bool> is_verified = false;
 };
 
@@ -166,19 +183,19 @@ struct PinnedMemory {
   void* pointer = nullptr;
 };
 
-/// What an Array is made from, checked: throws UserError, starting with `what`, where shape and
-/// strides (none: row-major) cannot be.
+/// Creates the data of an Array; without strides it is row-major. Throws UserError, starting with
+/// `what`, if shape or strides are invalid.
 std::shared_ptr<ArrayData> make_array_data(std::string_view what, DeviceState* device,
                                            CUdeviceptr pointer, DType dtype,
                                            std::span<const std::int64_t> shape,
                                            std::span<const std::int64_t> strides);
 Array array_of(std::shared_ptr<const ArrayData> data);
 
-/// Elements of `shape`; throws UserError, starting with `what`, where one is negative or the bytes
-/// do not fit in 63 bits.
+/// The number of elements of `shape`. Throws UserError, starting with `what`, if an extent is
+/// negative, the rank is too high, or the bytes do not fit in 63 bits.
 std::int64_t checked_elements(std::string_view what, DType dtype,
                               std::span<const std::int64_t> shape);
-/// Device::empty for work on the stream with that StreamState::id first; 0: nobody knows which.
+/// Device::empty. `stream` is the StreamState::id of the first stream to use the array; 0: unknown.
 Array empty_array(DeviceState& device, DType dtype, Sizes shape, Sizes strides,
                   std::uint64_t stream);
 /// `[2048, 4096]`
@@ -186,27 +203,7 @@ std::string to_string(std::span<const std::int64_t> sizes);
 /// `f32[2048, 4096]`
 std::string type_text(const ArrayData& array);
 
-/// The same for destructors, which cannot throw, and may be called while streams are captured.
-class ReleaseContext {
- public:
-  explicit ReleaseContext(const DeviceState& device) noexcept
-      : device_(device), relaxed_(device.driver) {
-    device.driver.cuCtxGetCurrent(&former_);
-    if (former_ != device.context) device.driver.cuCtxSetCurrent(device.context);
-  }
-  ~ReleaseContext() {
-    if (former_ != device_.context) device_.driver.cuCtxSetCurrent(former_);
-  }
-  ReleaseContext(const ReleaseContext&) = delete;
-  ReleaseContext& operator=(const ReleaseContext&) = delete;
-
- private:
-  const DeviceState& device_;
-  const CaptureModeGuard relaxed_;
-  CUcontext former_ = nullptr;
-};
-
-/// For destructors: says on stderr what went wrong, unless the process is ending anyway.
+/// For destructors: reports a failed call on stderr, unless the process is ending.
 void log_failed_release(const Driver& driver, CUresult result, std::string_view call) noexcept;
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// DLPack in and out: what their structs say in terms of Arrays, and the other way round.
+// DLPack import and export: converts its structs to Arrays, and Arrays to its structs.
 #include "sinter/dlpack.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ enum Code : std::uint8_t {
   kFloat8E5M2 = 12
 };
 
-/// DLPack's names of codes, by code.
+/// DLPack's names of type codes, by code.
 constexpr std::string_view kCodeNames[] = {"int",
                                            "uint",
                                            "float",
@@ -72,57 +72,59 @@ DType dtype_of(const dlpack::DataType& type) {
     std::vector<std::string_view> names;
     for (const DTypeInfo& each : kDTypes) names.push_back(each.name);
     throw UserError(
-        fmt::format("from_dlpack: elements of {} with {} bits are none of sinter's dtypes; cast "
-                    "them to one of {} first",
+        fmt::format("from_dlpack: elements of {} with {} bits have no sinter dtype; cast them to "
+                    "one of {} first",
                     code, type.bits, fmt::join(names, " ")));
   }
   if (type.lanes != 1)
     throw UserError(
-        fmt::format("from_dlpack: elements of {} with {} bits in {} lanes; hand over a tensor of 1 "
-                    "lane, with an axis of {} more",
+        fmt::format("from_dlpack: elements of {} with {} bits in {} lanes; pass a tensor of 1 "
+                    "lane, with one more axis of {}",
                     code, type.bits, type.lanes, type.lanes));
   return row->dtype;
 }
 
-std::string place_text(const dlpack::Device& place) {
-  switch (place.type) {
+std::string device_text(const dlpack::Device& device) {
+  switch (device.type) {
     case dlpack::DeviceType::cpu: return "in CPU memory";
-    case dlpack::DeviceType::cuda: return fmt::format("on CUDA device {}", place.id);
-    case dlpack::DeviceType::cuda_host: return "in pinned memory of CUDA";
-    case dlpack::DeviceType::cuda_managed: return "in managed memory of CUDA";
+    case dlpack::DeviceType::cuda: return fmt::format("on CUDA device {}", device.id);
+    case dlpack::DeviceType::cuda_host: return "in CUDA pinned memory";
+    case dlpack::DeviceType::cuda_managed: return "in CUDA managed memory";
   }
-  return fmt::format("on device {} of DLPack's type {}", place.id, static_cast<int>(place.type));
+  return fmt::format("on device {} of DLPack's type {}", device.id, static_cast<int>(device.type));
 }
 
-/// The device that the memory is, or shall be, used on.
-Device device_for(const dlpack::Device& place, std::optional<Device> asked) {
+/// The device to use the memory on: `requested`, or that of the tensor. Throws UserError if
+/// `requested` cannot access the memory.
+Device device_for(const dlpack::Device& tensor_device, std::optional<Device> requested) {
   const auto refuse = [&](std::string_view advice) {
     const std::string on =
-        asked ? fmt::format(
-                    ", but asked for on {}{}", asked->name(),
-                    asked->is_host() ? "" : fmt::format(" (CUDA device {})", asked->ordinal()))
-              : "";
+        requested ? fmt::format(", but requested on {}{}", requested->name(),
+                                requested->is_host()
+                                    ? ""
+                                    : fmt::format(" (CUDA device {})", requested->ordinal()))
+                  : "";
     throw UserError(
-        fmt::format("from_dlpack: the tensor is {}{}; {}", place_text(place), on, advice));
+        fmt::format("from_dlpack: the tensor is {}{}; {}", device_text(tensor_device), on, advice));
   };
-  if (asked && asked->is_host() && asked->ordinal() != 0)
-    refuse("memory of others is the first host device's; take it to host_device()");
-  switch (place.type) {
+  if (requested && requested->is_host() && requested->ordinal() != 0)
+    refuse("wrapped CPU memory belongs to the first host device; use host_device()");
+  switch (tensor_device.type) {
     case dlpack::DeviceType::cpu:
-      if (asked && !asked->is_host())
-        refuse("upload it with Device::upload, or take it to host_device()");
+      if (requested && !requested->is_host())
+        refuse("upload it with Device::upload, or use host_device()");
       return host_device();
     case dlpack::DeviceType::cuda:
-      if (!asked) return cuda_device(place.id);
-      if (asked->is_host()) refuse("copy it to the CPU first, or leave the device out");
-      if (asked->ordinal() != place.id)
-        refuse(fmt::format("copy it there first, or take it to cuda_device({})", place.id));
-      return *asked;
-    case dlpack::DeviceType::cuda_host: return asked.value_or(default_device());
+      if (!requested) return cuda_device(tensor_device.id);
+      if (requested->is_host()) refuse("copy it to the CPU first, or leave the device out");
+      if (requested->ordinal() != tensor_device.id)
+        refuse(fmt::format("copy it there first, or use cuda_device({})", tensor_device.id));
+      return *requested;
+    case dlpack::DeviceType::cuda_host: return requested.value_or(default_device());
     case dlpack::DeviceType::cuda_managed:
-      if (!asked) return cuda_device(place.id);
-      if (asked->is_host()) refuse("copy it to the CPU first: a GPU may still write there");
-      return *asked;
+      if (!requested) return cuda_device(tensor_device.id);
+      if (requested->is_host()) refuse("copy it to the CPU first: a GPU may still write there");
+      return *requested;
   }
   refuse("copy it to the CPU or a CUDA device first");
   return host_device();
@@ -131,14 +133,14 @@ Device device_for(const dlpack::Device& place, std::optional<Device> asked) {
 std::span<const std::int64_t> shape_of(const dlpack::Tensor& tensor) {
   if (tensor.ndim < 0 || (tensor.ndim > 0 && !tensor.shape))
     throw UserError(
-        fmt::format("from_dlpack: a tensor of {} axes with {} shape; hand over one that "
-                    "is filled in",
+        fmt::format("from_dlpack: a tensor of {} axes with {} shape; pass one with a valid "
+                    "shape",
                     tensor.ndim, tensor.shape ? "a" : "no"));
   return {tensor.shape, static_cast<std::size_t>(tensor.ndim)};
 }
 
-/// In elements. Along an axis of one element, or where there is none, any number may stand, which
-/// then says nothing.
+/// The strides in elements; empty: row-major. DLPack allows any number along an axis of one element
+/// and in an empty tensor. Such a stride has no meaning; a negative one is replaced.
 std::vector<std::int64_t> strides_of(const dlpack::Tensor& tensor, DType dtype,
                                      std::span<const std::int64_t> shape) {
   if (!tensor.strides) return {};
@@ -149,7 +151,7 @@ std::vector<std::int64_t> strides_of(const dlpack::Tensor& tensor, DType dtype,
     if (shape[i] > 1 && !is_empty)
       throw UserError(
           fmt::format("from_dlpack: {}{} has strides {} (in elements), and {} along axis {} is "
-                      "below 0; copy it into a tensor whose axes run upward first",
+                      "negative; copy it into a tensor with positive strides first",
                       name(dtype), to_string(shape), to_string(strides), strides[i], i));
     strides[i] = 1;
   }
@@ -161,105 +163,107 @@ CUdeviceptr pointer_of(const dlpack::Tensor& tensor, const ArrayData& array) {
   const CUdeviceptr pointer = data + tensor.byte_offset;
   if (array.elements == 0) return pointer;
   if (!tensor.data)
-    throw UserError(fmt::format("from_dlpack: {} at a null pointer; hand over memory of {} bytes",
+    throw UserError(fmt::format("from_dlpack: {} at a null pointer; pass memory of {} bytes",
                                 type_text(array), array.bytes));
   const auto element_bytes = static_cast<CUdeviceptr>(size_of(array.dtype));
   if (pointer % element_bytes != 0)
     throw UserError(
-        fmt::format("from_dlpack: {} at {:#x} (byte {} of {:#x}), which is no multiple of the {} "
-                    "bytes of an element; copy it to an aligned place first",
+        fmt::format("from_dlpack: {} at {:#x} (byte {} of {:#x}), which is not a multiple of the "
+                    "{} bytes of an element; copy it to an aligned address first",
                     type_text(array), pointer, tensor.byte_offset, data, element_bytes));
   CUdeviceptr end = 0;
   if (pointer < data ||
       __builtin_add_overflow(pointer, static_cast<CUdeviceptr>(array.bytes), &end))
     throw UserError(fmt::format(
-        "from_dlpack: {} at byte {} of {:#x} goes past the last address; its shape or offset is "
+        "from_dlpack: {} at byte {} of {:#x} ends beyond the last address; its shape or offset is "
         "wrong",
         type_text(array), tensor.byte_offset, data));
   return pointer;
 }
 
-Array import(const dlpack::Tensor& tensor, bool is_read_only, std::optional<Device> asked,
+Array import(const dlpack::Tensor& tensor, bool is_read_only, std::optional<Device> requested,
              ManagedTensorOwner owner) {
   const DType dtype = dtype_of(tensor.dtype);
-  const Device device = device_for(tensor.device, asked);
+  const Device device = device_for(tensor.device, requested);
   const std::span<const std::int64_t> shape = shape_of(tensor);
   const auto data = make_array_data("from_dlpack", device.state(), /*pointer=*/0, dtype, shape,
                                     strides_of(tensor, dtype, shape));
   data->pointer = pointer_of(tensor, *data);
   data->is_read_only = is_read_only;
-  data->foreign =
+  data->external =
       share_external(*device.state(), data->pointer, data->bytes, tensor.device, std::move(owner));
   return array_of(data);
 }
 
 template <class Managed>
-ManagedTensorOwner own(Managed* tensor) {
-  if (!tensor) throw UserError("from_dlpack: the tensor is null; hand over what a producer made");
+ManagedTensorOwner take_ownership(Managed* tensor) {
+  if (!tensor) throw UserError("from_dlpack: the tensor is null; pass the tensor of a producer");
   return {tensor, [](void* managed) {
             auto* const self = static_cast<Managed*>(managed);
             if (self->deleter) self->deleter(self);
           }};
 }
 
-/// What a reader holds of ours until it calls the deleter.
+/// An exported tensor and the memory that it refers to, until the reader calls the deleter.
 template <class Managed>
-struct Lent {
+struct ExportedTensor {
   Managed managed{};
   Array array;
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;
 };
 
-dlpack::Device place_of(const ArrayData& array) {
-  if (array.foreign) return array.foreign->place;
+dlpack::Device dlpack_device(const ArrayData& array) {
+  if (array.external) return array.external->producer_device;
   if (array.device->is_host) return {dlpack::DeviceType::cpu, 0};
   return {dlpack::DeviceType::cuda, array.device->ordinal};
 }
 
 template <class Managed>
-Managed* lend(const Array& array) {
+Managed* export_tensor(const Array& array) {
   const ArrayData& data = array.data();
-  // Whoever reads memory that the CPU can read has no stream to wait on.
-  if (place_of(data).type != dlpack::DeviceType::cuda && data.elements > 0)
+  // A reader on the CPU has no stream to wait on.
+  if (dlpack_device(data).type != dlpack::DeviceType::cuda && data.elements > 0)
     array.device().synchronize();
-  auto lent = std::make_unique<Lent<Managed>>(
-      Lent<Managed>{.array = array, .shape = data.shape, .strides = data.strides});
-  Managed& managed = lent->managed;
+  auto exported = std::make_unique<ExportedTensor<Managed>>(
+      ExportedTensor<Managed>{.array = array, .shape = data.shape, .strides = data.strides});
+  Managed& managed = exported->managed;
   managed.dl_tensor = {.data = array.pointer(),
-                       .device = place_of(data),
+                       .device = dlpack_device(data),
                        .ndim = array.rank(),
                        .dtype = data_type_of(data.dtype),
-                       .shape = lent->shape.data(),
-                       .strides = lent->strides.data(),
+                       .shape = exported->shape.data(),
+                       .strides = exported->strides.data(),
                        .byte_offset = 0};
-  managed.manager_ctx = lent.get();
-  managed.deleter = [](Managed* self) { delete static_cast<Lent<Managed>*>(self->manager_ctx); };
-  return &lent.release()->managed;
+  managed.manager_ctx = exported.get();
+  managed.deleter = [](Managed* self) {
+    delete static_cast<ExportedTensor<Managed>*>(self->manager_ctx);
+  };
+  return &exported.release()->managed;
 }
 
 }  // namespace
 
 Array from_dlpack(dlpack::ManagedTensor* tensor, std::optional<Device> device) {
-  ManagedTensorOwner owner = own(tensor);
+  ManagedTensorOwner owner = take_ownership(tensor);
   return import(tensor->dl_tensor, /*is_read_only=*/false, device, std::move(owner));
 }
 
 Array from_dlpack(dlpack::ManagedTensorVersioned* tensor, std::optional<Device> device) {
-  ManagedTensorOwner owner = own(tensor);
-  // Of another major version all but the deleter may lie elsewhere.
+  ManagedTensorOwner owner = take_ownership(tensor);
+  // In another major version, all fields but the deleter may have other offsets.
   if (tensor->version.major != dlpack::kVersion.major)
-    throw UserError(fmt::format(
-        "from_dlpack: the tensor is of DLPack {}.{}, but sinter reads {}.x; ask its producer for "
-        "max_version=({}, {})",
-        tensor->version.major, tensor->version.minor, dlpack::kVersion.major,
-        dlpack::kVersion.major, dlpack::kVersion.minor));
+    throw UserError(
+        fmt::format("from_dlpack: the tensor has DLPack {}.{}, but sinter reads {}.x; request "
+                    "max_version=({}, {}) from its producer",
+                    tensor->version.major, tensor->version.minor, dlpack::kVersion.major,
+                    dlpack::kVersion.major, dlpack::kVersion.minor));
   const bool is_read_only = (tensor->flags & dlpack::kReadOnly) != 0;
   return import(tensor->dl_tensor, is_read_only, device, std::move(owner));
 }
 
 dlpack::ManagedTensorVersioned* to_dlpack(const Array& array) {
-  auto* const tensor = lend<dlpack::ManagedTensorVersioned>(array);
+  auto* const tensor = export_tensor<dlpack::ManagedTensorVersioned>(array);
   tensor->version = dlpack::kVersion;
   tensor->flags = array.is_read_only() ? dlpack::kReadOnly : 0;
   return tensor;
@@ -268,10 +272,10 @@ dlpack::ManagedTensorVersioned* to_dlpack(const Array& array) {
 dlpack::ManagedTensor* to_dlpack_unversioned(const Array& array) {
   if (array.is_read_only())
     throw UserError(
-        fmt::format("to_dlpack_unversioned: {} is read-only, which the struct of before DLPack 1.0 "
-                    "cannot say; use to_dlpack, or hand over a copy",
+        fmt::format("to_dlpack_unversioned: {} is read-only, but the struct before DLPack 1.0 has "
+                    "no such flag; use to_dlpack, or pass a copy",
                     type_text(array.data())));
-  return lend<dlpack::ManagedTensor>(array);
+  return export_tensor<dlpack::ManagedTensor>(array);
 }
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// Memory that another library made and that we give back when no Array is left in it.
+// ExternalMemory: memory of another library, which gets it back when no Array uses it any more.
 #pragma once
 
 #include <memory>
@@ -9,15 +9,15 @@
 
 namespace sinter {
 
-/// A managed tensor of DLPack, with how to call its deleter; null if that may not be called.
+/// Owns a managed tensor of DLPack, and calls its deleter.
 using ManagedTensorOwner = std::unique_ptr<void, void (*)(void*)>;
 
-/// On the host device, the memory counts as the device's for as long as this lives. To be let go
-/// when the device has been waited for, as freeing memory of ours does.
+/// On the host device, kernels may access the memory while this exists. It may be destroyed only
+/// after the device's work is done, as cuMemFree also waits for it.
 struct ExternalMemory : DeferredRelease {
-  ExternalMemory(DeviceState& device, CUdeviceptr pointer, std::int64_t bytes, dlpack::Device place,
-                 ManagedTensorOwner owner);
-  /// Lets the deleter run.
+  ExternalMemory(DeviceState& device, CUdeviceptr pointer, std::int64_t bytes,
+                 dlpack::Device producer_device, ManagedTensorOwner owner);
+  /// Runs the deleter.
   ~ExternalMemory() override;
 
   bool is_releasable(const DeviceState* idle) const noexcept override { return idle == &device; }
@@ -25,16 +25,17 @@ struct ExternalMemory : DeferredRelease {
   DeviceState& device;
   CUdeviceptr pointer;
   std::int64_t bytes;
-  dlpack::Device place;  ///< as its maker called it
-  bool is_lent = false;
+  dlpack::Device producer_device;  ///< the device that the producer named
+  bool is_registered = false;
   ManagedTensorOwner owner;
 };
 
-/// The same, for Arrays to share: with the last of them the device is waited for and the deleter
-/// runs. Where that is one of what is released later, a capture may be under way that waiting would
-/// spoil: the memory then goes when somebody waits for the device.
+/// Creates ExternalMemory for Arrays to share. When the last Array is gone, this waits for the
+/// device and runs the deleter. If a capture may forbid waiting, the release is deferred until the
+/// next Device::synchronize.
 std::shared_ptr<const ExternalMemory> share_external(DeviceState& device, CUdeviceptr pointer,
-                                                     std::int64_t bytes, dlpack::Device place,
+                                                     std::int64_t bytes,
+                                                     dlpack::Device producer_device,
                                                      ManagedTensorOwner owner);
 
 }  // namespace sinter

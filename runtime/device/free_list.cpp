@@ -8,13 +8,13 @@
 
 namespace sinter {
 
-std::int64_t block_bytes(std::int64_t bytes) {
-  constexpr std::int64_t kLeastStep = 512;     // what drivers align memory to
-  constexpr std::int64_t kMostStep = 2 << 20;  // what they give large memory in
+std::int64_t rounded_block_size(std::int64_t bytes) {
+  constexpr std::int64_t kMinStep = 512;      // the alignment of driver allocations
+  constexpr std::int64_t kMaxStep = 2 << 20;  // the granularity of large driver allocations
   constexpr std::int64_t kLargest = std::int64_t{1} << 60;
-  if (bytes > kLargest) return bytes;  // no driver has so much, and a multiple could overflow
+  if (bytes > kLargest) return bytes;  // too large for any driver; rounding could overflow
   const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(bytes)));
-  return round_up(bytes, std::clamp(power / 8, kLeastStep, kMostStep));
+  return round_up(bytes, std::clamp(power / 8, kMinStep, kMaxStep));
 }
 
 FreeList::Node FreeList::make_node() {
@@ -25,15 +25,15 @@ FreeList::Node FreeList::make_node() {
 }
 
 void FreeList::add(Node block) noexcept {
-  block.block_.mapped().age = next_turn_;
+  block.block_.mapped().age = next_order_;
   insert(std::move(block));
 }
 
-void FreeList::put_back(Node block) noexcept { insert(std::move(block)); }
+void FreeList::reinsert(Node block) noexcept { insert(std::move(block)); }
 
 void FreeList::insert(Node block) noexcept {
   bytes_ += block.mapped().bytes;
-  block.block_.key() = {block.mapped().bytes, next_turn_++};
+  block.block_.key() = {block.mapped().bytes, next_order_++};
   block.age_.key() = block.block_.mapped().age;
   block.age_.mapped() = blocks_.insert(std::move(block.block_)).position;
   ages_.insert(std::move(block.age_));

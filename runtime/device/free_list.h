@@ -1,4 +1,4 @@
-// Device memory that nobody holds, by size, and from when on it may be used again.
+// FreeList: idle device memory by size and age, with the points after which it can be reused.
 #pragma once
 
 #include <cstdint>
@@ -19,30 +19,31 @@ struct UsePoint {
   std::shared_ptr<EventState> event;
 };
 
-/// A piece of memory of the pool.
+/// A block of the pool's memory.
 struct MemoryBlock {
   CUdeviceptr pointer = 0;
-  std::int64_t bytes = 0;       ///< as the driver gave it
-  std::vector<UsePoint> after;  ///< what may still use it; nothing: nobody does
-  std::uint64_t thread = 0;     ///< that gave it back
+  std::int64_t bytes = 0;       ///< the allocated size
+  std::vector<UsePoint> after;  ///< work before these points may use it; empty: it is unused
+  std::uint64_t thread = 0;     ///< the thread that released it
 };
 
-/// How many bytes are asked of the driver for `bytes`: in eighths of a power of two, of at least
-/// 512 bytes and at most 2 MiB, so that arrays of about one size can have each other's memory.
-std::int64_t block_bytes(std::int64_t bytes);
+/// The size of the block for `bytes`: rounded up to an eighth of a power of two. The step is at
+/// least 512 bytes and at most 2 MiB. Arrays of about the same size can then reuse each other's
+/// memory.
+std::int64_t rounded_block_size(std::int64_t bytes);
 
-/// Blocks by size and by age. They go in and out as nodes, so that neither takes memory.
+/// Blocks by size and by age. Blocks move in and out as map nodes, so that neither allocates.
 class FreeList {
   struct Idle {
     MemoryBlock block;
-    std::uint64_t age = 0;  ///< the smaller, the longer ago it was given back
+    std::uint64_t age = 0;  ///< smaller: released earlier
   };
-  /// By size, and whose turn it is among those of that size.
+  /// By size, then by order among blocks of that size.
   using BySize = std::map<std::pair<std::int64_t, std::uint64_t>, Idle>;
   using ByAge = std::map<std::uint64_t, BySize::iterator>;
 
  public:
-  /// A block that is not among them; default-made, none.
+  /// A block that is not in a list. Empty if default-constructed.
   class Node {
    public:
     explicit operator bool() const { return static_cast<bool>(block_); }
@@ -54,24 +55,26 @@ class FreeList {
     ByAge::node_type age_;
   };
 
-  /// A node for one more block.
+  /// Allocates a node for a new block.
   static Node make_node();
 
+  /// Adds a block that was just released.
   void add(Node block) noexcept;
-  /// Puts one back that was taken out for a moment: as old as it was, and behind others of its
-  /// size.
-  void put_back(Node block) noexcept;
-  /// The one whose turn it is among the smallest that `suits`, of those that hold `bytes` and are
-  /// at most `most_bytes` large; empty if there is none. It looks at 64 at most.
+  /// Adds a block that was taken out only for a check. It keeps its age, but goes behind others of
+  /// its size.
+  void reinsert(Node block) noexcept;
+  /// Takes the first of the smallest blocks for which `suits` is true, with at least `bytes` and at
+  /// most `most_bytes`. Empty if there is none. Checks at most 64 blocks.
   template <class Suits>
   Node take(std::int64_t bytes, std::int64_t most_bytes, Suits suits) {
-    int looks = 64;
+    int checks_left = 64;
     for (auto at = blocks_.lower_bound({bytes, 0});
-         at != blocks_.end() && at->first.first <= most_bytes && looks > 0; ++at, --looks)
+         at != blocks_.end() && at->first.first <= most_bytes && checks_left > 0;
+         ++at, --checks_left)
       if (suits(std::as_const(at->second.block))) return extract(at);
     return {};
   }
-  /// The one that was given back longest ago; empty if there is none.
+  /// Takes the block that was released first; empty if there is none.
   Node take_oldest() noexcept;
 
   std::int64_t bytes() const { return bytes_; }
@@ -83,7 +86,7 @@ class FreeList {
   BySize blocks_;
   ByAge ages_;
   std::int64_t bytes_ = 0;
-  std::uint64_t next_turn_ = 0;
+  std::uint64_t next_order_ = 0;
 };
 
 }  // namespace sinter

@@ -10,7 +10,8 @@
 
 namespace sinter {
 
-std::int64_t blocks_at_once(const DeviceState& device, const Source& source, CUfunction function) {
+std::int64_t max_resident_blocks(const DeviceState& device, const Source& source,
+                                 CUfunction function) {
   const CurrentContext current(device);
   const Driver& driver = device.driver;
   const CaptureModeGuard relaxed(driver);
@@ -29,9 +30,10 @@ std::int64_t blocks_at_once(const DeviceState& device, const Source& source, CUf
   return std::int64_t{blocks_per_sm} * sm_count;
 }
 
-std::int64_t resident_blocks(const DeviceState& device, const Source& source, CUfunction function) {
+std::int64_t cooperative_grid_limit(const DeviceState& device, const Source& source,
+                                    CUfunction function) {
   if (!source.is_cooperative) return 0;
-  const std::int64_t blocks = blocks_at_once(device, source, function);
+  const std::int64_t blocks = max_resident_blocks(device, source, function);
   ensure(blocks > 0,
          fmt::format("kernel {}: a block of {} threads and {} bytes of shared memory does not fit "
                      "on {}",
@@ -39,33 +41,26 @@ std::int64_t resident_blocks(const DeviceState& device, const Source& source, CU
   return blocks;
 }
 
-std::int64_t launched_blocks(const Source& source, std::int64_t resident,
-                             std::span<const std::int64_t> symbols) {
+std::int64_t grid_size(const Source& source, std::int64_t limit,
+                       std::span<const std::int64_t> symbols) {
   const std::int64_t blocks = evaluate(source.grid, symbols);
-  return resident > 0 ? std::min(blocks, resident) : blocks;
+  return limit > 0 ? std::min(blocks, limit) : blocks;
 }
 
 bool has_large_cluster(const Source& source) { return source.cluster > kPortableCluster; }
 
-std::string why_no_cluster(const DeviceState& device, const Source& source, CUfunction function) {
+std::string cluster_problem(const DeviceState& device, const Source& source, CUfunction function) {
   if (!has_large_cluster(source)) return {};
   const Driver& driver = device.driver;
   if (!driver.cuOccupancyMaxActiveClusters)
-    return fmt::format("the driver does not say whether clusters of {} blocks fit", source.cluster);
+    return fmt::format("the driver cannot tell if clusters of {} blocks fit", source.cluster);
   const CurrentContext current(device);
   const CaptureModeGuard relaxed(driver);
   LaunchAttributes attributes = node_attributes(source);
-  CUlaunchConfig config{};
-  config.gridDimX = static_cast<unsigned>(source.cluster);
-  config.gridDimY = config.gridDimZ = 1;
-  config.blockDimX = static_cast<unsigned>(source.threads);
-  config.blockDimY = config.blockDimZ = 1;
-  config.sharedMemBytes = static_cast<unsigned>(source.shared_bytes);
-  config.attrs = attributes.list.data();
-  config.numAttrs = attributes.count;
+  const CUlaunchConfig config = launch_config(source, source.cluster, attributes);
   int clusters = 0;
   const CUresult result = driver.cuOccupancyMaxActiveClusters(&clusters, function, &config);
-  // What has room for none of this size may also say that the size is invalid.
+  // A device without room for such a cluster may also report that the size is invalid.
   if (result != CUDA_ERROR_INVALID_CLUSTER_SIZE)
     check(driver, result, "cuOccupancyMaxActiveClusters",
           [&] { return "the clusters of kernel " + source.entry; });
@@ -88,7 +83,7 @@ CUlaunchAttribute& add(LaunchAttributes& attributes, CUlaunchAttributeID id) {
 LaunchAttributes node_attributes(const Source& source) {
   LaunchAttributes attributes;
   ensure(source.cluster == 1 || !source.is_cooperative,
-         "kernel " + source.entry + " has clusters, but waits for all blocks");
+         "kernel " + source.entry + " has clusters and a grid barrier");
   if (source.is_cooperative) add(attributes, CU_LAUNCH_ATTRIBUTE_COOPERATIVE).value.cooperative = 1;
   if (source.cluster > 1)
     add(attributes, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).value.clusterDim = {
@@ -102,6 +97,36 @@ LaunchAttributes stream_attributes(const Source& source) {
     add(attributes, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
         .value.programmaticStreamSerializationAllowed = 1;
   return attributes;
+}
+
+CUlaunchConfig launch_config(const Source& source, std::int64_t grid,
+                             LaunchAttributes& attributes) {
+  return {.gridDimX = static_cast<unsigned>(grid),
+          .gridDimY = 1,
+          .gridDimZ = 1,
+          .blockDimX = static_cast<unsigned>(source.threads),
+          .blockDimY = 1,
+          .blockDimZ = 1,
+          .sharedMemBytes = static_cast<unsigned>(source.shared_bytes),
+          .hStream = nullptr,
+          .attrs = attributes.list.data(),
+          .numAttrs = attributes.count};
+}
+
+CUDA_KERNEL_NODE_PARAMS node_parameters(const CUlaunchConfig& config, CUfunction function,
+                                        void** parameters) {
+  return {.func = function,
+          .gridDimX = config.gridDimX,
+          .gridDimY = config.gridDimY,
+          .gridDimZ = config.gridDimZ,
+          .blockDimX = config.blockDimX,
+          .blockDimY = config.blockDimY,
+          .blockDimZ = config.blockDimZ,
+          .sharedMemBytes = config.sharedMemBytes,
+          .kernelParams = parameters,
+          .extra = nullptr,
+          .kern = nullptr,
+          .ctx = nullptr};
 }
 
 }  // namespace sinter

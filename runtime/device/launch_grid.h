@@ -1,5 +1,5 @@
-// The grid of a launch: as large as its kernel asks for, and no larger than what is on the device
-// at once where blocks wait for one another.
+// The grid and the attributes of a launch. The grid of a cooperative kernel is limited to the
+// blocks that are resident at once.
 #pragma once
 
 #include <array>
@@ -12,33 +12,43 @@
 
 namespace sinter {
 
-/// How many blocks of a cooperative kernel are on the device at once; 0: not even one has room.
-std::int64_t blocks_at_once(const DeviceState& device, const Source& source, CUfunction function);
-/// The same, or 0 for a kernel that is none,
-/// of which any number may be launched. `function` is `source`, loaded.
-std::int64_t resident_blocks(const DeviceState& device, const Source& source, CUfunction function);
+/// The number of blocks of a kernel that the device holds at once; 0: not even one fits. `function`
+/// is `source`, loaded.
+std::int64_t max_resident_blocks(const DeviceState& device, const Source& source,
+                                 CUfunction function);
+/// The limit for the grid of a cooperative kernel: max_resident_blocks, which must not be 0.
+/// Returns 0 (no limit) for other kernels.
+std::int64_t cooperative_grid_limit(const DeviceState& device, const Source& source,
+                                    CUfunction function);
 
-/// The blocks of a launch, no more than `resident` unless that is 0. None: nothing to launch.
-std::int64_t launched_blocks(const Source& source, std::int64_t resident,
-                             std::span<const std::int64_t> symbols);
+/// The number of blocks of a launch: at most `limit`, unless that is 0. A result of 0 means that
+/// there is nothing to launch.
+std::int64_t grid_size(const Source& source, std::int64_t limit,
+                       std::span<const std::int64_t> symbols);
 
-/// Why the device cannot run all blocks of a cluster of `source` at once; empty: it can. Asked of
-/// sizes alone that not every GPU with clusters runs.
-std::string why_no_cluster(const DeviceState& device, const Source& source, CUfunction function);
-/// Whether the function must be told that its clusters may be of such a size.
+/// The reason why the device cannot run all blocks of a cluster of `source` at once; empty if it
+/// can. Checks only cluster sizes that not every GPU with clusters supports.
+std::string cluster_problem(const DeviceState& device, const Source& source, CUfunction function);
+/// True if the cluster size is not portable, so that the function needs an attribute to allow it.
 bool has_large_cluster(const Source& source);
 
-/// What a launch says besides its shape.
+/// The attributes of a launch.
 struct LaunchAttributes {
   std::array<CUlaunchAttribute, 2> list;
   unsigned count = 0;
 
   std::span<const CUlaunchAttribute> view() const { return {list.data(), count}; }
 };
-/// That all blocks of a kernel must be on the device at once, or those of each cluster.
+/// The attributes of a graph node: cooperative launch, and cluster size.
 LaunchAttributes node_attributes(const Source& source);
-/// The same of a launch in a stream, and whether it may begin while the one in front of it ends
-/// (`programmatic dependent launch`): what that saves is most of the time between two kernels.
+/// The attributes of a stream launch. In addition, it may begin while the previous kernel still
+/// runs (programmatic dependent launch). This removes most of the gap between two kernels.
 LaunchAttributes stream_attributes(const Source& source);
+
+/// The configuration of a launch of `grid` blocks, without a stream. It refers to `attributes`.
+CUlaunchConfig launch_config(const Source& source, std::int64_t grid, LaunchAttributes& attributes);
+/// The parameters of a graph node for the launch. Its attributes are set separately.
+CUDA_KERNEL_NODE_PARAMS node_parameters(const CUlaunchConfig& config, CUfunction function,
+                                        void** parameters);
 
 }  // namespace sinter

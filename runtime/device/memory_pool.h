@@ -1,5 +1,5 @@
-// The memory of a device that Arrays and Contexts come and go in: what is given back is kept, and
-// used again by work that is ordered behind what used it.
+// MemoryPool: the memory of Arrays and Contexts. It keeps released blocks, and reuses them for work
+// that is ordered after their earlier uses.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@ namespace sinter {
 
 struct DeviceState;
 
-/// Usable from any thread. Calls of the driver are made with nothing locked: work that it runs may
-/// give memory back.
+/// Usable from any thread. Driver calls are made without a lock, because work that the driver runs
+/// may release memory.
 class MemoryPool {
  public:
   explicit MemoryPool(DeviceState& device) : device_(device) {}
@@ -24,63 +24,64 @@ class MemoryPool {
   MemoryPool(const MemoryPool&) = delete;
   MemoryPool& operator=(const MemoryPool&) = delete;
 
-  /// True if what is given back is kept.
-  bool keeps() const { return most_idle_.load(std::memory_order_relaxed) > 0; }
-  /// The most bytes that lie idle from now on.
-  void keep_at_most(std::int64_t bytes) noexcept;
+  /// True if released memory is kept.
+  bool is_caching() const { return idle_limit_.load(std::memory_order_relaxed) > 0; }
+  /// Sets the limit of idle bytes, and trims to it.
+  void set_idle_limit(std::int64_t bytes) noexcept;
 
-  /// `bytes` for `what`, with the device's context current. `after` of the block says what its
-  /// users have to wait for, which is nothing but work on stream `stream` if that is known (not 0).
-  /// Throws DriverError where even without what lies idle there is not enough.
+  /// Allocates `bytes` for `what`. The device's context must be current. Users of the block must
+  /// wait for its points `after`; if `stream` is not 0, these are only on that stream. Throws
+  /// DriverError if there is not enough memory even after all idle memory was released.
   FreeList::Node take(std::int64_t bytes, std::uint64_t stream, std::string_view what);
-  /// Takes `block` back, which `block.after` may still use.
-  void give_back(FreeList::Node block) noexcept;
-  /// What `call`, which the driver may need memory for, returns: where it has none left, after it
-  /// was given what lies idle.
+  /// Releases `block`, which work before the points `block.after` may still use.
+  void release(FreeList::Node block) noexcept;
+  /// Calls `call` and returns its result. If the driver is out of memory, gives idle memory to it
+  /// and calls again.
   template <class Call>
-  CUresult with_room(Call call) {
+  CUresult retry_after_trim(Call call) {
     std::int64_t freed = freed_.load(std::memory_order_acquire);
     CUresult result = call();
-    for (int tries = 0; result == CUDA_ERROR_OUT_OF_MEMORY && makes_room(tries, freed); ++tries)
+    for (int tries = 0; result == CUDA_ERROR_OUT_OF_MEMORY && trim_for_retry(tries, freed); ++tries)
       result = call();
     return result;
   }
-  /// `bytes` of the driver's, of which `asked` are for `what`.
-  CUdeviceptr allocate(std::int64_t bytes, std::int64_t asked, std::string_view what);
-  /// Gives it to the driver, which waits for what uses it.
+  /// Allocates `bytes` from the driver. `requested` and `what` are for the error message.
+  CUdeviceptr allocate(std::int64_t bytes, std::int64_t requested, std::string_view what);
+  /// Returns memory to the driver, which waits for work that uses it.
   void free(CUdeviceptr pointer, std::int64_t bytes) noexcept;
-  /// Gives idle memory to the driver until at most `bytes_to_keep` are left; true if there was any.
+  /// Returns idle memory to the driver until at most `bytes_to_keep` are left. True if any was
+  /// returned.
   bool trim(std::int64_t bytes_to_keep) noexcept;
 
   std::int64_t idle_bytes() const { return idle_bytes_.load(std::memory_order_relaxed); }
-  /// What the driver gave us and does not lie idle.
+  /// Bytes from the driver that are not idle.
   std::int64_t bytes_in_use() const {
     return from_driver_.load(std::memory_order_relaxed) - idle_bytes();
   }
 
-  /// An event without times, for a point in the work of a stream. Throws DriverError.
+  /// An event without timing. Throws DriverError.
   std::shared_ptr<EventState> take_event();
 
  private:
   FreeList::Node take_idle(std::int64_t bytes, std::uint64_t stream);
-  /// One that nothing uses any more, as the driver says.
-  FreeList::Node take_ended(std::int64_t bytes);
+  /// A block whose uses have completed, as the driver reports.
+  FreeList::Node take_completed(std::int64_t bytes);
   FreeList::Node take_idle_if(std::int64_t bytes, auto suits);
   FreeList::Node allocate_block(std::int64_t bytes, std::string_view what);
-  /// Forgets the points of `block` that have been passed; true if none is left.
-  bool has_ended(MemoryBlock& block) noexcept;
+  /// Removes the points of `block` that have been reached; true if none is left.
+  bool is_completed(MemoryBlock& block) noexcept;
   void count_idle(std::int64_t change) noexcept;
-  /// True if the driver may have more memory than when it was `freed` times given some, which
-  /// becomes how often it was by now.
-  bool makes_room(int tries, std::int64_t& freed) noexcept;
+  /// Trims to 0. True if the driver may have more memory than at count `freed` of `freed_`. Updates
+  /// `freed`.
+  bool trim_for_retry(int tries, std::int64_t& freed) noexcept;
 
   DeviceState& device_;
-  std::atomic<std::int64_t> most_idle_ = 0;
+  std::atomic<std::int64_t> idle_limit_ = 0;
   std::atomic<std::int64_t> idle_bytes_ = 0;
   std::atomic<std::int64_t> from_driver_ = 0;
-  std::atomic<std::int64_t> freed_ = 0;  ///< how often the driver was given memory
-  std::atomic<int> between_ = 0;         ///< threads with blocks that are neither idle nor used
-  std::mutex mutex_;                     ///< of what follows
+  std::atomic<std::int64_t> freed_ = 0;  ///< counts returns of memory to the driver
+  std::atomic<int> in_transit_ = 0;      ///< threads with blocks that are neither idle nor used
+  std::mutex mutex_;                     ///< protects the fields below
   FreeList idle_;
   std::vector<std::shared_ptr<EventState>> events_;  ///< unused
 };

@@ -1,4 +1,4 @@
-// Which streams use a piece of device memory, and so when it may be used for something else.
+// MemoryUse: tracks the streams that use a piece of device memory, to know when it can be reused.
 #pragma once
 
 #include <atomic>
@@ -15,47 +15,48 @@ namespace sinter {
 struct DeviceState;
 struct StreamState;
 
-/// All streams that use one piece of memory, from its first use on. Streams are told apart by ids,
-/// since drivers give the handle of a stream that has gone to the next one.
+/// All streams that use one piece of memory since it was allocated. Streams are identified by
+/// StreamState::id, because drivers reuse the handles of destroyed streams. The previous
+/// uses are those of the previous owners of the memory.
 class MemoryUse {
  public:
-  /// To be called before work that uses the memory is put on `stream`, which is not being captured:
-  /// it is to wait for what used the memory before it was ours. Throws DriverError.
+  /// Call this before work that uses the memory is put on `stream`, which must not be in a capture.
+  /// The first time, makes the stream wait for the previous uses. Throws DriverError.
   void begin(DeviceState& device, const std::shared_ptr<StreamState>& stream);
-  /// To be called when that work is on `stream`: where somebody else owns the stream, its end is
-  /// marked, since the stream may be gone when the memory is given back.
+  /// Call this after that work is on `stream`. Records its end if the stream is wrapped, because
+  /// such a stream may be gone when the memory is released.
   void end(DeviceState& device, const StreamState& stream) noexcept;
-  /// In place of that: `mark` is recorded behind such work on `stream` by who puts it there, and
-  /// again behind later work.
+  /// An alternative to `end`: the caller records `mark` after the work on `stream`, and again after
+  /// later work.
   void end_at(const StreamState& stream, const std::shared_ptr<EventState>& mark);
-  /// Waits for what used the memory before it was ours. Throws DriverError.
-  void await_former(DeviceState& device);
-  /// The same, and from now on nobody knows who uses it.
-  void let_out(DeviceState& device);
+  /// Waits for the previous uses. Throws DriverError.
+  void await_previous_uses(DeviceState& device);
+  /// Waits for the previous uses, and stops tracking: from now on the uses are unknown.
+  void stop_tracking(DeviceState& device);
 
-  /// What there is before the first use.
-  void set_former(std::vector<UsePoint> points) { former_ = std::move(points); }
-  /// Points that are behind all uses, for who gives the memory back; nothing where that is not
-  /// known, or cannot be marked.
-  std::optional<std::vector<UsePoint>> ends(DeviceState& device) noexcept;
+  /// Sets the ends of the previous uses. Call this before the first use.
+  void set_previous_uses(std::vector<UsePoint> points) { previous_uses_ = std::move(points); }
+  /// Records the points after which no use remains, for the release of the memory. Returns nothing
+  /// if the uses are unknown, or the points cannot be recorded.
+  std::optional<std::vector<UsePoint>> record_end_points(DeviceState& device) noexcept;
 
  private:
-  /// From now on nobody knows who uses it, and what is known is of no use.
-  void forget() noexcept;
+  /// Stops tracking: the uses are unknown from now on.
+  void mark_unknown() noexcept;
 
-  struct Mark {
+  struct EndMark {
     std::uint64_t stream;
     std::shared_ptr<EventState> event;
-    bool is_own;  ///< recorded by `end`, behind the last use
+    bool is_recorded_by_end;  ///< after the last use
   };
 
   std::atomic<bool> is_known_ = true;
-  std::atomic<std::uint64_t> last_ = 0;  ///< the stream of the last use
-  std::mutex mutex_;                     ///< of what follows
-  std::vector<UsePoint> former_;
-  std::vector<std::uint64_t> began_;  ///< the streams that have waited for `former_`
-  std::vector<std::shared_ptr<StreamState>> streams_;  ///< those of ours among them
-  std::vector<Mark> marks_;
+  std::atomic<std::uint64_t> last_stream_ = 0;  ///< the stream of the last use
+  std::mutex mutex_;                            ///< protects the fields below
+  std::vector<UsePoint> previous_uses_;
+  std::vector<std::uint64_t> ordered_streams_;  ///< streams that wait for `previous_uses_`
+  std::vector<std::shared_ptr<StreamState>> owned_streams_;  ///< those that sinter owns
+  std::vector<EndMark> marks_;
 };
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// What is known of a GPU by its name.
+// Finds the known GPU that is nearest to a device.
 #pragma once
 
 #include <string_view>
@@ -7,10 +7,11 @@
 
 namespace sinter {
 
-/// GPUs of one architecture differ in bandwidth, which the name tells: `NVIDIA H100 PCIe`.
+/// GPUs of one architecture differ in bandwidth. The name identifies them: `NVIDIA H100 PCIe`.
 struct NearestTarget {
-  const Target* target = nullptr;  ///< of the architecture, where one is known of it
-  bool is_named = false;           ///< by the name of the device
+  /// A target of the same architecture. The first known target if there is none.
+  const Target* target = nullptr;
+  bool is_named = false;  ///< the device name contains the name of the target
 };
 NearestTarget nearest_target(std::string_view device_name, std::string_view arch);
 

@@ -12,54 +12,34 @@ namespace sinter {
 
 namespace {
 
-/// How many pieces are asked for before another one is made where the last could not be: asking the
-/// driver in vain costs more than the copy.
-constexpr std::uint64_t kChoicesWithoutPinning = 100;
+/// The number of requests without a new attempt after pinning has failed. A failed driver call
+/// costs more than the copy.
+constexpr std::uint64_t kRequestsWithoutPinning = 100;
 
 }  // namespace
 
-/// Pinned memory, and the copy that used it last.
-struct Staging::Piece {
-  explicit Piece(DeviceState& device) : used(device, /*handle=*/nullptr) {}
-  ~Piece() {
+/// Pinned memory, and the last copy that used it.
+struct Staging::PinnedBuffer {
+  explicit PinnedBuffer(DeviceState& device) : used(device, /*handle=*/nullptr) {}
+  ~PinnedBuffer() {
     if (!memory || is_forked()) return;
-    const ReleaseContext current(used.device);
+    const CurrentContextNoThrow current(used.device);
     log_failed_release(used.device.driver, used.device.driver.cuMemFreeHost(memory),
                        "cuMemFreeHost");
   }
-  Piece(const Piece&) = delete;
-  Piece& operator=(const Piece&) = delete;
+  PinnedBuffer(const PinnedBuffer&) = delete;
+  PinnedBuffer& operator=(const PinnedBuffer&) = delete;
 
-  EventState used;  ///< behind the copy
+  EventState used;  ///< recorded after the copy
   void* memory = nullptr;
-  std::uint64_t stream = 0;  ///< of the copy; 0: none is under way
-  std::uint64_t turn = 0;    ///< when it was last taken
+  std::uint64_t stream = 0;    ///< of the copy; 0: no copy is in flight
+  std::uint64_t last_use = 0;  ///< the value of `uses_` when it was last taken
   bool is_held = false;
-  bool is_lost = false;  ///< nobody knows when its copy ends
-};
-
-/// A piece for as long as a thread fills or empties it.
-class Staging::Held {
- public:
-  Held(Staging& staging, Piece* piece) : staging_(&staging), piece_(piece) {}
-  Held(Held&& other) noexcept
-      : staging_(other.staging_), piece_(std::exchange(other.piece_, nullptr)) {}
-  ~Held() {
-    if (piece_) staging_->put_back(*piece_);
-  }
-  Held& operator=(const Held&) = delete;
-
-  explicit operator bool() const { return piece_ != nullptr; }
-  Piece* operator->() const { return piece_; }
-  Piece& operator*() const { return *piece_; }
-
- private:
-  Staging* staging_;
-  Piece* piece_;
+  bool has_record_failed = false;  ///< the end of its copy is unknown
 };
 
 Staging::Staging(DeviceState& device) : device_(device) {
-  // A copy of the host device is one of the CPU's: another one is only a cost.
+  // The host device copies with the CPU anyway, so staging would only add a copy.
   if (device.is_host) limits_.least_bytes = kNever;
 }
 
@@ -67,134 +47,133 @@ Staging::~Staging() = default;
 
 void Staging::set_limits(const Limits& limits) {
   const std::lock_guard lock(mutex_);
-  pieces_.clear();
+  buffers_.clear();
   limits_ = limits;
-  pin_from_ = chosen_;
+  retry_pinning_at_ = requests_;
 }
 
-bool Staging::is_for(std::size_t bytes, const void* host) const {
+bool Staging::should_stage(std::size_t bytes, const void* host) const {
   if (bytes < limits_.least_bytes) return false;
   CUmemorytype type{};
   CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE};
   void* values[] = {&type};
   const CUresult result = device_.driver.cuPointerGetAttributes(
       1, attributes, values, reinterpret_cast<CUdeviceptr>(host));
-  return result == CUDA_SUCCESS && type == CUmemorytype{};  // of no memory that the driver knows
+  return result == CUDA_SUCCESS && type == CUmemorytype{};  // unknown to the driver: pageable
 }
 
 std::size_t Staging::upload(CUdeviceptr to, const void* from, std::size_t bytes,
-                            const StreamState& stream, const Words& what) {
-  if (!is_for(bytes, from)) return 0;
+                            const StreamState& stream, const Describe& what) {
+  if (!should_stage(bytes, from)) return 0;
   std::size_t done = 0;
   while (done < bytes) {
-    const Held piece(*this, take(stream));
-    if (!piece) break;
-    const std::size_t part = std::min(bytes - done, limits_.piece_bytes);
-    std::memcpy(piece->memory, static_cast<const std::byte*>(from) + done, part);
+    const HeldBuffer buffer = take(stream);
+    if (!buffer) break;
+    const std::size_t part = std::min(bytes - done, limits_.buffer_bytes);
+    std::memcpy(buffer->memory, static_cast<const std::byte*>(from) + done, part);
     check(device_.driver,
-          device_.driver.cuMemcpyHtoDAsync(to + done, piece->memory, part, stream.handle),
+          device_.driver.cuMemcpyHtoDAsync(to + done, buffer->memory, part, stream.handle),
           "cuMemcpyHtoDAsync", what);
-    mark(*piece, stream, what);
+    mark(*buffer, stream, what);
     done += part;
   }
   return done;
 }
 
 std::size_t Staging::download(void* to, CUdeviceptr from, std::size_t bytes,
-                              const StreamState& stream, const Words& what) {
-  if (!is_for(bytes, to)) return 0;
-  struct Part {
-    Held piece;
+                              const StreamState& stream, const Describe& what) {
+  if (!should_stage(bytes, to)) return 0;
+  struct Copy {
+    HeldBuffer buffer;
     std::size_t at, bytes;
   };
-  std::deque<Part> under_way;
+  std::deque<Copy> in_flight;
   const auto empty_first = [&] {
-    Part& part = under_way.front();
-    check(device_.driver, device_.driver.cuEventSynchronize(part.piece->used.handle),
+    Copy& copy = in_flight.front();
+    check(device_.driver, device_.driver.cuEventSynchronize(copy.buffer->used.handle),
           "cuEventSynchronize", what);
-    part.piece->stream = 0;
-    std::memcpy(static_cast<std::byte*>(to) + part.at, part.piece->memory, part.bytes);
-    under_way.pop_front();
+    copy.buffer->stream = 0;
+    std::memcpy(static_cast<std::byte*>(to) + copy.at, copy.buffer->memory, copy.bytes);
+    in_flight.pop_front();
   };
   std::size_t done = 0;
   while (done < bytes) {
-    // One is emptied while the next is filled.
-    if (under_way.size() == 2) empty_first();
-    Held piece(*this, take(stream));
-    if (!piece) break;
-    const std::size_t part = std::min(bytes - done, limits_.piece_bytes);
+    // The host empties one buffer while the device fills the next.
+    if (in_flight.size() == 2) empty_first();
+    HeldBuffer buffer = take(stream);
+    if (!buffer) break;
+    const std::size_t part = std::min(bytes - done, limits_.buffer_bytes);
     check(device_.driver,
-          device_.driver.cuMemcpyDtoHAsync(piece->memory, from + done, part, stream.handle),
+          device_.driver.cuMemcpyDtoHAsync(buffer->memory, from + done, part, stream.handle),
           "cuMemcpyDtoHAsync", what);
-    mark(*piece, stream, what);
-    under_way.push_back({.piece = std::move(piece), .at = done, .bytes = part});
+    mark(*buffer, stream, what);
+    in_flight.push_back({.buffer = std::move(buffer), .at = done, .bytes = part});
     done += part;
   }
-  while (!under_way.empty()) empty_first();
+  while (!in_flight.empty()) empty_first();
   return done;
 }
 
-void Staging::mark(Piece& piece, const StreamState& stream, const Words& what) {
-  const CUresult result = device_.driver.cuEventRecord(piece.used.handle, stream.handle);
-  piece.is_lost = result != CUDA_SUCCESS;
-  piece.stream = stream.id;
+void Staging::mark(PinnedBuffer& buffer, const StreamState& stream, const Describe& what) {
+  const CUresult result = device_.driver.cuEventRecord(buffer.used.handle, stream.handle);
+  buffer.has_record_failed = result != CUDA_SUCCESS;
+  buffer.stream = stream.id;
   check(device_.driver, result, "cuEventRecord", what);
 }
 
-Staging::Piece* Staging::take(const StreamState& stream) {
-  Piece* piece = nullptr;
+Staging::HeldBuffer Staging::take(const StreamState& stream) {
+  HeldBuffer buffer(nullptr, Release{this});
   {
     const std::lock_guard lock(mutex_);
-    piece = choose(stream);
-    if (!piece) return nullptr;
-    piece->is_held = true;
-    piece->turn = ++turn_;
+    buffer.reset(choose(stream));
+    if (!buffer) return buffer;
+    buffer->is_held = true;
+    buffer->last_use = ++uses_;
   }
-  if (is_free(*piece, stream)) return piece;
-  put_back(*piece);
-  return nullptr;
+  if (!is_free(*buffer, stream)) buffer.reset();
+  return buffer;
 }
 
-/// One that no copy uses, a new one, the oldest of the stream's own, or, to be asked whether it is
-/// free by now, the oldest of all.
-Staging::Piece* Staging::choose(const StreamState& stream) {
-  Piece* best = nullptr;
-  const auto rank = [&](const Piece& piece) {
-    return piece.stream == 0 ? 0 : piece.stream == stream.id ? 1 : 2;
+/// Prefers a buffer that no copy uses, then a new buffer, then the oldest one of the same stream.
+/// Else returns the oldest of all, which may be free by now. Null if there is none.
+Staging::PinnedBuffer* Staging::choose(const StreamState& stream) {
+  PinnedBuffer* best = nullptr;
+  const auto rank = [&](const PinnedBuffer& buffer) {
+    return buffer.stream == 0 ? 0 : buffer.stream == stream.id ? 1 : 2;
   };
-  for (const std::unique_ptr<Piece>& piece : pieces_) {
-    if (piece->is_held || piece->is_lost) continue;
-    if (!best || rank(*piece) < rank(*best) ||
-        (rank(*piece) == rank(*best) && piece->turn < best->turn))
-      best = piece.get();
+  for (const std::unique_ptr<PinnedBuffer>& buffer : buffers_) {
+    if (buffer->is_held || buffer->has_record_failed) continue;
+    if (!best || rank(*buffer) < rank(*best) ||
+        (rank(*buffer) == rank(*best) && buffer->last_use < best->last_use))
+      best = buffer.get();
   }
-  const bool is_full = pieces_.size() >= limits_.pieces || ++chosen_ < pin_from_;
+  const bool is_full = buffers_.size() >= limits_.buffers || ++requests_ < retry_pinning_at_;
   if ((best && rank(*best) == 0) || is_full) return best;
-  auto made = std::make_unique<Piece>(device_);
-  pieces_.reserve(limits_.pieces);
+  auto made = std::make_unique<PinnedBuffer>(device_);
+  buffers_.reserve(limits_.buffers);
   const Driver& driver = device_.driver;
-  if (driver.cuMemHostAlloc(&made->memory, limits_.piece_bytes, kMemHostAllocPortable) !=
+  if (driver.cuMemHostAlloc(&made->memory, limits_.buffer_bytes, kMemHostAllocPortable) !=
           CUDA_SUCCESS ||
       driver.cuEventCreate(&made->used.handle, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
-    pin_from_ = chosen_ + kChoicesWithoutPinning;
+    retry_pinning_at_ = requests_ + kRequestsWithoutPinning;
     return best;
   }
-  pieces_.push_back(std::move(made));
-  return pieces_.back().get();
+  buffers_.push_back(std::move(made));
+  return buffers_.back().get();
 }
 
-bool Staging::is_free(Piece& piece, const StreamState& stream) {
-  if (piece.stream == 0) return true;
+bool Staging::is_free(PinnedBuffer& buffer, const StreamState& stream) {
+  if (buffer.stream == 0) return true;
   const Driver& driver = device_.driver;
-  const CUresult result = piece.stream == stream.id ? driver.cuEventSynchronize(piece.used.handle)
-                                                    : driver.cuEventQuery(piece.used.handle);
-  if (result == CUDA_SUCCESS) piece.stream = 0;
+  const CUresult result = buffer.stream == stream.id ? driver.cuEventSynchronize(buffer.used.handle)
+                                                     : driver.cuEventQuery(buffer.used.handle);
+  if (result == CUDA_SUCCESS) buffer.stream = 0;
   return result == CUDA_SUCCESS;
 }
 
-void Staging::put_back(Piece& piece) noexcept {
+void Staging::release(PinnedBuffer& buffer) noexcept {
   const std::lock_guard lock(mutex_);
-  piece.is_held = false;
+  buffer.is_held = false;
 }
 
 }  // namespace sinter

@@ -1,5 +1,5 @@
-// Pinned memory that copies between a device and pageable memory of the host go through, so that
-// the host need not wait for what is on the stream before them.
+// Staging: copies between a device and pageable host memory through pinned memory, so that the host
+// does not wait for earlier work on the stream.
 #pragma once
 
 #include <cstddef>
@@ -19,18 +19,18 @@ struct DeviceState;
 struct EventState;
 struct StreamState;
 
-/// A few pieces of pinned memory, made when they are first needed and used in turn. Usable from any
-/// thread; a copy waits for pieces on its own stream alone, as the driver's would, and for nobody
-/// else's: what finds no piece is left to the driver.
+/// A few buffers of pinned memory, allocated on first use and used in turn. Usable from any thread.
+/// A copy waits only for buffers on its own stream, as a driver copy would. If no buffer is free,
+/// the driver makes the copy.
 class Staging {
  public:
-  /// What a copy is, for errors.
-  using Words = std::function<std::string()>;
+  /// Describes a copy in errors.
+  using Describe = std::function<std::string()>;
   struct Limits {
-    std::size_t piece_bytes = std::size_t{4} << 20;
-    std::size_t pieces = 4;
-    /// Smaller copies are the driver's: it takes up to 64 KiB from the host at once, without
-    /// waiting for the stream ("Asynchronous Concurrent Execution" in the CUDA Programming Guide).
+    std::size_t buffer_bytes = std::size_t{4} << 20;
+    std::size_t buffers = 4;
+    /// Smaller copies go to the driver. It copies up to 64 KiB from the host without waiting for
+    /// the stream ("Asynchronous Concurrent Execution" in the CUDA Programming Guide).
     std::size_t least_bytes = (std::size_t{64} << 10) + 1;
   };
   static constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
@@ -40,36 +40,42 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  /// Puts copies of the first bytes on `stream`, which is not being captured, and returns of how
-  /// many: `from` may change then as far as these go. Throws DriverError.
+  /// Puts copies of the first bytes on `stream`, which must not be in a capture. Returns the number
+  /// of these bytes; the caller may then overwrite them in `from`. Throws DriverError.
   std::size_t upload(CUdeviceptr to, const void* from, std::size_t bytes, const StreamState& stream,
-                     const Words& what);
-  /// The same to `to`, where these bytes are when it returns.
+                     const Describe& what);
+  /// The same in the other direction. The bytes are in `to` when this returns.
   std::size_t download(void* to, CUdeviceptr from, std::size_t bytes, const StreamState& stream,
-                       const Words& what);
+                       const Describe& what);
 
-  /// While nobody copies: gives back the pieces that there are.
+  /// Releases all buffers and sets new limits. There must be no copy at the same time.
   void set_limits(const Limits& limits);
 
  private:
-  struct Piece;
-  class Held;
+  struct PinnedBuffer;
+  struct Release {
+    Staging* staging;
+    void operator()(PinnedBuffer* buffer) const noexcept { staging->release(*buffer); }
+  };
+  /// A buffer that a thread fills or reads.
+  using HeldBuffer = std::unique_ptr<PinnedBuffer, Release>;
 
-  bool is_for(std::size_t bytes, const void* host) const;
-  /// One that nothing uses, for this thread alone; null if there is none.
-  Piece* take(const StreamState& stream);
-  Piece* choose(const StreamState& stream);
-  bool is_free(Piece& piece, const StreamState& stream);
-  void put_back(Piece& piece) noexcept;
-  void mark(Piece& piece, const StreamState& stream, const Words& what);
+  bool should_stage(std::size_t bytes, const void* host) const;
+  /// Takes an unused buffer for this thread; null if there is none.
+  HeldBuffer take(const StreamState& stream);
+  PinnedBuffer* choose(const StreamState& stream);
+  bool is_free(PinnedBuffer& buffer, const StreamState& stream);
+  void release(PinnedBuffer& buffer) noexcept;
+  void mark(PinnedBuffer& buffer, const StreamState& stream, const Describe& what);
 
   DeviceState& device_;
   Limits limits_;
-  std::mutex mutex_;  ///< of what follows
-  std::vector<std::unique_ptr<Piece>> pieces_;
-  std::uint64_t turn_ = 0;
-  std::uint64_t chosen_ = 0;    ///< how often a piece was asked for while more might be made
-  std::uint64_t pin_from_ = 0;  ///< `chosen_` from which on one may be made
+  std::mutex mutex_;  ///< protects the fields below
+  std::vector<std::unique_ptr<PinnedBuffer>> buffers_;
+  std::uint64_t uses_ = 0;
+  std::uint64_t requests_ = 0;  ///< counts requests while `buffers_` is below its limit
+  /// The value of `requests_` from which on a buffer may be allocated.
+  std::uint64_t retry_pinning_at_ = 0;
 };
 
 }  // namespace sinter

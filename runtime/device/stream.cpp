@@ -1,3 +1,4 @@
+// Stream and Event.
 #include <fmt/format.h>
 
 #include "runtime/device/device_state.h"
@@ -9,20 +10,20 @@ namespace sinter {
 
 namespace {
 
-/// Throws unless both belong to one device.
+/// Throws UserError unless both belong to one device.
 void check_same_device(std::string_view what, const DeviceState& a, const DeviceState& b) {
   if (&a != &b)
     throw UserError(fmt::format("{}: one belongs to {}, the other to {}; take both from one device",
-                                what, in_words(a), in_words(b)));
+                                what, to_string(a), to_string(b)));
 }
 
-/// Throws if the event was recorded in a capture.
+/// Throws UserError if the event was recorded in a capture.
 void check_has_time(std::string_view what, const EventState& event) {
   if (event.is_captured)
     throw UserError(
-        fmt::format("{}: the event was recorded on a stream that was being captured, so what it "
-                    "marks does not run before the CUDA Graph is launched; wait for the stream "
-                    "that this is launched on, or record the event outside of the capture",
+        fmt::format("{}: the event was recorded on a stream that was being captured, so the work "
+                    "before it does not run until the CUDA Graph is launched; wait for the stream "
+                    "that the graph is launched on, or record the event outside of the capture",
                     what));
 }
 
@@ -33,34 +34,34 @@ std::uint64_t StreamState::next_id() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-std::uint64_t StreamState::id_of_other(const DeviceState& device, CUstream handle) {
-  constexpr std::uint64_t kIsOfOthers = std::uint64_t{1} << 63;
-  constexpr std::uint64_t kIsDefault = kIsOfOthers | std::uint64_t{1} << 62;
-  if (!handle || handle == legacy_stream()) return kIsDefault;  // always there, one for all threads
+std::uint64_t StreamState::wrapped_stream_id(const DeviceState& device, CUstream handle) {
+  constexpr std::uint64_t kWrapped = std::uint64_t{1} << 63;
+  constexpr std::uint64_t kDefault = kWrapped | std::uint64_t{1} << 62;
+  if (!handle || handle == legacy_stream()) return kDefault;  // one stream for all threads
   if (handle == per_thread_stream() || !device.driver.cuStreamGetId) return next_id();
   const CurrentContext current(device);
   const CaptureModeGuard relaxed(device.driver);
   unsigned long long id = 0;
   if (device.driver.cuStreamGetId(handle, &id) != CUDA_SUCCESS) return next_id();
-  return kIsOfOthers | id;
+  return kWrapped | id;
 }
 
 StreamState::~StreamState() {
   if (!is_owned || !handle) return;
-  const ReleaseContext current(device);
+  const CurrentContextNoThrow current(device);
   log_failed_release(device.driver, device.driver.cuStreamDestroy(handle), "cuStreamDestroy");
 }
 
 EventState::~EventState() {
   if (!handle) return;
-  const ReleaseContext current(device);
+  const CurrentContextNoThrow current(device);
   log_failed_release(device.driver, device.driver.cuEventDestroy(handle), "cuEventDestroy");
 }
 
 Stream Device::stream() const {
   const CurrentContext current(*state_);
   const CaptureModeGuard relaxed(state_->driver);
-  // What the handle is put into is there first, so that nothing can fail between.
+  // The owner exists before the handle, so that a failed allocation cannot leak the handle.
   auto stream = std::make_shared<StreamState>(*state_, /*handle=*/nullptr, /*is_owned=*/true);
   check(state_->driver, state_->driver.cuStreamCreate(&stream->handle, CU_STREAM_NON_BLOCKING),
         "cuStreamCreate", state_->name);
@@ -89,7 +90,7 @@ void Stream::synchronize() const {
   const CaptureModeGuard relaxed(state_->device.driver);
   const Driver& driver = state_->device.driver;
   check(driver, driver.cuStreamSynchronize(state_->handle), "cuStreamSynchronize",
-        [&] { return "a stream of " + state_->device.name + kOfEarlierWork; });
+        [&] { return "a stream of " + state_->device.name + kEarlierWorkSuffix; });
 }
 
 void Stream::wait(const Event& event) const {
@@ -117,7 +118,7 @@ void Event::synchronize() const {
   const Driver& driver = state_->device.driver;
   const CaptureModeGuard relaxed(driver);
   check(driver, driver.cuEventSynchronize(state_->handle), "cuEventSynchronize",
-        [&] { return "an event of " + state_->device.name + kOfEarlierWork; });
+        [&] { return "an event of " + state_->device.name + kEarlierWorkSuffix; });
 }
 
 bool Event::is_done() const {
@@ -128,7 +129,7 @@ bool Event::is_done() const {
   const CUresult result = driver.cuEventQuery(state_->handle);
   if (result == CUDA_ERROR_NOT_READY) return false;
   check(driver, result, "cuEventQuery",
-        [&] { return "an event of " + state_->device.name + kOfEarlierWork; });
+        [&] { return "an event of " + state_->device.name + kEarlierWorkSuffix; });
   return true;
 }
 

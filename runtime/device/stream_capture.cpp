@@ -8,10 +8,11 @@ namespace sinter {
 
 namespace {
 
-/// Called by the driver with the last of the caller's graphs, where nothing may be asked of it.
-void let_go_kept(void* kept) { defer_release(static_cast<DeferredRelease*>(kept)); }
+/// The driver calls this when the last graph that refers to `kept` is destroyed. Driver calls are
+/// not allowed here.
+void release_kept(void* kept) { defer_release(static_cast<DeferredRelease*>(kept)); }
 
-std::mutex& of_captured_graphs() {
+std::mutex& captured_graphs_mutex() {
   static auto* const mutex = new std::mutex;
   return *mutex;
 }
@@ -19,12 +20,12 @@ std::mutex& of_captured_graphs() {
 }  // namespace
 
 CapturedGraph::CapturedGraph(std::string_view what, const StreamState& stream)
-    : lock_(of_captured_graphs()), what_(what), stream_(stream) {
+    : lock_(captured_graphs_mutex()), what_(what), stream_(stream) {
   const Driver& driver = stream.device.driver;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   check(driver,
-        driver.cuStreamGetCaptureInfo(stream.handle, &status, /*id=*/nullptr, &graph_, &before_,
-                                      &count_),
+        driver.cuStreamGetCaptureInfo(stream.handle, &status, /*id=*/nullptr, &graph_,
+                                      &dependencies_, &dependency_count_),
         "cuStreamGetCaptureInfo", what);
   if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE) throw_invalid_capture(what);
 }
@@ -33,7 +34,7 @@ void CapturedGraph::keep(std::unique_ptr<DeferredRelease> kept) {
   const Driver& driver = stream_.device.driver;
   CUuserObject object = nullptr;
   check(driver,
-        driver.cuUserObjectCreate(&object, kept.get(), &let_go_kept, /*references=*/1,
+        driver.cuUserObjectCreate(&object, kept.get(), &release_kept, /*references=*/1,
                                   CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
         "cuUserObjectCreate", what_);
   kept.release();
@@ -48,7 +49,8 @@ void CapturedGraph::keep(std::unique_ptr<DeferredRelease> kept) {
 void CapturedGraph::append(CUgraph nodes) {
   const Driver& driver = stream_.device.driver;
   CUgraphNode node = nullptr;
-  check(driver, driver.cuGraphAddChildGraphNode(&node, graph_, before_, count_, nodes),
+  check(driver,
+        driver.cuGraphAddChildGraphNode(&node, graph_, dependencies_, dependency_count_, nodes),
         "cuGraphAddChildGraphNode", what_);
   check(driver,
         driver.cuStreamUpdateCaptureDependencies(stream_.handle, &node, 1,
@@ -59,7 +61,7 @@ void CapturedGraph::append(CUgraph nodes) {
 void throw_invalid_capture(std::string_view what) {
   throw UserError(
       fmt::format("{}: the stream is being captured, and an earlier error has made the capture "
-                  "invalid; end it (cuStreamEndCapture) and begin anew",
+                  "invalid; end it (cuStreamEndCapture) and begin a new one",
                   what));
 }
 
@@ -67,8 +69,8 @@ void check_can_wait(std::string_view what, const StreamState& stream) {
   const CurrentContext current(stream.device);
   if (is_captured(what, stream))
     throw UserError(
-        fmt::format("{}: the stream is being captured, so what is on it does not run before its "
-                    "CUDA Graph is launched; end the capture, launch the graph and wait for that, "
+        fmt::format("{}: the stream is being captured, so its work does not run until the CUDA "
+                    "Graph is launched; end the capture, launch the graph and wait for the launch, "
                     "or use another stream",
                     what));
 }

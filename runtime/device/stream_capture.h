@@ -1,4 +1,4 @@
-// Streams that the caller captures.
+// Support for streams that the caller captures into a CUDA Graph.
 #pragma once
 
 #include <memory>
@@ -10,28 +10,28 @@
 
 namespace sinter {
 
-/// Whether what is put on the stream becomes part of a CUDA Graph of the caller's. Throws UserError
-/// where an error has made the capture invalid, starting with `what`.
+/// True if the stream is being captured. Throws UserError, starting with `what`, if an error has
+/// made the capture invalid.
 inline bool is_captured(std::string_view what, const StreamState& stream);
-/// Throws UserError, starting with `what`, if the stream is being captured: what is on it does not
-/// run before the graph is launched, and waiting for it would make the capture invalid.
+/// Throws UserError, starting with `what`, if the stream is being captured. Captured work does not
+/// run until the graph is launched, and waiting for it would make the capture invalid.
 void check_can_wait(std::string_view what, const StreamState& stream);
 
 [[noreturn]] void throw_invalid_capture(std::string_view what);
 
-/// The graph that a stream captures, for changes by hand, and what the stream has captured last.
-/// Several streams may capture one graph, each used by a thread of its own, and drivers leave it to
-/// the callers to order changes of a graph: one thread at a time has one of these.
+/// The graph that a stream is captured into, for explicit changes, and the stream's last captured
+/// nodes. Several streams, used by different threads, may be captured into one graph. Drivers do
+/// not synchronize changes of a graph, so this holds a global lock.
 class CapturedGraph {
  public:
-  /// Throws UserError, starting with `what`, where the stream is not being captured any more.
+  /// Throws UserError, starting with `what`, if the stream is not being captured any more.
   CapturedGraph(std::string_view what, const StreamState& stream);
   CapturedGraph(const CapturedGraph&) = delete;
   CapturedGraph& operator=(const CapturedGraph&) = delete;
 
-  /// Gives `kept` away when the graph, and what is made from it, cannot be launched any more.
+  /// Keeps `kept` until the graph, and the graphs that were instantiated from it, are gone.
   void keep(std::unique_ptr<DeferredRelease> kept);
-  /// Makes what `nodes` consists of the next node.
+  /// Appends `nodes` as one child graph node after the stream's last captured nodes.
   void append(CUgraph nodes);
 
  private:
@@ -39,8 +39,8 @@ class CapturedGraph {
   const std::string_view what_;
   const StreamState& stream_;
   CUgraph graph_ = nullptr;
-  const CUgraphNode* before_ = nullptr;
-  std::size_t count_ = 0;
+  const CUgraphNode* dependencies_ = nullptr;
+  std::size_t dependency_count_ = 0;
 };
 
 inline bool is_captured(std::string_view what, const StreamState& stream) {

@@ -1,4 +1,4 @@
-// Events that know when they were reached.
+// Events with timing.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace sinter {
 
-/// `context` is what it is for, in an error.
+/// Creates an event with timing. `context` describes its purpose in errors.
 inline std::unique_ptr<EventState> make_timing_event(DeviceState& device,
                                                      std::string_view context) {
   auto event = std::make_unique<EventState>(device, /*handle=*/nullptr);

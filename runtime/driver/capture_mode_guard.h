@@ -1,13 +1,13 @@
-// What stream captures of the caller's allow: most of what a runtime does beside launching.
+// CaptureModeGuard: permits calls that a stream capture of the caller would forbid.
 #pragma once
 
 #include "runtime/driver/driver.h"
 
 namespace sinter {
 
-/// As long as it lives this thread may do what captures forbid elsewhere (allocate, load, wait for
-/// what is not captured), and no capture is spoiled by it, neither one of this thread's nor a
-/// global one of another thread's.
+/// Sets the capture mode of this thread to relaxed, and restores it at the end. In between, the
+/// thread may allocate, load modules, and wait for work that is not captured. No capture becomes
+/// invalid by that, neither of this thread nor a global one of another thread.
 class CaptureModeGuard {
  public:
   explicit CaptureModeGuard(const Driver& driver) noexcept

@@ -1,13 +1,13 @@
-// The ABI-exact types and enum values that we use of the CUDA driver and of NVRTC, so that sinter
-// builds with no CUDA header. tests/unit/runtime/driver/cuda_abi_test.cpp compares them with the
-// real ones.
+// ABI-compatible declarations of the CUDA driver and NVRTC types that sinter uses, so that it
+// builds without CUDA headers. tests/unit/runtime/driver/cuda_abi_test.cpp compares them with
+// NVIDIA's.
 #pragma once
 
 #include <cstddef>
 
 namespace sinter::cuda {
 
-// Names are NVIDIA's own, so that its documentation applies; only what is used is declared.
+// Names are NVIDIA's, so that its documentation applies. Only used names are declared.
 
 using CUdevice = int;
 using CUdeviceptr = unsigned long long;
@@ -21,11 +21,10 @@ using CUarray = struct CUarray_st*;
 using CUgraph = struct CUgraph_st*;
 using CUgraphNode = struct CUgraphNode_st*;
 using CUgraphExec = struct CUgraphExec_st*;
-using CUmemoryPool = struct CUmemPoolHandle_st*;
 using CUuserObject = struct CUuserObject_st*;
 using CUhostFn = void (*)(void* user_data);
 
-// The underlying type is fixed so that a code newer than this list is still a valid value.
+// The underlying type is fixed, so that a code that is not in this list is still a valid value.
 enum CUresult : unsigned {
   CUDA_SUCCESS = 0,
   CUDA_ERROR_INVALID_VALUE = 1,
@@ -46,8 +45,6 @@ enum CUresult : unsigned {
   CUDA_ERROR_ILLEGAL_ADDRESS = 700,
   CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701,
   CUDA_ERROR_CONTEXT_IS_DESTROYED = 709,
-  CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED = 712,
-  CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED = 713,
   CUDA_ERROR_MISALIGNED_ADDRESS = 716,
   CUDA_ERROR_LAUNCH_FAILED = 719,
   CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE = 720,
@@ -89,12 +86,10 @@ enum CUdevice_attribute : unsigned {
   CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
-  CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED = 78,
   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81,
   CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR = 82,
   CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH = 95,
   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
-  CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED = 99,
   CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR = 106,
   CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK = 111,
   CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115,
@@ -127,15 +122,7 @@ enum CUpointer_attribute : unsigned {
 enum CUmemorytype : unsigned {
   CU_MEMORYTYPE_HOST = 1,
   CU_MEMORYTYPE_DEVICE = 2,
-  CU_MEMORYTYPE_ARRAY = 3,
   CU_MEMORYTYPE_UNIFIED = 4,
-};
-
-enum CUmemPool_attribute : unsigned {
-  CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4,  // value: unsigned long long
-  CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT = 5,
-  CU_MEMPOOL_ATTR_USED_MEM_CURRENT = 7,
-  CU_MEMPOOL_ATTR_USED_MEM_HIGH = 8,
 };
 
 enum CUstreamCaptureMode : unsigned {
@@ -158,35 +145,21 @@ enum CUstreamUpdateCaptureDependencies_flags : unsigned {
 enum : unsigned { CU_USER_OBJECT_NO_DESTRUCTOR_SYNC = 1 };
 enum : unsigned { CU_GRAPH_USER_OBJECT_MOVE = 1 };
 
-enum CUdriverProcAddressQueryResult : unsigned {
-  CU_GET_PROC_ADDRESS_SUCCESS = 0,
-  CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND = 1,
-  CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT = 2,
-};
-
-enum CUjit_option : unsigned {
-  CU_JIT_INFO_LOG_BUFFER = 3,
-  CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4,
-  CU_JIT_ERROR_LOG_BUFFER = 5,
-  CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
-};
+enum CUdriverProcAddressQueryResult : unsigned { CU_GET_PROC_ADDRESS_SUCCESS = 0 };
 
 enum : unsigned { CU_STREAM_DEFAULT = 0, CU_STREAM_NON_BLOCKING = 1 };
 enum : unsigned { CU_EVENT_DEFAULT = 0, CU_EVENT_BLOCKING_SYNC = 1, CU_EVENT_DISABLE_TIMING = 2 };
 enum : unsigned { kMemHostAllocPortable = 1, kMemHostAllocDeviceMap = 2 };
-enum : unsigned { kMemHostRegisterPortable = 1, kMemHostRegisterDeviceMap = 2 };
 
-/// The legacy default stream, which waits for every blocking stream and is waited for by them.
+/// CU_STREAM_LEGACY: the default stream, which synchronizes with every blocking stream.
 inline CUstream legacy_stream() { return reinterpret_cast<CUstream>(std::size_t{1}); }
-/// CU_STREAM_PER_THREAD: one handle for a stream of each thread.
+/// CU_STREAM_PER_THREAD: one handle that means another stream on each thread.
 inline CUstream per_thread_stream() { return reinterpret_cast<CUstream>(std::size_t{2}); }
 
 enum CUlaunchAttributeID : unsigned {
-  CU_LAUNCH_ATTRIBUTE_IGNORE = 0,
   CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
   CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4,
   CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6,
-  CU_LAUNCH_ATTRIBUTE_PRIORITY = 8,
 };
 
 union alignas(8) CUlaunchAttributeValue {
@@ -198,7 +171,6 @@ union alignas(8) CUlaunchAttributeValue {
     unsigned z;
   } clusterDim;
   int programmaticStreamSerializationAllowed;
-  int priority;
 };
 
 struct CUlaunchAttribute {
@@ -220,7 +192,7 @@ struct CUlaunchConfig {
   unsigned numAttrs;
 };
 
-struct CUDA_KERNEL_NODE_PARAMS {  // _v2, that of cuGraphAddKernelNode from driver 12.0
+struct CUDA_KERNEL_NODE_PARAMS {  // version 2, for cuGraphAddKernelNode since CUDA 12.0
   CUfunction func;
   unsigned gridDimX;
   unsigned gridDimY;

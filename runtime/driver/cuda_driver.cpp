@@ -24,7 +24,7 @@ std::string version_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-/// Fills the table; returns what is missing, or nothing.
+/// Fills the table. Returns the problem if a required entry is missing; else empty.
 std::string fill_driver(Driver& driver, GetProcAddress get_proc_address) {
   for (const DriverSymbol& symbol : kDriverSymbols) {
     void* address = nullptr;
@@ -40,17 +40,17 @@ std::string fill_driver(Driver& driver, GetProcAddress get_proc_address) {
   return {};
 }
 
-/// Whether there is anything to run on.
+/// Initialises the driver and looks for a device. Returns the problem, or empty.
 std::string start_driver(const Driver& driver) {
   if (const CUresult result = driver.cuInit(0); result != CUDA_SUCCESS)
     return "does not start: cuInit says " + describe(driver, result);
   int count = 0;
   if (const CUresult result = driver.cuDeviceGetCount(&count); result != CUDA_SUCCESS)
     return "does not list its devices: cuDeviceGetCount says " + describe(driver, result);
-  return count == 0 ? "has no CUDA device to offer" : "";
+  return count == 0 ? "finds no CUDA device" : "";
 }
 
-/// Tables live as long as their libraries: for ever.
+/// Libraries are never closed, so tables are never freed.
 const Driver* keep_driver(std::unique_ptr<const Driver> driver) {
   static std::mutex mutex;
   static auto* const kept = new std::vector<std::unique_ptr<const Driver>>;
@@ -69,7 +69,8 @@ CudaDriver open_cuda_driver(const std::string& library) {
 
   const auto get_version = find_function<CUresult (*)(int*)>(handle, "cuDriverGetVersion");
   int version = 0;
-  if (!get_version || get_version(&version) != CUDA_SUCCESS) return fails("tells no version");
+  if (!get_version || get_version(&version) != CUDA_SUCCESS)
+    return fails("does not report its version");
   const auto get_proc_address = find_function<GetProcAddress>(handle, "cuGetProcAddress_v2");
   if (version < kMinimumCudaDriver || !get_proc_address)
     return fails(fmt::format("is for CUDA {}, sinter needs {} or later; update the NVIDIA driver",
@@ -85,7 +86,7 @@ CudaDriver open_cuda_driver(const std::string& library) {
 }
 
 const CudaDriver& cuda_driver() {
-  // Never destroyed: a thread may still ask while the process ends.
+  // Never destroyed: a thread may still use it while the process ends.
   static const auto& driver = *new CudaDriver(open_cuda_driver("libcuda.so.1"));
   return driver;
 }

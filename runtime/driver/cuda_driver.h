@@ -1,4 +1,4 @@
-// Opens the CUDA driver at run time and fills the Driver table from it.
+// Opens the CUDA driver at run time and fills a Driver table from it.
 #pragma once
 
 #include "runtime/driver/driver.h"
@@ -9,14 +9,14 @@ namespace sinter {
 
 inline constexpr int kMinimumCudaDriver = 12000;
 
-/// The table, or why there is none.
+/// The table, or the reason why there is none.
 struct CudaDriver {
   const Driver* driver = nullptr;  // lives until the process ends
   std::string reason;              // one sentence; empty if there is a driver
 };
 
-/// Opens the driver library `library`, checks its version, initialises it and looks for a device.
-/// Never throws for what a machine lacks.
+/// Opens the driver library `library`, checks its version, initialises it and looks for a device. A
+/// missing driver or device is not an exception: the result has the reason.
 CudaDriver open_cuda_driver(const std::string& library);
 
 /// The system's driver, opened at the first call.

@@ -9,7 +9,8 @@ namespace sinter {
 
 namespace {
 
-/// A list without locks: whoever adds may be called where those could be held.
+/// A lock-free list: defer_release may run in a driver callback, where taking a lock could
+/// deadlock.
 std::atomic<DeferredRelease*>& list() {
   static std::atomic<DeferredRelease*> first = nullptr;
   return first;
@@ -49,7 +50,7 @@ void DeferredReleases::release(const DeviceState* idle) noexcept {
       defer_release(one);
       continue;
     }
-    const ContextGuard kept(one->driver_);  // functions of others may be called
+    const ContextGuard kept(one->driver_);  // destructors may call functions of other libraries
     delete one;
   }
   is_this_thread_releasing = was_releasing;

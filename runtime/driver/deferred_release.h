@@ -1,5 +1,5 @@
-// What may be released only later, and by another call: its release needs the driver, and where it
-// is given up nobody may call that.
+// Deferred release: keeps objects until a thread may make the driver calls that release them. A
+// driver callback must not call the driver, and a stream capture forbids waiting.
 #pragma once
 
 #include "runtime/driver/driver.h"
@@ -8,7 +8,7 @@ namespace sinter {
 
 struct DeviceState;
 
-/// Something to be released later.
+/// Base of objects whose release can be deferred.
 class DeferredRelease {
  public:
   explicit DeferredRelease(const Driver& driver) : driver_(driver) {}
@@ -16,8 +16,8 @@ class DeferredRelease {
   DeferredRelease(const DeferredRelease&) = delete;
   DeferredRelease& operator=(const DeferredRelease&) = delete;
 
-  /// True if it may be released now. `idle`: a device that was waited for since it was given up, or
-  /// null.
+  /// True if it may be released now. `idle`: a device whose work is done since the release was
+  /// deferred, or null.
   virtual bool is_releasable([[maybe_unused]] const DeviceState* idle) const noexcept {
     return true;
   }
@@ -29,25 +29,26 @@ class DeferredRelease {
   DeferredRelease* next_ = nullptr;
 };
 
-/// Takes over what `one` points to. Neither waits nor allocates.
+/// Takes ownership of `one`. Does not block or allocate.
 void defer_release(DeferredRelease* one) noexcept;
-/// Releases what was given to defer_release and may go. Calls destructors, and so the driver:
-/// nothing may be locked. It never waits for a device, so that no capture is spoiled by it.
+/// Releases all deferred objects that are releasable without an idle device. Calls destructors, and
+/// so the driver: the caller must hold no lock. Never waits for a device, since that would
+/// invalidate captures.
 void run_deferred_releases() noexcept;
-/// Whether this thread is releasing what was given to defer_release.
+/// True while this thread releases deferred objects.
 bool is_releasing() noexcept;
 
-/// What has been given to defer_release so far. Taken before a device is waited for, and released
-/// after that, so that nothing uses it any more.
+/// The objects that are deferred so far. Construct it before waiting for a device and release
+/// afterwards: then no work on the device uses the objects.
 class DeferredReleases {
  public:
   DeferredReleases() noexcept;
-  /// Leaves what was not released to the next one.
+  /// Defers the objects that were not released again.
   ~DeferredReleases();
   DeferredReleases(const DeferredReleases&) = delete;
   DeferredReleases& operator=(const DeferredReleases&) = delete;
 
-  /// Releases what may go. `idle`: the device that was waited for, or null.
+  /// Releases the objects that are releasable. `idle`: the device that was waited for, or null.
   void release(const DeviceState* idle) noexcept;
 
  private:

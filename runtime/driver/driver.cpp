@@ -18,25 +18,24 @@ std::string describe(const Driver& driver, CUresult result) {
 
 namespace {
 
-/// What to do about an error that comes of a stream capture.
+/// Advice for errors that a stream capture causes; empty for other errors.
 std::string_view advice_on_capture(CUresult result) {
-  constexpr auto kLossyQuery = static_cast<CUresult>(911);  // known to newer headers alone
+  constexpr auto kLossyQuery = static_cast<CUresult>(911);  // only newer headers define it
   if (result == kLossyQuery)
-    return "; the stream waits for a part of a kernel alone (programmatic dependent launch): put "
-           "an empty kernel, or the wait for an ordinary event, before this";
+    return "; the stream waits only for part of a kernel (programmatic dependent launch): put an "
+           "empty kernel, or a wait for an ordinary event, before this";
   switch (result) {
     case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
       return "; a stream is being captured: do this before the capture begins or after it ends";
     case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
-      return "; an earlier error made the capture invalid: end it and begin anew";
+      return "; an earlier error made the capture invalid: end it and begin a new one";
     case CUDA_ERROR_STREAM_CAPTURE_MERGE:
     case CUDA_ERROR_STREAM_CAPTURE_ISOLATION:
-      return "; inside of a capture only its own work can be waited for: wait for other work "
-             "before "
-             "the capture begins";
+      return "; a capture can wait only for its own work: wait for other work before the capture "
+             "begins";
     case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
-      return "; a stream is being captured that the default stream waits for: use another stream "
-             "than the default one";
+      return "; the default stream waits for a stream that is being captured: use another stream "
+             "than the default stream";
     case CUDA_ERROR_CAPTURED_EVENT:
       return "; the event was recorded in a capture, which runs nothing: wait for the stream that "
              "its CUDA Graph is launched on";
@@ -54,7 +53,7 @@ void throw_driver_error(const Driver& driver, CUresult result, std::string_view 
   if (const std::string more = driver.last_error ? driver.last_error() : ""; !more.empty())
     message += ": " + more;
   else if (is_forked())
-    message += fmt::format(": {}", kForked);
+    message += fmt::format(": {}", kForkedError);
   message += advice_on_capture(result);
   throw DriverError(message, static_cast<int>(result));
 }

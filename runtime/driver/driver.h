@@ -1,5 +1,5 @@
-// Driver: the table of CUDA Driver API entry points through which everything above speaks to a
-// device, be it a GPU (cuda_driver.h) or the host (driver/host/host_driver.h).
+// Driver: the table of CUDA Driver API entry points through which all other code uses a device: a
+// GPU (cuda_driver.h) or the host device (driver/host/host_driver.h).
 #pragma once
 
 #include "runtime/driver/cuda_abi.h"
@@ -20,8 +20,8 @@ struct Driver {
 #include "runtime/driver/driver_symbols.def"
 
   std::string_view name;  // "cuda" or "host"
-  int version = 0;        // as cuDriverGetVersion tells it: 12040 is CUDA 12.4
-  /// More than a result code tells about the last failure; null if the driver has no such thing.
+  int version = 0;        // as cuDriverGetVersion reports it: 12040 is CUDA 12.4
+  /// Details of the last failure beyond its result code; null if the driver has none.
   std::string (*last_error)() = nullptr;
 };
 
@@ -30,7 +30,7 @@ enum class Need { Required, Optional };
 /// One row of driver_symbols.def as data.
 struct DriverSymbol {
   const char* name;
-  int version;  // of CUDA, whose signature is meant
+  int version;  // the CUDA version that defines the signature
   Need need;
   std::size_t offset;  // of the function pointer in Driver
 };
@@ -41,16 +41,16 @@ inline constexpr DriverSymbol kDriverSymbols[] = {
 #include "runtime/driver/driver_symbols.def"
 };
 
-/// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)", also for codes newer than this code.
+/// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)", also for codes that are newer than cuda_abi.h.
 std::string describe(const Driver& driver, CUresult result);
 
-/// True of what a driver says where a stream that is being captured stands in the way.
+/// True for the errors of calls that a stream capture forbids.
 inline bool is_of_captures(CUresult result) {
   return result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
          result <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
 }
 
-/// Throws DriverError: the call, the code's name and text, the context, and what else is known.
+/// Throws DriverError with the call, the code's name and text, the context, and advice.
 [[noreturn]] void throw_driver_error(const Driver& driver, CUresult result, std::string_view call,
                                      std::string_view context);
 
@@ -63,7 +63,7 @@ inline void check(const Driver& driver, CUresult result, std::string_view call,
   throw_driver_error(driver, result, call, context);
 }
 
-/// The same with a context that costs nothing unless the call failed.
+/// The same with a context that is built only if the call failed.
 inline void check(const Driver& driver, CUresult result, std::string_view call,
                   std::invocable auto context) {
   if (result == CUDA_SUCCESS) [[likely]]

@@ -1,5 +1,5 @@
-// A run that becomes part of a CUDA Graph of the caller's: a node of it, with memory of its own
-// that lives for as long as that graph, or what is made from it, can be launched.
+// A run on a stream that the caller captures: it becomes one node of the captured CUDA Graph. Its
+// memory lives as long as that graph, or an executable graph made from it, can be launched.
 #include <fmt/format.h>
 
 #include "runtime/device/stream_capture.h"
@@ -13,18 +13,18 @@ namespace sinter {
 
 namespace {
 
-/// All that the nodes of one captured run refer to. Nothing of it is shared with other runs, since
-/// the caller's graph may launch them side by side.
+/// Everything that the nodes of one captured run refer to. Captured runs share none of it, because
+/// the caller's graph may launch them concurrently.
 struct CapturedRun : DeferredRelease {
   CapturedRun(std::shared_ptr<const Variant> variant, const ExecutableState& executable,
-              std::shared_ptr<HostWorks> works, std::vector<Array> arrays)
+              std::shared_ptr<HostFunctions> host_functions, std::vector<Array> arrays)
       : DeferredRelease(executable.device.driver),
-        works(std::move(works)),
+        host_functions(std::move(host_functions)),
         arrays(std::move(arrays)),
         launches(std::move(variant), executable.interface),
         graph(executable.device) {}
 
-  const std::shared_ptr<HostWorks> works;
+  const std::shared_ptr<HostFunctions> host_functions;
   const std::vector<Array> arrays;
   std::unique_ptr<DeviceMemory> arena;
   std::unique_ptr<DeviceMemory> tickets;
@@ -33,7 +33,7 @@ struct CapturedRun : DeferredRelease {
   ReplayGraph graph;
 };
 
-/// Memory for a captured run of `name`; null for no bytes.
+/// Allocates memory for a captured run of `name`; null for 0 bytes.
 std::unique_ptr<DeviceMemory> reserve(DeviceState& device, std::int64_t bytes,
                                       std::string_view part, std::string_view name) {
   if (bytes == 0) return nullptr;
@@ -41,8 +41,10 @@ std::unique_ptr<DeviceMemory> reserve(DeviceState& device, std::int64_t bytes,
                                         fmt::format("{} of a captured run of {}", part, name));
 }
 
-/// Fills in what is bound, and memory of the run's own, now: on no stream that is captured.
-void equip(CapturedRun& run, const Bound& bound, DeviceState& device, std::string_view name) {
+/// Fills in the bound values and allocates the memory of the run. Clears tickets and copies tables
+/// on a stream of its own that is not captured, and waits for that.
+void prepare_captured_run(CapturedRun& run, const CheckedArguments& bound, DeviceState& device,
+                          std::string_view name) {
   LaunchSet& launches = run.launches;
   launches.set_symbols(bound.symbols);
   const ScratchLayout& layout = launches.layout();
@@ -77,32 +79,33 @@ void equip(CapturedRun& run, const Bound& bound, DeviceState& device, std::strin
 
 }  // namespace
 
-void ContextState::capture(const StreamState& stream, const Bound& bound,
+void ContextState::capture(const StreamState& stream, const CheckedArguments& bound,
                            std::vector<Array> arrays) {
   const std::string& name = executable->interface.name;
   const TraceSpan span("launch", [&] { return fmt::format("capture {}", name); });
   const CaptureModeGuard relaxed(executable->device.driver);
   run_deferred_releases();
-  host_works->throw_if_failed();
+  host_functions->throw_if_failed();
   executable->check_sizes(bound.symbols);
-  std::shared_ptr<const Variant> variant = executable->variant_for(
-      {.symbols = bound.symbols, .alignment = bound.alignment, .unwritten_outputs = bound.unwritten_outputs});
-  auto run =
-      std::make_unique<CapturedRun>(std::move(variant), *executable, host_works, std::move(arrays));
-  equip(*run, bound, executable->device, name);
-  const CUgraph nodes = run->graph.draw(run->launches, *host_works);
+  std::shared_ptr<const Variant> variant =
+      executable->variant_for({.symbols = bound.symbols,
+                               .alignment = bound.alignment,
+                               .unwritten_outputs = bound.unwritten_outputs});
+  auto run = std::make_unique<CapturedRun>(std::move(variant), *executable, host_functions,
+                                           std::move(arrays));
+  prepare_captured_run(*run, bound, executable->device, name);
+  const CUgraph nodes = run->graph.build_child_graph(run->launches, *host_functions);
   if (!nodes) return;
   const std::size_t launches = run->launches.launches().size();
   {
     const std::string what = fmt::format("a captured run of {}", name);
-    // Recording calls of the user's may have spoiled the capture.
+    // Recording the user's calls may have invalidated the capture.
     CapturedGraph graph(what, stream);
     graph.keep(std::move(run));
     graph.append(nodes);
   }
   log_line(executable->options, LogLevel::launches, [&] {
-    return fmt::format("capture {}: {} kernels as one node of the graph that is captured", name,
-                       launches);
+    return fmt::format("capture {}: {} kernels as one node of the captured graph", name, launches);
   });
 }
 

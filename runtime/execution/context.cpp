@@ -14,24 +14,25 @@ namespace sinter {
 
 namespace {
 
-/// The view of `base` that `slot` says.
+/// The view of `base` that `slot` describes.
 Array view_of(const Slot& slot, const Array& base, std::span<const std::int64_t> symbols) {
   const std::vector<std::int64_t> shape = evaluate_all(slot.shape, symbols);
-  // An empty view may begin behind the end of its base.
+  // An empty view may begin past the end of its base.
   const std::int64_t offset =
       std::ranges::count(shape, 0) ? 0 : evaluate(slot.view->offset, symbols) * size_of(slot.dtype);
   return base.view(offset, slot.dtype, shape, evaluate_all(slot.view->strides, symbols));
 }
 
-/// StreamState::id where the outputs are used there first; 0 where that is not known.
+/// The id of `stream` if it is the first to use the outputs; 0 if that is not known.
 std::uint64_t first_user(const ExecutableState& executable, const StreamState& stream) {
-  if (!executable.device.memory_pool->keeps() || &stream.device != &executable.device) return 0;
+  if (!executable.device.memory_pool->is_caching() || &stream.device != &executable.device)
+    return 0;
   const CurrentContext current(executable.device);
-  // What is captured runs who knows when and where.
+  // A captured run may be launched on any stream later.
   return is_captured(executable.interface.name, stream) ? 0 : stream.id;
 }
 
-/// Fresh arrays for every output that is no view, given the sizes; nothing for those that are.
+/// A new array for each output that is not a view, and nullopt for each view.
 std::vector<std::optional<Array>> make_outputs(const ExecutableState& executable,
                                                std::span<const std::int64_t> symbols,
                                                const StreamState& stream) {
@@ -49,9 +50,9 @@ std::vector<std::optional<Array>> make_outputs(const ExecutableState& executable
   return arrays;
 }
 
-/// Points `matched` at what `state` holds.
-Matched matched_of(const BindingsState& state) {
-  Matched matched{.arrays = {}, .handles = {}, .numbers = state.numbers};
+/// The arrays and numbers of `state` as a MatchedArguments. The pointers refer to `state`.
+MatchedArguments matched_of(const BindingsState& state) {
+  MatchedArguments matched{.arrays = {}, .handles = {}, .numbers = state.numbers};
   for (const std::unique_ptr<Array>& array : state.arrays)
     matched.arrays.push_back(array ? &array->data() : nullptr);
   return matched;
@@ -75,9 +76,10 @@ void Context::replay(const Stream& stream, BindingList inputs, BindingList outpu
 Outputs Context::run(const Stream& stream, BindingList inputs) {
   const ExecutableState& executable = *state_->executable;
   const Interface& interface = executable.interface;
-  // A matcher of its own: nothing of this Context is touched before it is known to be free.
-  Matcher matcher(interface);
-  const Matched& matched = matcher.match_inputs(inputs);
+  // Uses a separate matcher, since the Context may be in use by another thread until run() below
+  // has checked that.
+  ArgumentMatcher matcher(interface);
+  const MatchedArguments& matched = matcher.match_inputs(inputs);
   const std::vector<std::int64_t> symbols =
       symbols_of_inputs(interface, executable.device, matched);
   executable.check_sizes(symbols);
@@ -112,8 +114,8 @@ void Context::replay(const Stream& stream, const Bindings& bindings) {
 
 Bindings Context::bind(BindingList inputs, BindingList outputs) const {
   const ExecutableState& executable = *state_->executable;
-  Matcher matcher(executable.interface);
-  const Matched& matched = matcher.match(inputs, outputs);
+  ArgumentMatcher matcher(executable.interface);
+  const MatchedArguments& matched = matcher.match(inputs, outputs);
   auto state = std::make_shared<BindingsState>();
   state->executable = state_->executable;
   state->numbers = matched.numbers;
@@ -128,11 +130,11 @@ void Bindings::set(std::string_view name, const Array& array) { set(Binding(name
 void Bindings::set(const Binding& binding) {
   const ExecutableState& executable = *state_->executable;
   const auto slot = static_cast<std::size_t>(find_slot(executable.interface, binding));
-  Matched matched = matched_of(*state_);
+  MatchedArguments matched = matched_of(*state_);
   matched.arrays[slot] = binding.array ? &binding.array->data() : nullptr;
   matched.numbers[slot] = binding.number;
-  // What is bound stays as it was if the check fails.
-  Bound bound = state_->bound;
+  // Checked on a copy, so that a failed check leaves the bindings unchanged.
+  CheckedArguments bound = state_->bound;
   check_and_update(executable.interface, executable.device, matched, bound);
   state_->bound = std::move(bound);
   state_->arrays[slot] = binding.array ? std::make_unique<Array>(*binding.array) : nullptr;
@@ -141,10 +143,10 @@ void Bindings::set(const Binding& binding) {
 
 Context::Counters Context::counters() const {
   Counters counters{.kernel_launches = state_->kernel_launches};
-  for (const std::unique_ptr<Lane>& lane : state_->lanes) {
-    counters.graph_builds += lane->graph.builds();
-    counters.patched_nodes += lane->graph.patched_nodes();
-    counters.graph_launches += lane->graph.launches();
+  for (const std::unique_ptr<VariantState>& variant : state_->variant_states) {
+    counters.graph_builds += variant->graph.builds();
+    counters.patched_nodes += variant->graph.patched_nodes();
+    counters.graph_launches += variant->graph.launches();
   }
   return counters;
 }

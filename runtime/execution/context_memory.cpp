@@ -1,4 +1,4 @@
-// The memory that a Context works in, and who is told that what is bound is in use.
+// ContextState: its scratch memory and tables, and the registration of bound arrays as in use.
 #include <fmt/format.h>
 
 #include "runtime/driver/deferred_release.h"
@@ -17,9 +17,9 @@ std::shared_ptr<EventState> make_event(DeviceState& device, std::string_view con
 
 }  // namespace
 
-void ContextState::use_arrays_slowly(const std::shared_ptr<StreamState>& stream,
-                                     const auto& arrays) {
-  used_version_ = 0;
+void ContextState::register_array_uses_slow_path(const std::shared_ptr<StreamState>& stream,
+                                                 const auto& arrays) {
+  registered_version_ = 0;
   marks_end_ = false;
   for (const auto& array : arrays) {
     const DeviceMemory* const memory = array ? array->data().memory.get() : nullptr;
@@ -31,22 +31,22 @@ void ContextState::use_arrays_slowly(const std::shared_ptr<StreamState>& stream,
   }
 }
 
-template void ContextState::use_arrays_slowly(const std::shared_ptr<StreamState>& stream,
-                                              const std::vector<const Array*>& arrays);
-template void ContextState::use_arrays_slowly(const std::shared_ptr<StreamState>& stream,
-                                              const std::vector<std::unique_ptr<Array>>& arrays);
+template void ContextState::register_array_uses_slow_path(
+    const std::shared_ptr<StreamState>& stream, const std::vector<const Array*>& arrays);
+template void ContextState::register_array_uses_slow_path(
+    const std::shared_ptr<StreamState>& stream, const std::vector<std::unique_ptr<Array>>& arrays);
 
-void ContextState::use_scratch(Lane& lane) {
-  for (const DeviceMemory* memory : {arena_.get(), tickets_.get(), lane.tables.get()}) {
+void ContextState::register_scratch_use(VariantState& state) {
+  for (const DeviceMemory* memory : {arena_.get(), tickets_.get(), state.tables.get()}) {
     if (!memory || !memory->is_pooled()) continue;
     memory->begin_use(stream_);
     if (!stream_->is_owned) memory->end_use_at(*stream_, end_event());
   }
-  lane.scratch_stream = stream_->id;
+  state.scratch_stream = stream_->id;
 }
 
 const std::shared_ptr<EventState>& ContextState::end_event() {
-  if (!end_) end_ = make_event(executable->device, after_last_run());
+  if (!end_) end_ = make_event(executable->device, last_run_context());
   return end_;
 }
 
@@ -61,7 +61,7 @@ void ContextState::reserve_scratch(const ScratchLayout& layout, CUstream stream)
     return fmt::format("{} of a context of {}", part, executable->interface.name);
   };
   if (needs_more(arena_, layout.arena_bytes)) {
-    arena_.reset();  // used again behind what uses it
+    arena_.reset();  // the pool may reuse it in stream order
     ++scratch_version_;
     arena_ = std::make_unique<DeviceMemory>(device, layout.arena_bytes, what("the arena"),
                                             Pooled{.stream = stream_->id});
@@ -77,32 +77,34 @@ void ContextState::reserve_scratch(const ScratchLayout& layout, CUstream stream)
           device.driver.cuMemsetD32Async(tickets->pointer, 0,
                                          static_cast<std::size_t>(layout.tickets), stream),
           "cuMemsetD32Async", [&] { return what("the tickets"); });
-    tickets_ = std::move(tickets);  // only now: tickets that are not 0 name no last block
+    // Assigned only after the clear is submitted: tickets that do not start at 0 find no last
+    // block.
+    tickets_ = std::move(tickets);
   }
 }
 
-void ContextState::reserve_tables(Lane& lane) {
-  const std::int64_t bytes = lane.launches.layout().table_bytes;
-  if (bytes <= (lane.tables ? lane.tables->bytes : 0)) return;
-  lane.tables.reset();  // used again behind what uses it
-  lane.tables = std::make_unique<DeviceMemory>(
+void ContextState::reserve_tables(VariantState& state) {
+  const std::int64_t bytes = state.launches.layout().table_bytes;
+  if (bytes <= (state.tables ? state.tables->bytes : 0)) return;
+  state.tables.reset();  // the pool may reuse it in stream order
+  state.tables = std::make_unique<DeviceMemory>(
       executable->device, bytes,
       fmt::format("the tables of a context of {}", executable->interface.name),
       Pooled{.stream = stream_->id});
 }
 
-/// In the order of the stream: launches before this one read the tables as they were.
-void ContextState::copy_tables(Lane& lane, CUstream stream) {
+/// Copies changed tables in stream order, so that earlier launches still read the old contents.
+void ContextState::copy_tables(VariantState& state, CUstream stream) {
   const Driver& driver = executable->device.driver;
   const auto context = [&] { return fmt::format("the tables of {}", executable->interface.name); };
   bool has_copied = false;
-  for (PreparedLaunch& launch : lane.launches.launches()) {
+  for (PreparedLaunch& launch : state.launches.launches()) {
     if (launch.table.empty() || !launch.table_changed) [[likely]]
       continue;
-    const CaptureModeGuard relaxed(driver);  // what is copied is no pinned memory
-    if (!lane.tables_copied) lane.tables_copied = make_event(executable->device, context());
-    lane.tables_copied->is_lost = true;
-    lane.is_copying = true;
+    const CaptureModeGuard relaxed(driver);  // the source is pageable memory
+    if (!state.tables_copied) state.tables_copied = make_event(executable->device, context());
+    state.tables_copied->has_record_failed = true;
+    state.is_copying = true;
     check(driver,
           driver.cuMemcpyHtoDAsync(launch.table_at, launch.table.data(), launch.table.size_bytes(),
                                    stream),
@@ -111,22 +113,24 @@ void ContextState::copy_tables(Lane& lane, CUstream stream) {
     has_copied = true;
   }
   if (!has_copied) return;
-  check(driver, driver.cuEventRecord(lane.tables_copied->handle, stream), "cuEventRecord", context);
-  lane.tables_copied->is_lost = false;
+  check(driver, driver.cuEventRecord(state.tables_copied->handle, stream), "cuEventRecord",
+        context);
+  state.tables_copied->has_record_failed = false;
 }
 
-/// Some devices read the host's memory in place, so that it must not change before they have.
-void ContextState::await_tables(Lane& lane) {
-  if (!lane.is_copying) return;
+/// Waits for the copies of the tables: some devices read the host memory in place, so it must not
+/// change earlier.
+void ContextState::await_tables(VariantState& state) {
+  if (!state.is_copying) return;
   const Driver& driver = executable->device.driver;
   const CaptureModeGuard relaxed(driver);
   const auto context = [&] { return fmt::format("the tables of {}", executable->interface.name); };
-  if (lane.tables_copied->is_lost)
+  if (state.tables_copied->has_record_failed)
     check(driver, driver.cuCtxSynchronize(), "cuCtxSynchronize", context);
   else
-    check(driver, driver.cuEventSynchronize(lane.tables_copied->handle), "cuEventSynchronize",
+    check(driver, driver.cuEventSynchronize(state.tables_copied->handle), "cuEventSynchronize",
           context);
-  lane.is_copying = false;
+  state.is_copying = false;
 }
 
 }  // namespace sinter

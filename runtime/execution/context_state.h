@@ -1,4 +1,4 @@
-// What a Context keeps between calls: launch sets, scratch memory, and where it ran last.
+// The state that a Context keeps between calls: launch sets, scratch memory and the last stream.
 #pragma once
 
 #include <atomic>
@@ -13,35 +13,35 @@
 
 namespace sinter {
 
-/// One variant as this context runs it.
-struct Lane {
-  Lane(std::shared_ptr<const Variant> variant, const ExecutableState& executable)
+/// The launch set, the CUDA Graph and the tables of one variant in one context.
+struct VariantState {
+  VariantState(std::shared_ptr<const Variant> variant, const ExecutableState& executable)
       : launches(std::move(variant), executable.interface), graph(executable.device) {}
 
   LaunchSet launches;
   ReplayGraph graph;
-  std::uint64_t version = 0;          ///< of the Bound that is filled in
-  std::uint64_t scratch_version = 0;  ///< of the scratch memory that it points into
+  std::uint64_t version = 0;  ///< CheckedArguments::version of the values in `launches`; 0: none
+  std::uint64_t scratch_version = 0;  ///< of the scratch memory that `launches` points into
   std::unique_ptr<DeviceMemory> tables;
-  std::uint64_t scratch_stream = 0;  ///< that uses the scratch memory, and the tables, last
-  std::shared_ptr<EventState>
-      tables_copied;  ///< until then, `launches` must leave them as they are
-  bool is_copying = false;
+  std::uint64_t scratch_stream = 0;  ///< id of the last stream to use the scratch memory and tables
+  /// The host tables in `launches` must not change before this event.
+  std::shared_ptr<EventState> tables_copied;
+  bool is_copying = false;  ///< `tables_copied` has not been waited for yet
 };
 
-/// Marks the context as in use, or says that it is.
-class InUse {
+/// Locks a context. Does not wait: throws UserError if another thread has locked it.
+class ContextLock {
  public:
-  InUse(std::atomic<bool>& flag, const Interface& interface);
-  ~InUse() { flag_.store(false, std::memory_order_release); }
-  InUse(const InUse&) = delete;
-  InUse& operator=(const InUse&) = delete;
+  ContextLock(std::atomic<bool>& flag, const Interface& interface);
+  ~ContextLock() { flag_.store(false, std::memory_order_release); }
+  ContextLock(const ContextLock&) = delete;
+  ContextLock& operator=(const ContextLock&) = delete;
 
  private:
   std::atomic<bool>& flag_;
 };
 
-struct Unfinished;
+struct DeferredContextRelease;
 
 struct ContextState {
   explicit ContextState(std::shared_ptr<ExecutableState> executable);
@@ -53,71 +53,77 @@ struct ContextState {
                  BindingList outputs, bool as_graph);
   void run_prepared(const std::shared_ptr<StreamState>& stream, const BindingsState& bindings,
                     bool as_graph);
-  /// Launches with copies of what is updated, kernel by kernel, and times each; profile_run.cpp.
-  Profile run_timed(const std::shared_ptr<StreamState>& stream, const BindingsState& bindings,
-                    int repeats);
+  /// Launches kernel by kernel, with copies of the updated inputs, and times each kernel. Defined
+  /// in profile_run.cpp.
+  Profile profile(const std::shared_ptr<StreamState>& stream, const BindingsState& bindings,
+                  int repeats);
 
   const std::shared_ptr<ExecutableState> executable;
-  std::vector<std::unique_ptr<Lane>> lanes;
+  std::vector<std::unique_ptr<VariantState>> variant_states;
   std::int64_t kernel_launches = 0;
-  /// Of opaque calls; shared with CUDA Graphs of the caller's that they were captured into.
-  const std::shared_ptr<HostWorks> host_works = std::make_shared<HostWorks>();
+  /// Host work of opaque calls. The caller's CUDA Graphs that captured them share it.
+  const std::shared_ptr<HostFunctions> host_functions = std::make_shared<HostFunctions>();
 
  private:
-  /// Launches with what is bound, planning first if it must, with the device's context current.
-  void run(const std::shared_ptr<StreamState>& stream, const Bound& bound, bool as_graph);
-  /// Makes a run part of what `stream` captures; captured_run.cpp. `arrays` are kept for as long as
-  /// that can be launched.
-  void capture(const StreamState& stream, const Bound& bound, std::vector<Array> arrays);
-  /// Whether a run on `stream` becomes part of a CUDA Graph of the caller's.
+  /// Launches with the values of `bound`; makes a variant first if none serves them. The device's
+  /// context must be current.
+  void run(const std::shared_ptr<StreamState>& stream, const CheckedArguments& bound,
+           bool as_graph);
+  /// Adds a run to the graph that `stream` captures, and keeps `arrays` alive as long as that graph
+  /// can be launched. Defined in captured_run.cpp.
+  void capture(const StreamState& stream, const CheckedArguments& bound, std::vector<Array> arrays);
+  /// True if the caller is capturing `stream`, so that a run on it becomes part of that graph.
   bool is_captured(const StreamState& stream) const;
-  /// Throw UserError where they were made for something else.
+  /// Throw UserError if they belong to another executable or device.
   void check_bindings(const BindingsState& bindings) const;
   void check_stream(const StreamState& stream) const;
-  void launch(Lane& lane, std::size_t number);
-  void log_launches(Lane& lane, bool as_graph) const;
-  Lane& lane_for(const Bound& bound);
-  Lane& change_lane(const Bound& bound);
-  void fill_in(Lane& lane, const Bound& bound, CUstream stream);
-  /// Tells the memory of what is bound, `version` of a Bound, that work on `stream` uses it.
-  void use_arrays(const std::shared_ptr<StreamState>& stream, std::uint64_t version,
-                  const auto& arrays);
-  void use_arrays_slowly(const std::shared_ptr<StreamState>& stream, const auto& arrays);
-  void use_scratch(Lane& lane);
-  /// What wrapped streams mark the end of each run with.
+  void launch(VariantState& state, std::size_t number);
+  void log_launches(VariantState& state, bool as_graph) const;
+  VariantState& state_for(const CheckedArguments& bound);
+  VariantState& select_state(const CheckedArguments& bound);
+  void update_arguments(VariantState& state, const CheckedArguments& bound, CUstream stream);
+  /// Registers with the memory of the bound arrays that work on `stream` uses it. `version` is
+  /// CheckedArguments::version.
+  void register_array_uses(const std::shared_ptr<StreamState>& stream, std::uint64_t version,
+                           const auto& arrays);
+  void register_array_uses_slow_path(const std::shared_ptr<StreamState>& stream,
+                                     const auto& arrays);
+  void register_scratch_use(VariantState& state);
+  /// The event that marks the end of a run; created at the first call.
   const std::shared_ptr<EventState>& end_event();
   void reserve_scratch(const ScratchLayout& layout, CUstream stream);
-  void reserve_tables(Lane& lane);
-  void copy_tables(Lane& lane, CUstream stream);
-  void await_tables(Lane& lane);
-  void follow_last_run(const std::shared_ptr<StreamState>& stream);
-  void finish_run(const Lane& lane);
-  void finish_failed_run(const Lane& lane);
+  void reserve_tables(VariantState& state);
+  void copy_tables(VariantState& state, CUstream stream);
+  void await_tables(VariantState& state);
+  void order_after_last_run(const std::shared_ptr<StreamState>& stream);
+  void finish_run(const VariantState& state);
+  void finish_failed_run(const VariantState& state);
   void mark_end();
-  /// Leaves what the last run needs to be released when that can be waited for.
-  void leave_unfinished() noexcept;
-  /// What a failed call has to do with, for its message.
-  std::string after_last_run() const;
+  /// Defers the release of everything that the last run uses until that run can be waited for.
+  void defer_context_release() noexcept;
+  /// The context of a failed driver call, for its error message.
+  std::string last_run_context() const;
 
   std::atomic<bool> is_busy_ = false;
-  Matcher matcher_;
-  Bound bound_;                   ///< of calls by name
-  Lane* lane_ = nullptr;          ///< the last one used
-  std::uint64_t generation_ = 0;  ///< of the executable when it was taken
+  ArgumentMatcher matcher_;
+  CheckedArguments bound_;           ///< of calls that bind by name
+  VariantState* current_ = nullptr;  ///< the last one used
+  std::uint64_t generation_ = 0;     ///< of the executable when `current_` was chosen
   std::unique_ptr<DeviceMemory> arena_;
   std::unique_ptr<DeviceMemory> tickets_;
   std::uint64_t scratch_version_ = 1;
   std::shared_ptr<StreamState> stream_;  ///< of the last run
-  std::shared_ptr<EventState> end_;      ///< of the last run, made when first needed
+  std::shared_ptr<EventState> end_;      ///< of the last run; created when first needed
   bool is_end_marked_ = false;           ///< `end_` was recorded after the last run
-  bool is_end_lost_ = false;  ///< it could not be, though nobody can ask the stream for its end
-  /// The Bound whose arrays know that they are used, by which stream, and whether they
-  /// count on `end_`, since somebody else owns that.
-  std::uint64_t used_version_ = 0;
-  std::uint64_t used_stream_ = 0;
+  /// Recording `end_` failed, and the wrapped stream may be gone.
+  bool has_end_record_failed_ = false;
+  /// Version of the CheckedArguments whose arrays were last registered as in use.
+  std::uint64_t registered_version_ = 0;
+  std::uint64_t registered_stream_ = 0;  ///< id of the stream that they were registered with
+  /// Those arrays rely on `end_`, because the stream is not owned by sinter.
   bool marks_end_ = false;
-  /// Empty, and there so that leave_unfinished needs no memory.
-  std::unique_ptr<Unfinished> unfinished_;
+  /// Allocated in advance, so that defer_context_release does not allocate.
+  std::unique_ptr<DeferredContextRelease> deferred_release_;
 };
 
 }  // namespace sinter

@@ -15,7 +15,7 @@
 #include "runtime/logging/debug_log.h"
 #include "runtime/logging/trace.h"
 #include "runtime/service/compile_service.h"
-#include "runtime/support/background.h"
+#include "runtime/support/background_thread.h"
 #include "runtime/support/options_table.h"
 #include "sinter/error.h"
 #include "sinter/text.h"
@@ -24,20 +24,20 @@ namespace sinter {
 
 namespace {
 
-/// The host device runs C++; snippets in CUDA's own words are for GPUs.
+/// Throws UserError if a custom op uses CUDA-only names: the host device compiles plain C++.
 void check_portable(const GraphData& graph) {
   for (const Node* node : graph.nodes) {
     if (node->op != Op::custom) continue;
-    const std::string_view word = unportable_word(attribute(*node, "source").text);
+    const std::string_view word = find_unportable_word(attribute(*node, "source").text);
     if (!word.empty())
       throw UserError(fmt::format(
           "custom op {} is not runnable on the host device: {} is outside the portable subset, C++ "
-          "and the functions of the C library that ops have (recorded at {})",
-          attribute(*node, "name").text, word, graph.place(node)));
+          "and the C library functions that ops have (recorded at {})",
+          attribute(*node, "name").text, word, graph.location_text(node)));
   }
 }
 
-/// Which outputs are views; empty if none is.
+/// Per output, true if it is a view; empty if none is.
 std::vector<bool> views_of(const Interface& interface) {
   std::vector<bool> result;
   for (std::size_t i = static_cast<std::size_t>(interface.input_count); i < interface.slots.size();
@@ -64,7 +64,7 @@ Executable compile(const Graph& graph, Device device, const Options& given, cons
   const Options options = with_environment(given);
   check_debug(options);
   if (!options.trace.empty()) Trace::begin(options.trace);
-  if (options.idle_bytes >= 0) device.state()->memory_pool->keep_at_most(options.idle_bytes);
+  if (options.idle_bytes >= 0) device.state()->memory_pool->set_idle_limit(options.idle_bytes);
   const TraceSpan span("compile", [&] { return fmt::format("compile {}", graph.name()); });
   auto source = std::make_shared<VariantSource>(
       *device.state(), clone(graph), plan_target(*device.state(), options.target), options);
@@ -75,7 +75,7 @@ Executable compile(const Graph& graph, Device device, const Options& given, cons
   state->target = source->target.name;
   log_line(options, LogLevel::plans, [&] {
     return fmt::format("compile {} on {}, planned for {} (compiled at {})", state->interface.name,
-                       state->device.name, state->target, state->interface.place);
+                       state->device.name, state->target, state->interface.compiled_at);
   });
   state->source = source;
   state->check_sizes = [source](std::span<const std::int64_t> symbols) {
@@ -105,7 +105,7 @@ std::string ExecutableState::why_none(const VariantNeed& need) const {
     if (is_as_aligned && variant->unwritten_outputs == need.unwritten_outputs)
       reason = broken_guard(variant->program, need.symbols);
     else if (all.size() == 1 || reason == "the first")
-      reason = is_as_aligned ? "other outputs that are views are written"
+      reason = is_as_aligned ? "a different set of view outputs is written"
                              : fmt::format("a pointer is a multiple of {} bytes, not of {}",
                                            need.alignment, variant->alignment);
   }
@@ -115,21 +115,21 @@ std::string ExecutableState::why_none(const VariantNeed& need) const {
 std::shared_ptr<const Variant> ExecutableState::variant_for(const VariantNeed& need) {
   if (std::shared_ptr<const Variant> known = find(need)) return known;
   const CaptureModeGuard relaxed(device.driver);
-  const std::lock_guard lock(making_);
+  const std::lock_guard lock(make_mutex_);
   if (std::shared_ptr<const Variant> known = find(need)) return known;  // made meanwhile
   VariantRequest request{.symbols = {need.symbols.begin(), need.symbols.end()},
                          .alignment = need.alignment,
                          .unwritten_outputs = need.unwritten_outputs,
                          .reason = why_none(need),
-                         .is_soon = options.never_stall};
-  std::shared_ptr<const Variant> made = stand_in_at_hand(need, request);
+                         .wants_default_schedules = options.never_stall};
+  std::shared_ptr<const Variant> made = find_provisional(need, request);
   if (!made) made = make_variant(request);
   add(made);
-  if (made->is_provisional) improve_later(made, std::move(request));
+  if (made->is_provisional) replace_in_background(made, std::move(request));
   return made;
 }
 
-std::shared_ptr<const Variant> ExecutableState::stand_in_at_hand(
+std::shared_ptr<const Variant> ExecutableState::find_provisional(
     const VariantNeed& need, const VariantRequest& request) const {
   if (!options.never_stall || !source) return nullptr;
   const std::shared_ptr<Variant> found = with_lower_alignment(variants(), need);
@@ -139,61 +139,64 @@ std::shared_ptr<const Variant> ExecutableState::stand_in_at_hand(
   found->report.plan_ms = found->report.compile_ms = found->report.tune_ms = 0;
   for (KernelReport& kernel : found->report.kernels)
     if (kernel.tuning != kCallTuning)
-      kernel.tuning = "that of less aligned pointers, while the one for these is made";
+      kernel.tuning = "as for less aligned pointers, until the kernel for these pointers is ready";
   return found;
 }
 
-void ExecutableState::improve_later(std::shared_ptr<const Variant> stand_in,
-                                    VariantRequest request) {
-  request.is_soon = false;
+void ExecutableState::replace_in_background(std::shared_ptr<const Variant> provisional,
+                                            VariantRequest request) {
+  request.wants_default_schedules = false;
   request.is_in_background = true;
-  const Variant* const which = stand_in.get();
+  const Variant* const which = provisional.get();
   try {
     request.cancellation = {
-        .process_ends = Background::of_process().stop_token(),
-        // One is the background's own, while it makes the variant.
-        .is_unwanted = [self = weak_from_this()] { return self.use_count() <= 1; }};
-    Background::of_process().add(
-        [self = weak_from_this(), stand_in = std::move(stand_in), request = std::move(request)] {
-          // Without a handle to it nobody will run it again.
-          if (const std::shared_ptr<ExecutableState> executable = self.lock())
-            executable->improve(stand_in, request);
-        });
+        .stop_token = BackgroundThread::process_wide().stop_token(),
+        // A count of 1 is the background's own reference while it makes the variant.
+        .is_abandoned = [self = weak_from_this()] { return self.use_count() <= 1; }};
+    BackgroundThread::process_wide().add([self = weak_from_this(),
+                                          provisional = std::move(provisional),
+                                          request = std::move(request)] {
+      // If no handle is left, the program cannot run again.
+      if (const std::shared_ptr<ExecutableState> executable = self.lock())
+        executable->replace_provisional(provisional, request);
+    });
   } catch (const std::exception& error) {
-    note_problem(which, error.what());
+    record_background_problem(which, error.what());
   }
 }
 
-void ExecutableState::improve(const std::shared_ptr<const Variant>& stand_in,
-                              const VariantRequest& request) {
+void ExecutableState::replace_provisional(const std::shared_ptr<const Variant>& provisional,
+                                          const VariantRequest& request) {
   try {
     const CaptureModeGuard relaxed(device.driver);  // the caller may capture on another thread
     const std::shared_ptr<const Variant> better = make_variant(request);
     {
       const std::lock_guard lock(mutex_);
-      std::ranges::replace(variants_, stand_in, better);
+      std::ranges::replace(variants_, provisional, better);
     }
     generation_.fetch_add(1, std::memory_order_release);
-  } catch (const Cancelled&) {  // nobody is left to be told
+  } catch (const Cancelled&) {  // no handle is left that could report it
   } catch (const std::exception& error) {
-    note_problem(stand_in.get(), error.what());
+    record_background_problem(provisional.get(), error.what());
   } catch (...) {
-    note_problem(stand_in.get(), "something was thrown that is no std::exception");
+    record_background_problem(provisional.get(),
+                              "an exception that is not a std::exception was thrown");
   }
 }
 
-void ExecutableState::note_problem(const Variant* stand_in, std::string_view problem) noexcept {
+void ExecutableState::record_background_problem(const Variant* provisional,
+                                                std::string_view problem) noexcept {
   try {
     {
       const std::lock_guard lock(mutex_);
-      background_problems_[stand_in] = problem;
+      background_problems_[provisional] = problem;
     }
-    log_line(options, LogLevel::logged, [&] {
+    log_line(options, LogLevel::notes, [&] {
       return fmt::format(
-          "{}: the default schedules stay, since tuning in the background failed: {}",
+          "{}: the default schedules stay, because tuning in the background failed: {}",
           interface.name, problem);
     });
-  } catch (...) {  // neither memory nor a log to say it
+  } catch (...) {  // out of memory, or the log failed: the problem cannot be reported
   }
 }
 
@@ -246,12 +249,12 @@ void Executable::prepare(std::span<const Size> sizes, Views views) const {
   if (variant->is_provisional) await_background();
 }
 
-void Executable::await_background() const { Background::of_process().wait(); }
+void Executable::await_background() const { BackgroundThread::process_wide().wait(); }
 
 namespace {
 
-/// Which calls a replay makes between CUDA Graphs, as far as that is known by now.
-void note_breaks(const Variant& variant, VariantReport& report) {
+/// Adds a note to each opaque call that is now known to split the CUDA Graph of a replay.
+void add_graph_split_notes(const Variant& variant, VariantReport& report) {
   for (std::size_t i = 0; i < variant.kernels.size(); ++i)
     if (const auto& call = variant.kernels[i].opaque; call && !call->may_be_captured())
       report.kernels[i].notes.push_back("a replay breaks its CUDA Graph in two around the call: " +
@@ -266,7 +269,7 @@ Report Executable::report() const {
   for (const std::shared_ptr<const Variant>& variant : state_->variants()) {
     report.variants.push_back(variant->report);
     report.variants.back().background_problem = state_->background_problem(variant.get());
-    note_breaks(*variant, report.variants.back());
+    add_graph_split_notes(*variant, report.variants.back());
     report.recorded_ops = variant->program.recorded_ops;
   }
   if (!report.variants.empty()) {

@@ -1,4 +1,4 @@
-// What an Executable shares among its handles, Contexts and threads.
+// The state of an Executable: its handles, Contexts and threads share it.
 #pragma once
 
 #include <atomic>
@@ -21,15 +21,14 @@ namespace sinter {
 
 struct VariantSource;
 
-/// What a new variant is asked to serve.
+/// The sizes, alignment and outputs that a new variant must serve, and how it is made.
 struct VariantRequest {
   std::vector<std::int64_t> symbols;
   std::int64_t alignment = 16;
   std::vector<bool> unwritten_outputs = {};
-  std::string reason;    ///< why no variant that is there will do
-  bool is_soon = false;  ///< the default schedules, whatever the options say of tuning
-  /// While the program runs in other threads, perhaps.
-  bool is_in_background = false;
+  std::string reason;                    ///< why no existing variant serves the request
+  bool wants_default_schedules = false;  ///< use the default schedules, regardless of Options::tune
+  bool is_in_background = false;         ///< other threads may run the program meanwhile
   Cancellation cancellation = {};
 };
 
@@ -42,39 +41,40 @@ struct ExecutableState : std::enable_shared_from_this<ExecutableState> {
   Options options;
   int recorded_ops = 0;
   std::string target;
-  std::shared_ptr<VariantSource> source;  ///< null where it was loaded from a file
-  std::string loaded_from;                ///< the file; empty: it was compiled here
-  /// Throws UserError where the graph has no meaning at these sizes.
+  std::shared_ptr<VariantSource> source;  ///< null if it was loaded from a file
+  std::string loaded_from;                ///< the file; empty if it was compiled here
+  /// Throws UserError if the graph is invalid at these sizes.
   std::function<void(std::span<const std::int64_t> symbols)> check_sizes;
   /// Plans, compiles and tunes.
   std::function<std::shared_ptr<const Variant>(const VariantRequest&)> make_variant;
 
-  /// A variant that serves `need`, made if there is none. Of those who wait for one, one thread
-  /// makes one at a time, and beside it the background.
+  /// A variant that serves `need`; makes one if there is none. Only one calling thread makes a
+  /// variant at a time; the background thread may make another concurrently.
   std::shared_ptr<const Variant> variant_for(const VariantNeed& need);
   std::vector<std::shared_ptr<const Variant>> variants() const;
-  /// Why nothing has come of what a variant stands in for; "" if nothing failed.
+  /// Why the background could not replace the provisional `variant`; "" if nothing failed.
   std::string background_problem(const Variant* variant) const;
   void add(std::shared_ptr<const Variant> variant);
-  /// Changes whenever a variant has taken the place of one that stood in for it.
+  /// Changes whenever a variant has replaced a provisional one.
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
  private:
-  /// One that is there; null if there is none.
+  /// An existing variant that serves `need`; null if there is none.
   std::shared_ptr<const Variant> find(const VariantNeed& need) const;
   std::string why_none(const VariantNeed& need) const;
-  /// With `never_stall`: one that is there and serves `need`, but asks less of pointers than it
-  /// could; null if there is none.
-  std::shared_ptr<const Variant> stand_in_at_hand(const VariantNeed& need,
+  /// With `never_stall`: a copy of an existing variant that serves `need`, but was made for less
+  /// aligned pointers. Null if there is none.
+  std::shared_ptr<const Variant> find_provisional(const VariantNeed& need,
                                                   const VariantRequest& request) const;
-  /// Has what `stand_in` stands in for made in the background.
-  void improve_later(std::shared_ptr<const Variant> stand_in, VariantRequest request);
-  void improve(const std::shared_ptr<const Variant>& stand_in, const VariantRequest& request);
+  /// Makes the variant that replaces `provisional` in the background.
+  void replace_in_background(std::shared_ptr<const Variant> provisional, VariantRequest request);
+  void replace_provisional(const std::shared_ptr<const Variant>& provisional,
+                           const VariantRequest& request);
 
-  void note_problem(const Variant* stand_in, std::string_view problem) noexcept;
+  void record_background_problem(const Variant* provisional, std::string_view problem) noexcept;
 
-  std::mutex making_;         ///< held while one is made that somebody waits for
-  mutable std::mutex mutex_;  ///< of what follows, for moments
+  std::mutex make_mutex_;     ///< held while a calling thread makes a variant
+  mutable std::mutex mutex_;  ///< guards the two fields below; held only briefly
   std::vector<std::shared_ptr<const Variant>> variants_;
   std::map<const Variant*, std::string> background_problems_;
   std::atomic<std::uint64_t> generation_ = 0;
@@ -84,7 +84,7 @@ struct BindingsState {
   std::shared_ptr<const ExecutableState> executable;
   std::vector<std::unique_ptr<Array>> arrays;  ///< per slot; null for scalars
   std::vector<Literal> numbers;                ///< per slot
-  Bound bound;
+  CheckedArguments bound;
 };
 
 }  // namespace sinter

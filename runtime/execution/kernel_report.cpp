@@ -1,10 +1,28 @@
 #include "runtime/execution/kernel_report.h"
 
-#include "ir/shape/extent.h"
-
 #include <algorithm>
 
+#include "compiler/program/guards.h"
+#include "ir/shape/extent.h"
+
 namespace sinter {
+
+std::vector<BoundaryReport> boundary_reports(const Program& program) {
+  std::vector<BoundaryReport> reports;
+  for (const Boundary& boundary : program.boundaries)
+    reports.push_back({.producer = boundary.producer,
+                       .consumer = boundary.consumer,
+                       .reason = boundary.reason,
+                       .is_inside = boundary.is_inside,
+                       .bytes = static_cast<std::int64_t>(boundary.bytes)});
+  return reports;
+}
+
+std::vector<std::string> guard_texts(const Program& program) {
+  std::vector<std::string> texts;
+  for (const Guard& guard : program.guards) texts.push_back(to_string(guard) + ": " + guard.reason);
+  return texts;
+}
 
 KernelReporter::KernelReporter(const Program& program, std::span<const std::int64_t> symbols)
     : program_(program), symbols_(symbols), names_(program.names()) {}
@@ -38,17 +56,18 @@ KernelReport KernelReporter::report(const Kernel& kernel, const Schedule& schedu
     report.schedule.clear();
     report.grid = 0;
     report.nodes.push_back(opaque_text(kernel.nodes, names_));
-    report.places.push_back(program_.graph->data().place(kernel.nodes.front()));
+    report.places.push_back(program_.graph->data().location_text(kernel.nodes.front()));
     return report;
   }
   for (const Node* node : kernel.nodes) {
     report.nodes.push_back(statement_text(*node, names_));
-    report.places.push_back(program_.graph->data().place(node));
+    report.places.push_back(program_.graph->data().location_text(node));
   }
   return report;
 }
 
-/// Everything that the kernel takes, once; what it updates in place is read and written.
+/// The bytes of each buffer that the kernel uses, counted once. A buffer that it updates in place
+/// counts twice, since it is read and written.
 std::int64_t KernelReporter::bytes_of_buffers(const Kernel& kernel, const Source& source) const {
   DenseSet<int> written;
   for (const Store& store : kernel.stores) written.insert(store.buffer);

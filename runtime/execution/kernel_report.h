@@ -1,4 +1,4 @@
-// What is known of a kernel once it is emitted: the part of its report that needs no compiler.
+// The reports on a program that are known before its kernels are compiled.
 #pragma once
 
 #include "codegen/text/source.h"
@@ -8,15 +8,22 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace sinter {
 
+/// The reasons why kernels of `program` are separate.
+std::vector<BoundaryReport> boundary_reports(const Program& program);
+/// The guards of `program`, with their reasons.
+std::vector<std::string> guard_texts(const Program& program);
+
 class KernelReporter {
  public:
-  /// Of the kernels of `program` at these sizes; both must outlive the reporter.
+  /// Reports on kernels of `program` at the sizes `symbols`. Both must outlive the reporter.
   KernelReporter(const Program& program, std::span<const std::int64_t> symbols);
 
-  /// All but registers, spills, compile times and what tuning found out.
+  /// The report without registers, spills, compile times and tuning results.
   KernelReport report(const Kernel& kernel, const Schedule& schedule, const Source& source) const;
 
  private:

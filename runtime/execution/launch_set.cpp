@@ -1,6 +1,7 @@
 #include "runtime/execution/launch_set.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/ScopeExit.h>
 
 #include <algorithm>
 #include <bit>
@@ -21,7 +22,7 @@ constexpr std::int64_t kTicketBytes = sizeof(unsigned);
 
 std::int64_t aligned(std::int64_t bytes) { return checked_round_up(bytes, kArenaAlignment); }
 
-/// The slot that `argument` takes its value from; -1 for none.
+/// The slot of the interface that provides the value of `argument`; -1 for none.
 int slot_of(const Argument& argument, const Program& program, const Interface& interface) {
   if (argument.kind == Argument::Kind::scalar) return argument.index;
   if (argument.kind != Argument::Kind::buffer) return -1;
@@ -30,28 +31,31 @@ int slot_of(const Argument& argument, const Program& program, const Interface& i
   return buffer.kind == Buffer::Kind::output ? interface.input_count + buffer.index : -1;
 }
 
-/// What no plan of ours asks for, but a saved one may.
+/// Throws UserError for a request that only a saved plan can make.
 [[noreturn]] void fail_kernel(const Variant& variant, std::size_t kernel,
                               const std::string& message) {
   throw UserError(fmt::format(
-      "kernel {} {}; its plan is not for such sizes: compile the program here, or save it anew",
+      "kernel {} {}; its plan does not support these sizes: compile the program here, or save it "
+      "again",
       variant.program.kernels[kernel].name, message));
 }
 
-/// Parts end where what they are parts of does, or before: no plan of ours has others.
-void check_parts(const Program& program, std::span<const std::int64_t> symbols) {
-  for (const Buffer& part : program.buffers) {
-    if (part.parent < 0) [[likely]]
+/// Throws UserError if a sub-buffer exceeds its parent. Only a saved plan can have such
+/// sub-buffers.
+void check_sub_buffers(const Program& program, std::span<const std::int64_t> symbols) {
+  for (const Buffer& sub_buffer : program.buffers) {
+    if (sub_buffer.parent < 0) [[likely]]
       continue;
-    const Buffer& whole = program.buffers[static_cast<std::size_t>(part.parent)];
-    const std::int64_t begin = offset_bytes(part, symbols);
-    const std::int64_t end = checked_sum(begin, bytes_of(part, symbols));
-    const std::int64_t all = bytes_of(whole, symbols);
+    const Buffer& parent = program.buffers[static_cast<std::size_t>(sub_buffer.parent)];
+    const std::int64_t begin = offset_bytes(sub_buffer, symbols);
+    const std::int64_t end = checked_sum(begin, bytes_of(sub_buffer, symbols));
+    const std::int64_t all = bytes_of(parent, symbols);
     if (begin < 0 || (end > begin && end > all)) [[unlikely]]
       throw UserError(
-          fmt::format("buffer {} takes bytes {} to {} of the {} of {}, which it is a part of; its "
-                      "plan is not for such sizes: compile the program here, or save it anew",
-                      part.name, begin, end, all, whole.name));
+          fmt::format("buffer {} takes bytes {} to {} of the {} bytes of {}, which contains it; "
+                      "its plan does not support these sizes: compile the program here, or save "
+                      "it again",
+                      sub_buffer.name, begin, end, all, parent.name));
   }
 }
 
@@ -60,10 +64,10 @@ void check_parts(const Program& program, std::span<const std::int64_t> symbols) 
 ScratchLayout lay_out(const Variant& variant, const MemoryPlanner& planner,
                       std::span<const std::int64_t> symbols) {
   MemoryPlan plan = planner.plan(symbols);
-  check_parts(variant.program, symbols);
+  check_sub_buffers(variant.program, symbols);
   ScratchLayout layout{.buffer_offsets = std::move(plan.offsets),
                        .arena_bytes = aligned(plan.arena_bytes)};
-  // Kernels without an edge between them may run at once: no two share a workspace.
+  // Kernels without an edge between them may run concurrently, so each has its own workspace.
   for (std::size_t i = 0; i < variant.kernels.size(); ++i) {
     const VariantKernel& kernel = variant.kernels[i];
     std::int64_t bytes = evaluate(kernel.source.workspace_bytes, symbols);
@@ -75,7 +79,7 @@ ScratchLayout lay_out(const Variant& variant, const MemoryPlanner& planner,
     const std::int64_t tickets = evaluate(kernel.source.tickets, symbols);
     if (bytes < 0 || tickets < 0) [[unlikely]]
       fail_kernel(variant, i,
-                  fmt::format("wants {} bytes to work in and {} tickets", bytes, tickets));
+                  fmt::format("needs {} bytes of workspace and {} tickets", bytes, tickets));
     layout.workspace_offsets.push_back(bytes > 0 ? layout.arena_bytes : -1);
     layout.ticket_offsets.push_back(tickets > 0 ? layout.tickets : -1);
     layout.arena_bytes = checked_sum(layout.arena_bytes, aligned(bytes));
@@ -88,16 +92,14 @@ ScratchLayout lay_out(const Variant& variant, const MemoryPlanner& planner,
   return layout;
 }
 
-void make_call(const DeviceState& device, const PreparedLaunch& launch, HostWorks& works) {
-  std::list<HostWorks::Pieces> pieces(1);
-  // Even where the function then fails: what is on the stream by then refers to its pieces.
-  struct Keep {
-    HostWorks& works;
-    std::list<HostWorks::Pieces>& pieces;
-    ~Keep() { works.keep_until_run(std::move(pieces)); }
-  };
-  const Keep keep{works, pieces};
-  launch.call->enqueue(launch.parameters, device, launch.config.hStream, works, pieces.front());
+void make_call(const DeviceState& device, const PreparedLaunch& launch,
+               HostFunctions& host_functions) {
+  std::list<HostFunctions::List> lists(1);
+  // Also if the function throws, since the work on the stream refers to its host functions.
+  const auto keep =
+      llvm::make_scope_exit([&] { host_functions.keep_alive_until_run(std::move(lists)); });
+  launch.call->enqueue(launch.parameters, device, launch.config.hStream, host_functions,
+                       lists.front());
 }
 
 template <class Visit>
@@ -124,7 +126,7 @@ LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& in
     if (slot < 0) return;
     if (argument.kind == Argument::Kind::buffer &&
         variant_->program.buffers[static_cast<std::size_t>(argument.index)].parent >= 0)
-      patch.part = argument.index;
+      patch.sub_buffer = argument.index;
     by_slot[static_cast<std::size_t>(slot)].push_back(patch);
   });
   for (const std::vector<Patch>& patches : by_slot) {
@@ -132,7 +134,7 @@ LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& in
     patches_.insert(patches_.end(), patches.begin(), patches.end());
   }
   first_patch_.push_back(static_cast<std::uint32_t>(patches_.size()));
-  // No array lies there, and a scalar of these bits only misses the shortcut of set_values.
+  // No array has the address 0. set_values skips a scalar with bits 0, whose argument is 0 already.
   values_.assign(interface.slots.size(), 0);
   arguments_.assign(count, 0);
   for (std::uint64_t& argument : arguments_) parameters_.push_back(&argument);
@@ -147,13 +149,8 @@ LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& in
     }
     launch.function = kernel.function;
     launch.parameters = parameters_.data() + first;
-    launch.config.gridDimY = launch.config.gridDimZ = 1;
-    launch.config.blockDimX = static_cast<unsigned>(kernel.source.threads);
-    launch.config.blockDimY = launch.config.blockDimZ = 1;
-    launch.config.sharedMemBytes = static_cast<unsigned>(kernel.source.shared_bytes);
     launch.attributes = stream_attributes(kernel.source);
-    launch.config.attrs = launch.attributes.list.data();
-    launch.config.numAttrs = launch.attributes.count;
+    launch.config = launch_config(kernel.source, /*grid=*/0, launch.attributes);
     first += kernel.source.arguments.size();
     launch.table = std::span(arguments_).subspan(first, kernel.source.table.size());
     first += kernel.source.table.size();
@@ -161,10 +158,11 @@ LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& in
 }
 
 void LaunchSet::set_symbols(std::span<const std::int64_t> symbols) {
-  // A function of the user's may fail in there: then nothing has changed.
+  // May throw, since it calls the user's workspace functions. Nothing has changed before it
+  // returns.
   layout_ = lay_out(*variant_, planner_, symbols);
   symbols_.assign(symbols.begin(), symbols.end());
-  set_part_offsets();
+  set_sub_buffer_offsets();
   std::size_t call = 0;
   for (std::size_t i = 0; i < launches_.size(); ++i) {
     PreparedLaunch& launch = launches_[i];
@@ -174,10 +172,10 @@ void LaunchSet::set_symbols(std::span<const std::int64_t> symbols) {
       launch.is_empty = launch.call->is_empty();
       continue;
     }
-    const std::int64_t grid = launched_blocks(kernel.source, kernel.resident_blocks, symbols_);
+    const std::int64_t grid = grid_size(kernel.source, kernel.grid_limit, symbols_);
     if (grid < 0 || grid > std::numeric_limits<int>::max()) [[unlikely]]
       fail_kernel(*variant_, i,
-                  fmt::format("wants {} blocks, and a launch has none to {} of them", grid,
+                  fmt::format("needs {} blocks, but a launch has 0 to {}", grid,
                               std::numeric_limits<int>::max()));
     launch.changed = launch.changed || launch.config.gridDimX != static_cast<unsigned>(grid);
     launch.config.gridDimX = static_cast<unsigned>(grid);
@@ -194,20 +192,21 @@ void LaunchSet::set_symbols(std::span<const std::int64_t> symbols) {
       fail_kernel(
           *variant_, kernel,
           fmt::format("takes {} = {} as {}", to_string(argument.extent), value, argument.c_type));
-    put(patch, static_cast<std::uint64_t>(value));
+    set_argument(patch, static_cast<std::uint64_t>(value));
   });
 }
 
-/// Parts of bound arrays begin elsewhere, so their pointers are filled in again.
-void LaunchSet::set_part_offsets() {
-  bool has_moved = false;
-  for (Patch& patch : patches_) {
-    if (patch.part < 0) continue;
-    const auto offset = static_cast<std::uint64_t>(
-        offset_bytes(variant_->program.buffers[static_cast<std::size_t>(patch.part)], symbols_));
-    has_moved = std::exchange(patch.offset, offset) != offset || has_moved;
-  }
-  if (has_moved) std::ranges::fill(values_, 0);
+/// Updates the offsets of sub-buffers of bound arrays. Arrays with a changed offset get value 0,
+/// the address of no array, so that set_values fills in their pointers again.
+void LaunchSet::set_sub_buffer_offsets() {
+  for (std::size_t slot = 0; slot < values_.size(); ++slot)
+    for (std::uint32_t i = first_patch_[slot]; i < first_patch_[slot + 1]; ++i) {
+      Patch& patch = patches_[i];
+      if (patch.sub_buffer < 0) continue;
+      const auto offset = static_cast<std::uint64_t>(offset_bytes(
+          variant_->program.buffers[static_cast<std::size_t>(patch.sub_buffer)], symbols_));
+      if (std::exchange(patch.offset, offset) != offset) values_[slot] = 0;
+    }
 }
 
 void LaunchSet::set_scratch(CUdeviceptr arena, CUdeviceptr tickets, CUdeviceptr tables) {
@@ -216,20 +215,21 @@ void LaunchSet::set_scratch(CUdeviceptr arena, CUdeviceptr tickets, CUdeviceptr 
   };
   for_each_argument([&](const Argument& argument, std::size_t kernel, Patch patch) {
     if (argument.kind == Argument::Kind::workspace)
-      put(patch, at(arena, layout_.workspace_offsets[kernel]) +
-                     static_cast<CUdeviceptr>(evaluate(argument.extent, symbols_)));
+      set_argument(patch, at(arena, layout_.workspace_offsets[kernel]) +
+                              static_cast<CUdeviceptr>(evaluate(argument.extent, symbols_)));
     if (argument.kind == Argument::Kind::tickets)
-      put(patch, at(tickets, layout_.ticket_offsets[kernel] * kTicketBytes) +
+      set_argument(
+          patch, at(tickets, layout_.ticket_offsets[kernel] * kTicketBytes) +
                      static_cast<CUdeviceptr>(evaluate(argument.extent, symbols_)) * kTicketBytes);
     if (argument.kind == Argument::Kind::table) {
       launches_[kernel].table_at = at(tables, layout_.table_offsets[kernel]);
       launches_[kernel].table_changed = true;
-      put(patch, launches_[kernel].table_at);
+      set_argument(patch, launches_[kernel].table_at);
     }
     if (argument.kind != Argument::Kind::buffer) return;
     const auto buffer = static_cast<std::size_t>(argument.index);
     if (variant_->program.buffers[buffer].kind == Buffer::Kind::temporary)
-      put(patch, at(arena, layout_.buffer_offsets[buffer]));
+      set_argument(patch, at(arena, layout_.buffer_offsets[buffer]));
   });
 }
 
@@ -238,7 +238,7 @@ void LaunchSet::set_values(std::span<const std::uint64_t> values) {
     if (values_[slot] == values[slot]) continue;
     values_[slot] = values[slot];
     for (std::uint32_t i = first_patch_[slot]; i < first_patch_[slot + 1]; ++i)
-      put(patches_[i], values[slot] + patches_[i].offset);
+      set_argument(patches_[i], values[slot] + patches_[i].offset);
   }
 }
 

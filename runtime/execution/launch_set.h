@@ -1,4 +1,4 @@
-// LaunchSet: every launch of a variant with its arguments laid out, and where each binding goes.
+// LaunchSet: all launches of a variant with their arguments, and the arguments of each binding.
 #pragma once
 
 #include <cstdint>
@@ -13,38 +13,39 @@
 
 namespace sinter {
 
-/// One kernel launch whose parameters stay where they are; only values change.
+/// One launch. The addresses of its parameters are fixed; only the values change.
 struct PreparedLaunch {
   CUlaunchConfig config{};
-  LaunchAttributes attributes;  ///< what `config` points to
+  LaunchAttributes attributes;  ///< `config` points to them
   CUfunction function = nullptr;
   void** parameters = nullptr;
-  bool is_kernel = true;                 ///< false: it is empty, or a call
+  bool is_kernel = true;                 ///< false: it is empty, or an opaque call
   bool is_empty = false;                 ///< no blocks: nothing to launch
-  bool changed = true;                   ///< since the CUDA Graph last took its values
-  std::span<const std::uint64_t> table;  ///< what device memory at `table_at` must hold
+  bool changed = true;                   ///< since the node of the CUDA Graph was last updated
+  std::span<const std::uint64_t> table;  ///< the contents of the device memory at `table_at`
   CUdeviceptr table_at = 0;
-  bool table_changed = true;     ///< since it was last copied there
-  OpaqueLaunch* call = nullptr;  ///< of the user's function, in place of a kernel
+  bool table_changed = true;     ///< since it was last copied to the device
+  OpaqueLaunch* call = nullptr;  ///< a call of the user's function, in place of a kernel
 };
 
-/// Puts the work of a call on the stream of `launch`.
-void make_call(const DeviceState& device, const PreparedLaunch& launch, HostWorks& works);
+/// Makes the opaque call of `launch` on its stream.
+void make_call(const DeviceState& device, const PreparedLaunch& launch,
+               HostFunctions& host_functions);
 
-/// Memory of a context that a launch set addresses.
+/// The layout of the scratch memory of a context, for one launch set.
 struct ScratchLayout {
   std::vector<std::int64_t> buffer_offsets;     ///< per program buffer; -1: bound by the caller
   std::vector<std::int64_t> workspace_offsets;  ///< per kernel; -1: none
-  std::vector<std::int64_t> call_bytes;         ///< per opaque call: that its function works in
+  std::vector<std::int64_t> call_bytes;         ///< per opaque call: workspace of its function
   std::int64_t arena_bytes = 0;                 ///< temporaries, then workspaces
   std::vector<std::int64_t> ticket_offsets;     ///< per kernel, in counters; -1: none
   std::int64_t tickets = 0;                     ///< counters that must be 0 before the first launch
   std::vector<std::int64_t> table_offsets;      ///< per kernel, in bytes; -1: none
-  std::int64_t table_bytes = 0;                 ///< of memory that nobody else writes to
+  std::int64_t table_bytes = 0;                 ///< of all tables; not shared with other sets
 };
 
-/// Where a variant's temporaries, workspaces and tickets lie for these sizes; `planner` is of its
-/// program.
+/// Lays out the temporaries, workspaces, tickets and tables of a variant for these sizes. `planner`
+/// is the planner of its program. Throws UserError if a saved plan does not support the sizes.
 ScratchLayout lay_out(const Variant& variant, const MemoryPlanner& planner,
                       std::span<const std::int64_t> symbols);
 
@@ -60,12 +61,12 @@ class LaunchSet {
   std::span<PreparedLaunch> launches() { return launches_; }
   bool has_calls() const { return !calls_.empty(); }
 
-  /// Computes grids, extents and the layout for new sizes. Scratch must be set again after it.
+  /// Computes grids, extents and the layout for new sizes. The caller must call set_scratch next.
   void set_symbols(std::span<const std::int64_t> symbols);
   /// Points temporaries, workspaces and tickets into the context's memory, and tables into this
   /// set's own.
   void set_scratch(CUdeviceptr arena, CUdeviceptr tickets, CUdeviceptr tables);
-  /// Fills in what differs from what was bound last.
+  /// Updates the arguments of the slots whose value differs from the last call.
   void set_values(std::span<const std::uint64_t> values);
   void set_stream(CUstream stream);
 
@@ -73,11 +74,11 @@ class LaunchSet {
   struct Patch {
     std::uint32_t argument;
     std::uint32_t launch;
-    int part = -1;             ///< the buffer, where it is a part of what is bound
-    std::uint64_t offset = 0;  ///< of the part, in bytes
+    int sub_buffer = -1;       ///< the sub-buffer of the bound array; -1: the whole array
+    std::uint64_t offset = 0;  ///< of the sub-buffer, in bytes
   };
 
-  void put(Patch patch, std::uint64_t value) {
+  void set_argument(Patch patch, std::uint64_t value) {
     std::uint64_t& argument = arguments_[patch.argument];
     if (argument == value) return;
     argument = value;
@@ -86,21 +87,21 @@ class LaunchSet {
   }
   template <class Visit>
   void for_each_argument(Visit visit) const;
-  void set_part_offsets();
+  void set_sub_buffer_offsets();
 
   std::shared_ptr<const Variant> variant_;
   MemoryPlanner planner_;
   ScratchLayout layout_;
   std::vector<std::int64_t> symbols_;
   std::vector<PreparedLaunch> launches_;
-  std::vector<std::unique_ptr<OpaqueLaunch>> calls_;  ///< in the order of the launches
-  /// 8 bytes each, of which the driver reads as many as it needs: the parameters of a launch, then
-  /// its table.
+  std::vector<std::unique_ptr<OpaqueLaunch>> calls_;  ///< in launch order
+  /// Per launch: its parameters, then its table. Each takes 8 bytes; the driver reads as many of
+  /// them as the parameter has.
   std::vector<std::uint64_t> arguments_;
   std::vector<void*> parameters_;  ///< the address of each argument
-  std::vector<Patch> patches_;     ///< those of slot i: patches_[first_patch_[i]] …
+  std::vector<Patch> patches_;     ///< slot i has those from patches_[first_patch_[i]] on
   std::vector<std::uint32_t> first_patch_;
-  std::vector<std::uint64_t> values_;  ///< per slot, as filled in
+  std::vector<std::uint64_t> values_;  ///< per slot: the last value filled in
 };
 
 }  // namespace sinter

@@ -8,6 +8,7 @@
 
 #include "codegen/emit.h"
 #include "ir/shape/extent.h"
+#include "ir/support/elapsed.h"
 #include "ir/text/print.h"
 #include "runtime/cache/disk_cache.h"
 #include "runtime/device/launch_grid.h"
@@ -23,12 +24,7 @@ namespace sinter {
 
 namespace {
 
-double milliseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-      .count();
-}
-
-/// Notes a pass that ends now.
+/// Adds a pass that has just ended to the trace and the log.
 void note_pass(const Options& options, std::string_view pass, double milliseconds) {
   const std::chrono::nanoseconds duration(static_cast<std::int64_t>(milliseconds * 1e6));
   Trace::add_host("plan", pass, TraceClock::now() - duration, duration);
@@ -58,25 +54,25 @@ Program plan_for(VariantSource& from, const VariantRequest& request) {
 }
 
 std::vector<CompileResult> compile_all(VariantSource& from, std::span<const EmittedKernel> emitted,
-                                       const std::stop_token& process_ends) {
+                                       const std::stop_token& stop_token) {
   std::vector<CompileUnit> units;
   for (const EmittedKernel& kernel : emitted)
     if (!kernel.is_call) units.emplace_back(kernel.sources);
   const TraceSpan span("compile",
                        [&] { return fmt::format("compile kernels of {}", from.graph.name()); });
   std::vector<CompileResult> compiled = from.device.compile_service.get(from.device)
-                                            .compile(units, compile_settings(from), process_ends);
+                                            .compile(units, compile_settings(from), stop_token);
   if (compiled.size() == emitted.size()) return compiled;
-  std::vector<CompileResult> results;  // with nothing for calls
+  std::vector<CompileResult> results;  // empty for opaque calls
   auto next = compiled.begin();
   for (const EmittedKernel& kernel : emitted)
     results.push_back(kernel.is_call ? CompileResult() : std::move(*next++));
   return results;
 }
 
-/// What the caches had, since the disk's were as in `before`.
-void tell_caches(const VariantSource& from, const Program& program,
-                 std::span<const CompileResult> compiled, const DiskCounters& before) {
+/// Logs where each kernel came from, and the hits and misses of the disk cache since `before`.
+void log_cache_use(const VariantSource& from, const Program& program,
+                   std::span<const CompileResult> compiled, const DiskCounters& before) {
   for (std::size_t i = 0; i < compiled.size(); ++i)
     if (compiled[i].unit)
       write_log_line(from.options,
@@ -98,7 +94,7 @@ void tell_caches(const VariantSource& from, const Program& program,
                              after.hits - before.hits, after.misses - before.misses, reasons));
 }
 
-void tell_schedules(const Options& options, const Program& program, const VariantReport& report) {
+void log_schedules(const Options& options, const Program& program, const VariantReport& report) {
   for (std::size_t i = 0; i < report.kernels.size(); ++i) {
     const KernelReport& kernel = report.kernels[i];
     if (kernel.kind == name(KernelKind::opaque)) continue;
@@ -124,17 +120,18 @@ void dump_compiled(Dump& dump, std::span<const CompileResult> compiled) {
   }
 }
 
-/// True if tuning might find anything else than what is asked for now.
+/// True if the variant gets the default schedules now although tuning may find better ones.
 bool is_provisional(const Options& options, const VariantRequest& request) {
-  return request.is_soon && options.tune != Tune::off && options.force_candidate < 0;
+  return request.wants_default_schedules && options.tune != Tune::off &&
+         options.force_candidate < 0;
 }
 
-/// How each kernel is launched for the sizes of the variant, one line per kernel.
+/// One line per kernel: its launch at the sizes of the variant.
 std::string launch_text(const VariantReport& report) {
   std::string text;
   for (const KernelReport& kernel : report.kernels)
     if (kernel.kind == name(KernelKind::opaque))
-      text += fmt::format("{}: a call of the user's\n", kernel.name);
+      text += fmt::format("{}: an opaque call\n", kernel.name);
     else
       text +=
           fmt::format("{}: {} blocks of {} threads, {} bytes of shared memory, {}\n", kernel.name,
@@ -153,12 +150,12 @@ EmittedKernel emit_candidates(const Program& program, const Kernel& kernel, std:
   const std::string name = legal_name(program.graph->name());
   for (const Schedule& schedule : schedules) {
     if (emitted.sources.size() == most) break;
-    // The name follows from the code, so that equal kernels have equal names.
+    // The name contains a hash of the code, so that equal kernels have equal names.
     std::string code = anonymous_text(program, kernel, schedule);
     const std::uint64_t hash = llvm::xxh3_64bits(llvm::StringRef(code));
     Source source = emit(program, kernel, schedule, fmt::format("{}_{:016x}", name, hash));
-    source.code = std::move(code);
-    if (std::ranges::count(emitted.sources, source.code, &Source::code)) continue;
+    source.code_key = std::move(code);
+    if (std::ranges::count(emitted.sources, source.code_key, &Source::code_key)) continue;
     emitted.sources.push_back(std::move(source));
     emitted.schedules.push_back(schedule);
   }
@@ -206,8 +203,9 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
   if (is_logged(from.options, LogLevel::passes))
     disk_before = disk_cache(from.options.cache).counters();
   const std::vector<CompileResult> compiled =
-      compile_all(from, emitted, request.cancellation.process_ends);
-  if (is_logged(from.options, LogLevel::passes)) tell_caches(from, program, compiled, disk_before);
+      compile_all(from, emitted, request.cancellation.stop_token);
+  if (is_logged(from.options, LogLevel::passes))
+    log_cache_use(from, program, compiled, disk_before);
   const double compile_ms = milliseconds_since(start);
   dump_compiled(from.dump, compiled);
 
@@ -244,7 +242,7 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
     variant->kernels.push_back({.source = source,
                                 .schedule = emitted[i].schedules[chosen],
                                 .function = function,
-                                .resident_blocks = resident_blocks(from.device, source, function),
+                                .grid_limit = cooperative_grid_limit(from.device, source, function),
                                 .unit = compiled[i].unit});
   }
   variant->report = report_of(*variant, request, compiled, tuned);
@@ -252,7 +250,7 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
   variant->report.compile_ms = compile_ms;
   variant->report.tune_ms = milliseconds_since(start);
   from.dump.write("launch", "txt", launch_text(variant->report));
-  log_line(from.options, LogLevel::logged, [&] {
+  log_line(from.options, LogLevel::notes, [&] {
     return fmt::format(
         "{}: {} kernels for [{}] ({}): planned in {:.1f} ms, compiled in {:.1f} ms, tuned "
         "in {:.1f} ms",
@@ -260,7 +258,7 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
         request.reason, plan_ms, compile_ms, variant->report.tune_ms);
   });
   if (is_logged(from.options, LogLevel::schedules))
-    tell_schedules(from.options, program, variant->report);
+    log_schedules(from.options, program, variant->report);
   return variant;
 }
 

@@ -1,4 +1,4 @@
-// From a graph and sizes to kernels that are ready to launch: plan, emit, compile, tune.
+// Makes a Variant from a graph and sizes: plans, emits, compiles and tunes its kernels.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@
 
 namespace sinter {
 
-/// What all variants of an executable are made from.
+/// The graph, target and options that all variants of an executable are made from.
 struct VariantSource {
   VariantSource(DeviceState& device, Graph given, const Target& target, const Options& options)
       : VariantSource(device, std::move(given), target, options, {}) {
     functions = functions_of(graph.data());
   }
-  /// With functions that were found before.
+  /// Takes functions that are already resolved.
   VariantSource(DeviceState& device, Graph given, const Target& target, const Options& options,
                 OpaqueFunctions functions)
       : device(device),
@@ -33,30 +33,32 @@ struct VariantSource {
   Target target;
   Options options;
   Dump dump;
-  OpaqueFunctions functions;  ///< that it calls
+  OpaqueFunctions functions;  ///< the functions that the graph calls
 };
 
-/// One kernel under its candidate schedules, the default first; equal texts once.
+/// One kernel, emitted with each of its candidate schedules, the default first. Schedules that give
+/// the same code appear once.
 struct EmittedKernel {
   std::vector<Source> sources;
   std::vector<Schedule> schedules;
-  bool is_call = false;  ///< an opaque call, of which there is nothing to compile
+  bool is_call = false;  ///< an opaque call, which has nothing to compile
 };
+/// Emits at most `most` candidates of `kernel`.
 EmittedKernel emit_candidates(const Program& program, const Kernel& kernel,
                               std::size_t most = SIZE_MAX);
 
-/// The first half of `make_variant`: a plan, and what of each of its kernels must be compiled.
+/// The result of the first half of `make_variant`: a plan and the emitted kernels to compile.
 struct EmittedVariant {
   Program program;
   std::vector<EmittedKernel> kernels;
 };
 EmittedVariant plan_and_emit(VariantSource& from, const VariantRequest& request);
-/// What the report says of the tuning of an opaque call.
-inline constexpr std::string_view kCallTuning = "a call of the user's has no candidates";
+/// The report's tuning text of an opaque call.
+inline constexpr std::string_view kCallTuning = "an opaque call has no candidates";
 CompileSettings compile_settings(const VariantSource& from);
 
-/// Throws UserError, CompileError or DriverError, and Cancelled where the request says so; then
-/// nothing has changed.
+/// Throws UserError, CompileError or DriverError, or Cancelled if the request's cancellation says
+/// so. A failed call changes nothing.
 std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRequest& request);
 
 }  // namespace sinter

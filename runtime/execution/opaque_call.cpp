@@ -19,13 +19,13 @@ namespace sinter {
 namespace {
 
 constexpr std::int64_t kAlignment = 256;
-constexpr std::string_view kUnknown = "it threw what is no std::exception";
+constexpr std::string_view kNotStdException = "it threw an exception that is not a std::exception";
 
 Extent result_bytes(const ResultType& type) {
   return product(type.shape) * Extent(size_of(type.dtype));
 }
 
-/// The buffer that result `number` is stored in; -1 where nobody needs it.
+/// The buffer that stores result `number`; -1 if the result is unused.
 int buffer_of_result(const Kernel& kernel, std::size_t number) {
   const auto store = std::ranges::find_if(
       kernel.stores, [&](const Store& one) { return result_number(*one.node) == number; });
@@ -35,7 +35,7 @@ int buffer_of_result(const Kernel& kernel, std::size_t number) {
 Literal number_from_bits(DType dtype, std::uint64_t bits) {
   const auto* const place = reinterpret_cast<const std::byte*>(&bits);
   if (is_floating(dtype)) return Literal::of(read_real(dtype, place));
-  return integer_literal(from_stored(dtype, read_integer(dtype, place)), dtype);
+  return integer_literal(from_storage_bits(dtype, read_integer(dtype, place)), dtype);
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ Source source_of_call(const Program& program, const Kernel& kernel) {
   using Kind = Argument::Kind;
   const Node& call = *kernel.nodes.front();
   Source source{.entry = fmt::format("{}_{}", kernel.name, function_of(call)),
-                .text = fmt::format("// {} calls {}: a function of the user's, not written here\n",
+                .text = fmt::format("// {} calls {}: a user function, not emitted by sinter\n",
                                     kernel.name, function_of(call))};
   for (const Node* operand : call.operands) {
     if (operand->op == Op::scalar) {
@@ -62,7 +62,7 @@ Source source_of_call(const Program& program, const Kernel& kernel) {
     }
     const int buffer = program.buffer_of.lookup(operand);
     const Extent bytes = result_bytes({.dtype = operand->dtype, .shape = operand->shape});
-    if (source.read_of.try_emplace(buffer, bytes).second)
+    if (source.bytes_read_of.try_emplace(buffer, bytes).second)
       source.traffic.bytes_read = source.traffic.bytes_read + bytes;
     source.arguments.push_back({.kind = Kind::buffer, .index = buffer});
   }
@@ -84,7 +84,7 @@ Source source_of_call(const Program& program, const Kernel& kernel) {
 CallDescription describe_call(const Program& program, const Kernel& kernel) {
   const Node& node = *kernel.nodes.front();
   CallDescription call{.function = std::string(function_of(node)),
-                       .place = program.graph->data().place(&node),
+                       .place = program.graph->data().location_text(&node),
                        .attributes = options_of(node)};
   for (const Node* operand : node.operands)
     call.inputs.push_back({.dtype = operand->dtype,
@@ -100,14 +100,13 @@ OpaqueBinding::OpaqueBinding(CallDescription call, const OpaqueFunctions& functi
     : driver_(driver),
       call_(std::move(call)),
       function_(functions.at(call_.function)),
-      called_(fmt::format("opaque {}", call_.function)),
+      display_name_(fmt::format("opaque {}", call_.function)),
       may_be_captured_(function_->can_capture) {
-  if (!function_->can_capture)
-    why_not_captured_ = "it is registered as one that cannot be captured";
+  if (!function_->can_capture) capture_refusal_ = "it is registered as not capturable";
 }
 
 std::string OpaqueBinding::message(std::string_view what) const {
-  return fmt::format("{}: {} (recorded at {})", called_, what, call_.place);
+  return fmt::format("{}: {} (recorded at {})", display_name_, what, call_.place);
 }
 
 void OpaqueBinding::fail(std::string_view what) const { throw UserError(message(what)); }
@@ -135,29 +134,29 @@ OpaqueSizes OpaqueBinding::sizes(const OpaqueArrays& arrays) const {
           .attributes = call_.attributes};
 }
 
-template <class Ask>
-auto OpaqueBinding::asked(std::string_view what, Ask ask) const {
+template <class Function>
+auto OpaqueBinding::call_user_function(std::string_view what, Function function) const {
   const ContextGuard kept(driver_);
   try {
-    return ask();
+    return function();
   } catch (const std::exception& error) {
     fail(fmt::format("{}: {}", what, error.what()));
   } catch (...) {
-    fail(fmt::format("{}: {}", what, kUnknown));
+    fail(fmt::format("{}: {}", what, kNotStdException));
   }
 }
 
 void OpaqueBinding::check(std::span<const std::int64_t> symbols) const {
   if (!function_->check) return;
   const OpaqueArrays known = arrays(symbols);
-  asked("its function makes no such call", [&] { function_->check(sizes(known)); });
+  call_user_function("its function rejects this call", [&] { function_->check(sizes(known)); });
 }
 
 void OpaqueBinding::check_memory(const Source& source, const Program& program,
                                  std::span<const std::int64_t> symbols) const {
   const std::int64_t workspace = evaluate(source.workspace_bytes, symbols);
   auto argument = source.arguments.begin();
-  std::int64_t end = 0;  // of what lies there already
+  std::int64_t end = 0;  // of the arrays in the workspace so far
   for (const std::vector<CallType>* types : {&call_.inputs, &call_.outputs})
     for (const CallType& type : *types) {
       const Argument& place = *argument++;
@@ -175,87 +174,89 @@ void OpaqueBinding::check_memory(const Source& source, const Program& program,
           is_buffer ? bytes_of(program.buffers[static_cast<std::size_t>(place.index)], symbols)
                     : workspace;
       if (begin < 0 || checked_sum(begin, bytes) > all)
-        fail(fmt::format("an array of {} bytes, {} bytes into {}, does not lie there", bytes, begin,
+        fail(fmt::format("an array of {} bytes at offset {} does not fit in {} bytes", bytes, begin,
                          all));
       if (is_buffer) {
         const Buffer& buffer = program.buffers[static_cast<std::size_t>(place.index)];
         if (buffer.dtype != type.dtype)
-          fail(fmt::format("an array of {} lies in one of {}; save the program anew",
+          fail(fmt::format("an array of {} is in a buffer of {}; save the program again",
                            name(type.dtype), name(buffer.dtype)));
         continue;
       }
       if (begin < end || begin % kAlignment != 0)
         fail(
-            fmt::format("an array lies {} bytes into what it works in, which must be a multiple of "
-                        "{} behind the {} of others; save the program anew",
+            fmt::format("an array is {} bytes into the workspace, which must be a multiple of {} "
+                        "and at least {}, the end of other arrays; save the program again",
                         begin, kAlignment, end));
       end = begin + bytes;
     }
-  // What the function works in lies behind these.
+  // The workspace of the function follows these arrays.
   if (const std::int64_t begin = evaluate(argument->extent, symbols);
       begin < end || begin > workspace || begin % kAlignment != 0)
-    fail(fmt::format("what it works in, {} bytes into {}, does not lie there", begin, workspace));
+    fail(fmt::format("its workspace at offset {} does not fit in {} bytes", begin, workspace));
 }
 
 std::int64_t OpaqueBinding::workspace_bytes(std::span<const std::int64_t> symbols) const {
   if (!function_->workspace) return 0;
   const OpaqueArrays known = arrays(symbols);
-  const std::int64_t bytes =
-      asked("its workspace function failed", [&] { return function_->workspace(sizes(known)); });
-  constexpr std::int64_t kMost = std::int64_t{1} << 62;  // so that sums of few do not wrap
-  if (bytes < 0 || bytes > kMost)
+  const std::int64_t bytes = call_user_function("its workspace function failed",
+                                                [&] { return function_->workspace(sizes(known)); });
+  constexpr std::int64_t kMaxWorkspaceBytes = std::int64_t{1}
+                                              << 62;  // so that a sum with it does not wrap
+  if (bytes < 0 || bytes > kMaxWorkspaceBytes)
     fail(fmt::format("its workspace function asks for {} bytes", bytes));
   return bytes;
 }
 
 std::string OpaqueBinding::capture_refusal() const {
   const std::lock_guard lock(mutex_);
-  return why_not_captured_;
+  return capture_refusal_;
 }
 
 void OpaqueBinding::set_capture_refusal(std::string why) const {
   const std::lock_guard lock(mutex_);
-  why_not_captured_ = std::move(why);
+  capture_refusal_ = std::move(why);
   may_be_captured_.store(false, std::memory_order_release);
 }
 
-void HostWorks::carry_out(void* given) {
-  auto& work = *static_cast<Work*>(given);
+void HostFunctions::run(void* host_function) {
+  auto& called = *static_cast<HostFunction*>(host_function);
   const auto note = [&](std::string_view what) noexcept {
-    const std::lock_guard lock(work.works->mutex_);
-    if (!work.works->failure_.empty()) return;
+    HostFunctions& owner = *called.owner;
+    const std::lock_guard lock(owner.mutex_);
+    if (!owner.failure_.empty()) return;
     try {
-      work.works->failure_ = work.call->message(
-          fmt::format("what it had the host do in an earlier run failed: {}", what));
+      owner.failure_ =
+          called.call->message(fmt::format("its host work in an earlier run failed: {}", what));
     } catch (...) {
-      work.works->failure_ = "no memory";  // so short that it takes none
+      owner.failure_ = "no memory";  // short enough to need no allocation
     }
   };
   try {
-    work.function();
+    called.function();
   } catch (const std::exception& error) {
     note(error.what());
   } catch (...) {
-    note(kUnknown);
+    note(kNotStdException);
   }
-  work.runs.fetch_add(1, std::memory_order_release);
+  called.runs.fetch_add(1, std::memory_order_release);
 }
 
-void HostWorks::enqueue(const DeviceState& device, CUstream stream, const OpaqueBinding& call,
-                        std::function<void()> function, Pieces& pieces) {
-  auto work = std::make_unique<Work>();
-  work->function = std::move(function);
-  work->call = &call;
-  work->works = this;
-  // Before it is on the stream: from then on nothing may fail that would let it go.
-  pieces.push_back(std::move(work));
-  const CUresult result = device.driver.cuLaunchHostFunc(stream, &carry_out, pieces.back().get());
+void HostFunctions::enqueue(const DeviceState& device, CUstream stream, const OpaqueBinding& call,
+                            std::function<void()> function, List& list) {
+  auto added = std::make_unique<HostFunction>();
+  added->function = std::move(function);
+  added->call = &call;
+  added->owner = this;
+  // Stored before the driver gets its address: afterwards no failure may destroy it.
+  list.push_back(std::move(added));
+  const CUresult result = device.driver.cuLaunchHostFunc(stream, &run, list.back().get());
   if (result == CUDA_SUCCESS) return;
-  pieces.pop_back();
-  check(device.driver, result, "cuLaunchHostFunc", call.called());
+  list.pop_back();
+  check(device.driver, result, "cuLaunchHostFunc", call.display_name());
 }
 
-void HostWorks::throw_if_failed() {
+void HostFunctions::throw_if_failed() {
   std::string failure;
   {
     const std::lock_guard lock(mutex_);
@@ -264,12 +265,12 @@ void HostWorks::throw_if_failed() {
   if (!failure.empty()) throw UserError(failure);
 }
 
-void HostWorks::keep_until_run(std::list<Pieces> pieces) noexcept {
-  const auto has_run = [](const std::unique_ptr<Work>& work) {
-    return work->runs.load(std::memory_order_acquire) > 0;
+void HostFunctions::keep_alive_until_run(std::list<List> lists) noexcept {
+  const auto has_run = [](const std::unique_ptr<HostFunction>& one) {
+    return one->runs.load(std::memory_order_acquire) > 0;
   };
-  std::erase_if(pending_, [&](const Pieces& one) { return std::ranges::all_of(one, has_run); });
-  pending_.splice(pending_.end(), pieces);
+  std::erase_if(pending_, [&](const List& list) { return std::ranges::all_of(list, has_run); });
+  pending_.splice(pending_.end(), lists);
 }
 
 bool OpaqueLaunch::set_symbols(std::span<const std::int64_t> symbols,
@@ -287,7 +288,7 @@ bool OpaqueLaunch::is_empty() const {
 }
 
 void OpaqueLaunch::enqueue(void* const* arguments, const DeviceState& device, CUstream stream,
-                           HostWorks& works, HostWorks::Pieces& pieces) {
+                           HostFunctions& host_functions, HostFunctions::List& list) {
   const auto next = [&] { return *static_cast<const std::uint64_t*>(*arguments++); };
   for (OpaqueArray& input : arrays_.inputs) {
     const std::uint64_t bits = next();
@@ -305,8 +306,8 @@ void OpaqueLaunch::enqueue(void* const* arguments, const DeviceState& device, CU
   const std::uint64_t workspace = next();
   if (workspace_bytes_ > 0) call.workspace = reinterpret_cast<void*>(workspace);
   call.workspace_bytes = workspace_bytes_;
-  call.add_host_work = [&](std::function<void()> work) {
-    works.enqueue(device, stream, binding_, std::move(work), pieces);
+  call.add_host_work = [&](std::function<void()> function) {
+    host_functions.enqueue(device, stream, binding_, std::move(function), list);
   };
   int result = 0;
   const ContextGuard kept(device.driver);
@@ -315,7 +316,7 @@ void OpaqueLaunch::enqueue(void* const* arguments, const DeviceState& device, CU
   } catch (const std::exception& error) {
     binding_.fail(fmt::format("its function failed: {}", error.what()));
   } catch (...) {
-    binding_.fail(fmt::format("its function failed: {}", kUnknown));
+    binding_.fail(fmt::format("its function failed: {}", kNotStdException));
   }
   if (result != 0) binding_.fail(fmt::format("its function failed with the code {}", result));
 }

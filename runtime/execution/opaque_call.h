@@ -1,4 +1,4 @@
-// Calls of the user's functions, as a variant keeps them and a launch set makes them.
+// Opaque calls of the user's functions: their binding in a variant, and their launch.
 #pragma once
 
 #include <atomic>
@@ -18,9 +18,9 @@
 
 namespace sinter {
 
-/// By name: what a graph calls.
+/// The user's functions that a graph calls, by name.
 using OpaqueFunctions = std::map<std::string, std::shared_ptr<const OpaqueFunction>, std::less<>>;
-/// Those that nodes of `graph` call; throws UserError where one is not registered.
+/// The functions that nodes of `graph` call. Throws UserError if a function is not registered.
 OpaqueFunctions functions_of(const GraphData& graph);
 
 /// An operand or result of a call, for any sizes.
@@ -30,28 +30,28 @@ struct CallType {
   bool is_number = false;  ///< a run-time scalar
 };
 
-/// A call without the code of its function and without memory: what a saved executable has of it.
+/// A call without its function's code and without memory, as a saved executable stores it.
 struct CallDescription {
-  std::string function;  ///< by name
-  std::string place;     ///< where it was recorded
+  std::string function;  ///< its name
+  std::string place;     ///< the source location that recorded it
   std::vector<OpaqueAttribute> attributes;
   std::vector<CallType> inputs;
   std::vector<CallType> outputs;
 };
 CallDescription describe_call(const Program& program, const Kernel& kernel);
 
-/// How a call is laid out as if it were a kernel's launch: operands, results, then the memory that
-/// its function works in. Results that nobody needs lie in front of that.
+/// Describes a call as if it were a kernel launch. Its arguments are the operands, the results,
+/// then the workspace of the function. Unused results are stored in front of that workspace.
 Source source_of_call(const Program& program, const Kernel& kernel);
 
-/// The arrays of one call, with their shapes in numbers.
+/// The arrays of one call, with concrete shapes.
 struct OpaqueArrays {
   std::vector<std::vector<std::int64_t>> shapes;  ///< of inputs, then of outputs
   std::vector<OpaqueArray> inputs;
   std::vector<OpaqueArray> outputs;
 };
 
-/// One call of a program. Immutable but for what is found out about it; shared by threads.
+/// One call of a program. Immutable except for the capture refusal; threads may share it.
 class OpaqueBinding {
  public:
   OpaqueBinding(CallDescription call, const OpaqueFunctions& functions, const Driver& driver);
@@ -59,21 +59,22 @@ class OpaqueBinding {
   const OpaqueFunction& function() const { return *function_; }
   const CallDescription& call() const { return call_; }
   /// `opaque gemm`
-  const std::string& called() const { return called_; }
-  /// Throws UserError where its function does not make such calls.
+  const std::string& display_name() const { return display_name_; }
+  /// Throws UserError if its function rejects the call at these sizes.
   void check(std::span<const std::int64_t> symbols) const;
-  /// What its function works in, at these sizes; what that throws is told as the call's.
+  /// Workspace of its function at these sizes. Throws UserError if the workspace function throws or
+  /// returns a bad size.
   std::int64_t workspace_bytes(std::span<const std::int64_t> symbols) const;
-  /// Throws UserError where an array of the call is more than what `source` has for it: no plan of
-  /// ours has such, but a saved one may.
+  /// Throws UserError if an array of the call does not fit in the memory that `source` assigns to
+  /// it. Only a saved plan can contain this error.
   void check_memory(const Source& source, const Program& program,
                     std::span<const std::int64_t> symbols) const;
-  /// The call, `what`, and where it was recorded.
+  /// An error text: the call, `what`, and the source location that recorded it.
   std::string message(std::string_view what) const;
-  /// Throws UserError with such a message.
+  /// Throws UserError with that text.
   [[noreturn]] void fail(std::string_view what) const;
 
-  /// Why a CUDA Graph cannot hold the call; empty as long as nothing is known against it.
+  /// Why a CUDA Graph cannot hold the call; empty if no reason is known yet.
   std::string capture_refusal() const;
   bool may_be_captured() const { return may_be_captured_.load(std::memory_order_acquire); }
   void set_capture_refusal(std::string why) const;
@@ -82,46 +83,47 @@ class OpaqueBinding {
   friend class OpaqueLaunch;
   OpaqueArrays arrays(std::span<const std::int64_t> symbols) const;
   OpaqueSizes sizes(const OpaqueArrays& arrays) const;
-  /// What `ask` gives; what it throws is told as the call's.
-  template <class Ask>
-  auto asked(std::string_view what, Ask ask) const;
+  /// Calls `function`. Rethrows its exceptions as a UserError that names the call.
+  template <class Function>
+  auto call_user_function(std::string_view what, Function function) const;
 
   const Driver& driver_;
   const CallDescription call_;
   const std::shared_ptr<const OpaqueFunction> function_;
-  const std::string called_;
+  const std::string display_name_;
   mutable std::atomic<bool> may_be_captured_;
   mutable std::mutex mutex_;
-  mutable std::string why_not_captured_;
+  mutable std::string capture_refusal_;
 };
 
-/// What the functions of a context have the CPU do on streams: it is kept until it is done.
-class HostWorks {
+/// The host functions that opaque calls of a context add to streams, kept alive until they ran.
+class HostFunctions {
  public:
-  /// One piece, which the driver refers to.
-  struct Work {
+  /// One host function; the driver holds its address.
+  struct HostFunction {
     std::function<void()> function;
     const OpaqueBinding* call = nullptr;
-    HostWorks* works = nullptr;
+    HostFunctions* owner = nullptr;
     std::atomic<std::int64_t> runs = 0;
   };
-  using Pieces = std::vector<std::unique_ptr<Work>>;
+  using List = std::vector<std::unique_ptr<HostFunction>>;
 
-  /// Puts `function`, of `call`, on the stream and adds what must be kept for it to `pieces`.
+  /// Adds `function` of `call` to the stream, and its HostFunction to `list`, which must outlive
+  /// it.
   void enqueue(const DeviceState& device, CUstream stream, const OpaqueBinding& call,
-               std::function<void()> function, Pieces& pieces);
-  /// Throws UserError if a piece has thrown since the last time.
+               std::function<void()> function, List& list);
+  /// Throws UserError if a host function has thrown since the last time.
   void throw_if_failed();
-  /// Keeps pieces that run once until they have. The list is made before there are any, since by
-  /// now they may be on their way.
-  void keep_until_run(std::list<Pieces> pieces) noexcept;
+  /// Keeps host functions that run once alive until they have run. The caller allocates `lists` in
+  /// advance: the functions may be in flight already, so this call must not fail.
+  void keep_alive_until_run(std::list<List> lists) noexcept;
 
  private:
-  static void carry_out(void* work);
+  static void run(void* host_function);
 
   std::mutex mutex_;
   std::string failure_;
-  std::list<Pieces> pending_;
+  std::list<List> pending_;
 };
 
 /// One call in a launch set.
@@ -130,14 +132,14 @@ class OpaqueLaunch {
   explicit OpaqueLaunch(const OpaqueBinding& binding) : binding_(binding) {}
 
   const OpaqueBinding& binding() const { return binding_; }
-  /// Notes sizes; true if they are others than before.
+  /// Sets the sizes of the call. True if they differ from those before.
   bool set_symbols(std::span<const std::int64_t> symbols, std::int64_t workspace_bytes);
-  /// True if no result has an element: then there is nothing to call.
+  /// True if no result has an element, so that the call is skipped.
   bool is_empty() const;
-  /// Calls the function with `arguments`, laid out as in the Source, on `stream`. Throws UserError
-  /// where it fails. `pieces` gets what it has the CPU do.
-  void enqueue(void* const* arguments, const DeviceState& device, CUstream stream, HostWorks& works,
-               HostWorks::Pieces& pieces);
+  /// Calls the function with `arguments`, in the order of source_of_call, on `stream`. Appends its
+  /// host functions to `list`. Throws UserError if it fails.
+  void enqueue(void* const* arguments, const DeviceState& device, CUstream stream,
+               HostFunctions& host_functions, HostFunctions::List& list);
 
  private:
   const OpaqueBinding& binding_;

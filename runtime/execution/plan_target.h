@@ -1,4 +1,4 @@
-// What a program is planned for.
+// The Target that a program is planned for.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace sinter {
 
-/// The GPU of that name or architecture, as Options::target has it; the first that is known where
-/// it is empty. Throws UserError for one that is not known.
+/// The GPU with this name or architecture (see Options::target); the first known GPU if `name` is
+/// empty. Throws UserError if there is no such GPU.
 const Target& target_named(const std::string& name);
 
-/// What `device` is planned for: a GPU for itself, the host device for the GPU that it stands in
-/// for, `name` or its usual one. Throws UserError where a GPU is given a name.
+/// The target of `device`. A GPU is its own target. The host device takes the GPU `name`, or its
+/// default GPU if `name` is empty. Throws UserError if `device` is a GPU and `name` is not empty.
 Target plan_target(const DeviceState& device, const std::string& name);
 
 }  // namespace sinter

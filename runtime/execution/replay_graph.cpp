@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "ir/shape/extent.h"
+#include "ir/support/sort_unique.h"
 #include "runtime/logging/counting.h"
 #include "runtime/logging/trace.h"
 #include "sinter/error.h"
@@ -15,7 +16,7 @@ namespace sinter {
 
 namespace {
 
-/// What `thrown` says; "" if nothing was.
+/// The message of `thrown`; "" if it is null.
 std::string message_in(const std::exception_ptr& thrown) {
   if (!thrown) return {};
   try {
@@ -32,31 +33,15 @@ struct ArenaRange {
   bool holds(const ArenaRange& other) const { return begin <= other.begin && other.end <= end; }
 };
 
-/// A temporary in the arena, and who has touched it.
-struct Tenant {
+/// A temporary in the arena, and the kernels that use it.
+struct ArenaOccupant {
   int buffer = 0;
   ArenaRange range;
   llvm::SmallVector<int, 4> users;
 };
 
-CUDA_KERNEL_NODE_PARAMS parameters_of(const PreparedLaunch& launch) {
-  const CUlaunchConfig& config = launch.config;
-  return {.func = launch.function,
-          .gridDimX = config.gridDimX,
-          .gridDimY = config.gridDimY,
-          .gridDimZ = config.gridDimZ,
-          .blockDimX = config.blockDimX,
-          .blockDimY = config.blockDimY,
-          .blockDimZ = config.blockDimZ,
-          .sharedMemBytes = config.sharedMemBytes,
-          .kernelParams = launch.parameters,
-          .extra = nullptr,
-          .kern = nullptr,
-          .ctx = nullptr};
-}
-
-/// The attributes of a node are those of its launch, for good; but when it starts is up to its
-/// edges.
+/// Copies the launch attributes to the node, except programmatic stream serialization: the edges
+/// decide when a node starts.
 void set_attributes(const Driver& driver, CUgraphNode node, const CUlaunchConfig& config,
                     std::invocable auto context) {
   for (unsigned i = 0; i < config.numAttrs; ++i) {
@@ -74,80 +59,81 @@ LaunchOrder::LaunchOrder(const Variant& variant) : program_(variant.program) {
     return program_.buffers[static_cast<std::size_t>(buffer)].kind == Buffer::Kind::temporary;
   };
   for (std::size_t kernel = 0; kernel < variant.kernels.size(); ++kernel) {
-    Footprint& touched = touched_.emplace_back();
+    Footprint& footprint = footprints_.emplace_back();
     for (const int buffer : buffers_of(variant.kernels[kernel].source))
-      if (is_temporary(buffer)) touched.all.push_back(buffer);
+      if (is_temporary(buffer)) footprint.used.push_back(buffer);
     for (const Store& store : program_.kernels[kernel].stores)
-      if (is_temporary(store.buffer)) touched.written.push_back(store.buffer);
+      if (is_temporary(store.buffer)) footprint.written.push_back(store.buffer);
   }
 }
 
 std::vector<LaunchEdge> LaunchOrder::edges(const ScratchLayout& layout,
                                            std::span<const std::int64_t> symbols) const {
   const auto range_of = [&](int buffer) {
-    const auto place = static_cast<std::size_t>(buffer);
-    const std::int64_t begin = layout.buffer_offsets[place];
-    return ArenaRange{begin, begin + bytes_of(program_.buffers[place], symbols)};
+    const auto index = static_cast<std::size_t>(buffer);
+    const std::int64_t begin = layout.buffer_offsets[index];
+    return ArenaRange{begin, begin + bytes_of(program_.buffers[index], symbols)};
   };
   std::vector<LaunchEdge> edges;
   std::vector<std::size_t> first_edge;  // of each kernel
   const auto waits_for = [&](int kernel, int before) {
-    const auto place = static_cast<std::size_t>(kernel);
+    const auto index = static_cast<std::size_t>(kernel);
     const auto own =
-        std::span(edges).subspan(first_edge[place], first_edge[place + 1] - first_edge[place]);
+        std::span(edges).subspan(first_edge[index], first_edge[index + 1] - first_edge[index]);
     return std::ranges::find(own, before, &LaunchEdge::before) != own.end();
   };
-  std::vector<Tenant> tenants;  // whoever writes there has to wait for them
-  for (std::size_t after = 0; after < touched_.size(); ++after) {
+  std::vector<ArenaOccupant> occupants;  // a later writer of their memory waits for their users
+  for (std::size_t after = 0; after < footprints_.size(); ++after) {
     const auto kernel = static_cast<int>(after);
     first_edge.push_back(edges.size());
-    std::vector<int> befores = program_.kernels[after].depends_on;
-    for (const int written : touched_[after].written) {
+    std::vector<int> predecessors = program_.kernels[after].depends_on;
+    for (const int written : footprints_[after].written) {
       const ArenaRange range = range_of(written);
-      std::erase_if(tenants, [&](const Tenant& tenant) {
-        if (tenant.buffer == written || !tenant.range.overlaps(range)) return false;
-        befores.insert(befores.end(), tenant.users.begin(), tenant.users.end());
-        return range.holds(tenant.range);  // who writes there next waits for this kernel
+      std::erase_if(occupants, [&](const ArenaOccupant& occupant) {
+        if (occupant.buffer == written || !occupant.range.overlaps(range)) return false;
+        predecessors.insert(predecessors.end(), occupant.users.begin(), occupant.users.end());
+        return range.holds(occupant.range);  // the next writer there waits for this kernel
       });
     }
-    std::ranges::sort(befores);
-    befores.erase(std::unique(befores.begin(), befores.end()), befores.end());
-    // What another one waits for is waited for with it.
-    for (std::size_t i = 0; i < befores.size(); ++i) {
-      const auto is_between = [&](int other) { return waits_for(other, befores[i]); };
-      if (std::none_of(befores.begin() + static_cast<std::ptrdiff_t>(i) + 1, befores.end(),
-                       is_between))
-        edges.push_back({.before = befores[i], .after = kernel});
+    sort_unique(predecessors);
+    // Skips a kernel if another predecessor already waits for it.
+    for (std::size_t i = 0; i < predecessors.size(); ++i) {
+      const auto is_between = [&](int other) { return waits_for(other, predecessors[i]); };
+      if (std::none_of(predecessors.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                       predecessors.end(), is_between))
+        edges.push_back({.before = predecessors[i], .after = kernel});
     }
-    for (const int used : touched_[after].all) {
-      auto tenant = std::ranges::find(tenants, used, &Tenant::buffer);
-      if (tenant == tenants.end())
-        tenant = tenants.insert(tenant, {.buffer = used, .range = range_of(used), .users = {}});
-      if (tenant->users.empty() || tenant->users.back() != kernel) tenant->users.push_back(kernel);
+    for (const int buffer : footprints_[after].used) {
+      auto occupant = std::ranges::find(occupants, buffer, &ArenaOccupant::buffer);
+      if (occupant == occupants.end())
+        occupant =
+            occupants.insert(occupant, {.buffer = buffer, .range = range_of(buffer), .users = {}});
+      if (occupant->users.empty() || occupant->users.back() != kernel)
+        occupant->users.push_back(kernel);
     }
   }
   return edges;
 }
 
-bool ReplayGraph::order(LaunchSet& launches) {
+bool ReplayGraph::update_edges(LaunchSet& launches) {
   std::vector<bool> empty;
   for (const PreparedLaunch& launch : launches.launches()) empty.push_back(launch.is_empty);
-  if (!order_) order_ = std::make_unique<LaunchOrder>(launches.variant());
-  std::vector<LaunchEdge> edges = order_->edges(launches.layout(), launches.symbols());
+  if (!launch_order_) launch_order_ = std::make_unique<LaunchOrder>(launches.variant());
+  std::vector<LaunchEdge> edges = launch_order_->edges(launches.layout(), launches.symbols());
   const bool differs = empty != empty_ || edges != edges_;
   empty_ = std::move(empty);
   edges_ = std::move(edges);
   return differs;
 }
 
-void ReplayGraph::bring_up_to_date(LaunchSet& launches, HostWorks& works) {
+void ReplayGraph::update(LaunchSet& launches, HostFunctions& host_functions) {
   if (may_differ_ || !is_built_) {
-    const bool differs = order(launches);
-    if (differs || !is_built_) build(launches, works);
+    const bool differs = update_edges(launches);
+    if (differs || !is_built_) build(launches, host_functions);
     may_differ_ = false;
   }
-  for (const Part& part : parts_)
-    for (std::size_t i = part.begin; i < part.end; ++i) {
+  for (const Segment& segment : segments_)
+    for (std::size_t i = segment.begin; i < segment.end; ++i) {
       PreparedLaunch& launch = launches.launches()[i];
       if (!launch.changed) [[likely]]
         continue;
@@ -156,11 +142,13 @@ void ReplayGraph::bring_up_to_date(LaunchSet& launches, HostWorks& works) {
         continue;
       }
       if (launch.call) {
-        if (!patch_call(part, launches, i, works)) return build(launches, works);
+        if (!patch_call(segment, launches, i, host_functions))
+          return build(launches, host_functions);
       } else {
-        const CUDA_KERNEL_NODE_PARAMS parameters = parameters_of(launch);
+        const CUDA_KERNEL_NODE_PARAMS parameters =
+            node_parameters(launch.config, launch.function, launch.parameters);
         check(device_.driver,
-              device_.driver.cuGraphExecKernelNodeSetParams(part.exec, nodes_[i], &parameters),
+              device_.driver.cuGraphExecKernelNodeSetParams(segment.exec, nodes_[i], &parameters),
               "cuGraphExecKernelNodeSetParams",
               [&] { return "kernel " + launches.variant().program.kernels[i].name; });
       }
@@ -170,99 +158,106 @@ void ReplayGraph::bring_up_to_date(LaunchSet& launches, HostWorks& works) {
     }
 }
 
-void ReplayGraph::build(LaunchSet& launches, HostWorks& works) {
+void ReplayGraph::build(LaunchSet& launches, HostFunctions& host_functions) {
   is_built_ = false;
   const TraceSpan span("launch", "build graph");
   const CaptureModeGuard relaxed(device_.driver);
-  while (!try_build(launches, works)) {
+  while (!try_build(launches, host_functions)) {
   }
-  for (Part& part : parts_) instantiate(part);
+  for (Segment& segment : segments_) instantiate(segment);
   is_built_ = true;
   ++builds_;
   count(Count::graph_builds);
 }
 
-CUgraph ReplayGraph::draw(LaunchSet& launches, HostWorks& works) {
-  order(launches);
+CUgraph ReplayGraph::build_child_graph(LaunchSet& launches, HostFunctions& host_functions) {
+  update_edges(launches);
   do {
     for (const PreparedLaunch& launch : launches.launches())
       if (launch.call && !launch.is_empty && !launch.call->binding().may_be_captured())
-        launch.call->binding().fail(fmt::format(
-            "it cannot be part of the capture of a stream: {}; end the capture before the run and "
-            "begin another one behind it",
-            launch.call->binding().capture_refusal()));
-    // A call may have turned out to be such a one on another thread meanwhile.
-  } while (!try_build(launches, works) || parts_.size() > 1);
-  return parts_.front().graph;
+        launch.call->binding().fail(
+            fmt::format("it cannot be part of a stream capture: {}; end the capture before the "
+                        "run and begin "
+                        "another one after it",
+                        launch.call->binding().capture_refusal()));
+    // Another thread may meanwhile have found out that a call cannot be captured.
+  } while (!try_build(launches, host_functions) || segments_.size() > 1);
+  return segments_.front().graph;
 }
 
-bool ReplayGraph::try_build(LaunchSet& launches, HostWorks& works) {
+bool ReplayGraph::try_build(LaunchSet& launches, HostFunctions& host_functions) {
   release();
   const std::size_t size = launches.launches().size();
   nodes_.assign(size, nullptr);
-  pieces_.resize(size);
-  parts_.push_back({});
+  host_functions_.resize(size);
+  segments_.push_back({});
   for (std::size_t i = 0; i < size; ++i) {
     const OpaqueLaunch* const call = launches.launches()[i].call;
-    parts_.back().end = i + 1;
+    segments_.back().end = i + 1;
     if (!call || launches.launches()[i].is_empty || call->binding().may_be_captured()) continue;
-    parts_.back().end = i;
-    parts_.push_back({.begin = i + 1, .end = i + 1});
+    segments_.back().end = i;
+    segments_.push_back({.begin = i + 1, .end = i + 1});
   }
-  for (Part& part : parts_)
-    if (part.begin < part.end && !fill(part, launches, works)) return false;
+  for (Segment& segment : segments_)
+    if (segment.begin < segment.end && !add_nodes(segment, launches, host_functions)) return false;
   return true;
 }
 
-bool ReplayGraph::fill(Part& part, LaunchSet& launches, HostWorks& works) {
+bool ReplayGraph::add_nodes(Segment& segment, LaunchSet& launches, HostFunctions& host_functions) {
   const Driver& driver = device_.driver;
   llvm::SmallVector<std::size_t, 4> calls;  // so far
-  const auto whole = [&] { return fmt::format("a graph of {} kernels", part.end - part.begin); };
-  check(driver, driver.cuGraphCreate(&part.graph, /*flags=*/0), "cuGraphCreate", whole);
+  const auto whole = [&] {
+    return fmt::format("a graph of {} kernels", segment.end - segment.begin);
+  };
+  check(driver, driver.cuGraphCreate(&segment.graph, /*flags=*/0), "cuGraphCreate", whole);
   auto edge =
-      std::ranges::lower_bound(edges_, static_cast<int>(part.begin), {}, &LaunchEdge::after);
-  for (std::size_t i = part.begin; i < part.end; ++i) {
+      std::ranges::lower_bound(edges_, static_cast<int>(segment.begin), {}, &LaunchEdge::after);
+  for (std::size_t i = segment.begin; i < segment.end; ++i) {
     PreparedLaunch& launch = launches.launches()[i];
-    std::vector<CUgraphNode> befores;
-    // What comes before a call by itself is done when the call's work is.
+    std::vector<CUgraphNode> predecessors;
+    // Predecessors in earlier segments have completed when this segment starts.
     for (; edge != edges_.end() && edge->after == static_cast<int>(i); ++edge)
-      if (edge->before >= static_cast<int>(part.begin))
-        befores.push_back(nodes_[static_cast<std::size_t>(edge->before)]);
+      if (edge->before >= static_cast<int>(segment.begin))
+        predecessors.push_back(nodes_[static_cast<std::size_t>(edge->before)]);
     const auto context = [&] { return "kernel " + launches.variant().program.kernels[i].name; };
     if (launch.is_empty) {
       check(driver,
-            driver.cuGraphAddEmptyNode(&nodes_[i], part.graph, befores.data(), befores.size()),
+            driver.cuGraphAddEmptyNode(&nodes_[i], segment.graph, predecessors.data(),
+                                       predecessors.size()),
             "cuGraphAddEmptyNode", context);
       continue;
     }
     if (launch.call) {
       const OpaqueBinding& binding = launch.call->binding();
-      // Between two calls a function may keep things in memory of its own, as it may on a stream.
+      // A function may keep state between its calls, as on a stream, so they run in order.
       for (const std::size_t call : calls) {
-        const bool is_alike =
+        const bool has_same_function =
             &launches.launches()[call].call->binding().function() == &binding.function();
-        if (is_alike && std::ranges::find(befores, nodes_[call]) == befores.end())
-          befores.push_back(nodes_[call]);
+        if (has_same_function &&
+            std::ranges::find(predecessors, nodes_[call]) == predecessors.end())
+          predecessors.push_back(nodes_[call]);
       }
       calls.push_back(i);
       Recording recording{driver};
-      if (!record(launches, i, works, recording)) return false;
-      const CUresult added = driver.cuGraphAddChildGraphNode(&nodes_[i], part.graph, befores.data(),
-                                                             befores.size(), recording.graph);
-      // Memory that is allocated in the order of the stream is no part of a child graph.
+      if (!record(launches, i, host_functions, recording)) return false;
+      const CUresult added = driver.cuGraphAddChildGraphNode(
+          &nodes_[i], segment.graph, predecessors.data(), predecessors.size(), recording.graph);
+      // A child graph cannot contain stream-ordered allocations.
       if (added == CUDA_ERROR_INVALID_VALUE || added == CUDA_ERROR_NOT_SUPPORTED) {
-        binding.set_capture_refusal(fmt::format(
-            "a graph does not take what it puts on the stream: {}", describe(driver, added)));
+        binding.set_capture_refusal(
+            fmt::format("a graph does not accept the work that it puts on the stream: {}",
+                        describe(driver, added)));
         return false;
       }
-      check(driver, added, "cuGraphAddChildGraphNode", binding.called());
+      check(driver, added, "cuGraphAddChildGraphNode", binding.display_name());
       launch.changed = false;
       continue;
     }
-    const CUDA_KERNEL_NODE_PARAMS parameters = parameters_of(launch);
+    const CUDA_KERNEL_NODE_PARAMS parameters =
+        node_parameters(launch.config, launch.function, launch.parameters);
     check(driver,
-          driver.cuGraphAddKernelNode(&nodes_[i], part.graph, befores.data(), befores.size(),
-                                      &parameters),
+          driver.cuGraphAddKernelNode(&nodes_[i], segment.graph, predecessors.data(),
+                                      predecessors.size(), &parameters),
           "cuGraphAddKernelNode", context);
     set_attributes(driver, nodes_[i], launch.config, context);
     launch.changed = false;
@@ -270,20 +265,21 @@ bool ReplayGraph::fill(Part& part, LaunchSet& launches, HostWorks& works) {
   return true;
 }
 
-void ReplayGraph::instantiate(Part& part) {
-  if (!part.graph) return;
+void ReplayGraph::instantiate(Segment& segment) {
+  if (!segment.graph) return;
   const Driver& driver = device_.driver;
-  const CUresult result = device_.memory_pool->with_room(
-      [&] { return driver.cuGraphInstantiateWithFlags(&part.exec, part.graph, /*flags=*/0); });
+  const CUresult result = device_.memory_pool->retry_after_trim([&] {
+    return driver.cuGraphInstantiateWithFlags(&segment.exec, segment.graph, /*flags=*/0);
+  });
   check(driver, result, "cuGraphInstantiateWithFlags",
-        [&] { return fmt::format("a graph of {} kernels", part.end - part.begin); });
+        [&] { return fmt::format("a graph of {} kernels", segment.end - segment.begin); });
 }
 
 ReplayGraph::Recording::~Recording() {
   if (graph) log_failed_release(driver, driver.cuGraphDestroy(graph), "cuGraphDestroy");
 }
 
-bool ReplayGraph::record(LaunchSet& launches, std::size_t number, HostWorks& works,
+bool ReplayGraph::record(LaunchSet& launches, std::size_t number, HostFunctions& host_functions,
                          Recording& result) {
   const Driver& driver = device_.driver;
   const PreparedLaunch& launch = launches.launches()[number];
@@ -291,13 +287,13 @@ bool ReplayGraph::record(LaunchSet& launches, std::size_t number, HostWorks& wor
   if (!recorder_)
     check(driver, driver.cuStreamCreate(&recorder_, CU_STREAM_NON_BLOCKING), "cuStreamCreate",
           "recording calls of the user's functions");
-  // Relaxed, since libraries allocate what they need when they are first called.
+  // Relaxed mode, since libraries allocate memory at their first call.
   check(driver, driver.cuStreamBeginCapture(recorder_, CU_STREAM_CAPTURE_MODE_RELAXED),
-        "cuStreamBeginCapture", binding.called());
+        "cuStreamBeginCapture", binding.display_name());
   std::exception_ptr thrown;
-  HostWorks::Pieces pieces;
+  HostFunctions::List recorded;
   try {
-    launch.call->enqueue(launch.parameters, device_, recorder_, works, pieces);
+    launch.call->enqueue(launch.parameters, device_, recorder_, host_functions, recorded);
   } catch (const std::exception&) {
     thrown = std::current_exception();
   }
@@ -309,73 +305,74 @@ bool ReplayGraph::record(LaunchSet& launches, std::size_t number, HostWorks& wor
     return false;
   }
   if (thrown) throw UserError(failure);
-  check(driver, ended, "cuStreamEndCapture", binding.called());
+  check(driver, ended, "cuStreamEndCapture", binding.display_name());
   std::size_t nodes = 0;
   check(driver, driver.cuGraphGetNodes(result.graph, nullptr, &nodes), "cuGraphGetNodes",
-        binding.called());
+        binding.display_name());
   if (nodes == 0) {
     binding.set_capture_refusal("it put nothing on the stream");
     return false;
   }
-  std::vector<HostWorks::Pieces>& generations = pieces_[number];
-  const auto has_run = [](const HostWorks::Pieces& one) {
+  std::vector<HostFunctions::List>& generations = host_functions_[number];
+  const auto has_run = [](const HostFunctions::List& one) {
     return !one.empty() && one.front()->runs.load(std::memory_order_acquire) > 0;
   };
   const auto latest = std::ranges::find_if(generations.rbegin(), generations.rend(), has_run);
-  // Runs of a context follow one another: what was recorded before the one that ran is done.
+  // Runs of a context are ordered: recordings before the latest one that ran have finished.
   if (latest != generations.rend())
     generations.erase(generations.begin(), std::prev(latest.base()));
-  if (!pieces.empty()) generations.push_back(std::move(pieces));
+  if (!recorded.empty()) generations.push_back(std::move(recorded));
   return true;
 }
 
-bool ReplayGraph::patch_call(const Part& part, LaunchSet& launches, std::size_t number,
-                             HostWorks& works) {
+bool ReplayGraph::patch_call(const Segment& segment, LaunchSet& launches, std::size_t number,
+                             HostFunctions& host_functions) {
   const Driver& driver = device_.driver;
-  const CaptureModeGuard relaxed(driver);  // the user's function may do what it likes
+  const CaptureModeGuard relaxed(driver);  // the user's function may allocate
   Recording recording{driver};
-  if (!record(launches, number, works, recording)) return false;
+  if (!record(launches, number, host_functions, recording)) return false;
   const CUresult result =
-      driver.cuGraphExecChildGraphNodeSetParams(part.exec, nodes_[number], recording.graph);
-  // It may have put other work on the stream than before.
+      driver.cuGraphExecChildGraphNodeSetParams(segment.exec, nodes_[number], recording.graph);
+  // The function may have put different work on the stream, so that the node cannot be updated.
   if (result == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE || result == CUDA_ERROR_INVALID_VALUE ||
       result == CUDA_ERROR_NOT_SUPPORTED)
     return false;
   check(driver, result, "cuGraphExecChildGraphNodeSetParams",
-        launches.launches()[number].call->binding().called());
+        launches.launches()[number].call->binding().display_name());
   return true;
 }
 
-void ReplayGraph::launch(LaunchSet& launches, CUstream stream, HostWorks& works) {
-  for (const Part& part : parts_) {
-    if (part.exec) [[likely]] {
-      check(device_.driver, device_.driver.cuGraphLaunch(part.exec, stream), "cuGraphLaunch",
-            [&] { return fmt::format("a graph of {} kernels", part.end - part.begin); });
+void ReplayGraph::launch(LaunchSet& launches, CUstream stream, HostFunctions& host_functions) {
+  for (const Segment& segment : segments_) {
+    if (segment.exec) [[likely]] {
+      check(device_.driver, device_.driver.cuGraphLaunch(segment.exec, stream), "cuGraphLaunch",
+            [&] { return fmt::format("a graph of {} kernels", segment.end - segment.begin); });
       ++launched_;
       count(Count::graph_launches);
     }
-    if (part.end < nodes_.size()) [[unlikely]]
-      if (const PreparedLaunch& call = launches.launches()[part.end]; !call.is_empty)
-        make_call(device_, call, works);
+    if (segment.end < nodes_.size()) [[unlikely]]
+      if (const PreparedLaunch& call = launches.launches()[segment.end]; !call.is_empty)
+        make_call(device_, call, host_functions);
   }
 }
 
 void ReplayGraph::release() {
-  if (parts_.empty()) return;
-  const ReleaseContext current(device_);
+  if (segments_.empty()) return;
+  const CurrentContextNoThrow current(device_);
   const Driver& driver = device_.driver;
-  for (const Part& part : parts_) {
-    if (part.exec)
-      log_failed_release(driver, driver.cuGraphExecDestroy(part.exec), "cuGraphExecDestroy");
-    if (part.graph) log_failed_release(driver, driver.cuGraphDestroy(part.graph), "cuGraphDestroy");
+  for (const Segment& segment : segments_) {
+    if (segment.exec)
+      log_failed_release(driver, driver.cuGraphExecDestroy(segment.exec), "cuGraphExecDestroy");
+    if (segment.graph)
+      log_failed_release(driver, driver.cuGraphDestroy(segment.graph), "cuGraphDestroy");
   }
-  parts_.clear();
+  segments_.clear();
 }
 
 ReplayGraph::~ReplayGraph() {
   release();
   if (!recorder_) return;
-  const ReleaseContext current(device_);
+  const CurrentContextNoThrow current(device_);
   log_failed_release(device_.driver, device_.driver.cuStreamDestroy(recorder_), "cuStreamDestroy");
 }
 

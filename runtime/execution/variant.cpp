@@ -3,7 +3,8 @@
 namespace sinter {
 
 bool serves(const Variant& variant, const VariantNeed& need) {
-  return variant.alignment == need.alignment && variant.unwritten_outputs == need.unwritten_outputs &&
+  return variant.alignment == need.alignment &&
+         variant.unwritten_outputs == need.unwritten_outputs &&
          holds(variant.program, need.symbols);
 }
 

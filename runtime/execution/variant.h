@@ -1,4 +1,4 @@
-// Variant: the kernels of one class of sizes and pointer alignments, planned, compiled and tuned.
+// Variant: the planned, compiled and tuned kernels of one size class and pointer alignment.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ struct VariantKernel {
   Source source;
   Schedule schedule;
   CUfunction function = nullptr;
-  std::int64_t resident_blocks = 0;          ///< the most of a cooperative launch; 0: any number
+  std::int64_t grid_limit = 0;  ///< the most blocks of a cooperative launch; 0: no limit
   std::shared_ptr<const CompiledUnit> unit;  ///< keeps the function loaded
-  /// Of an opaque call, which has no function of ours: the user's.
+  /// The user's function of an opaque call, in place of `function`.
   std::shared_ptr<const OpaqueBinding> opaque = nullptr;
 };
 
@@ -33,12 +33,13 @@ struct Variant {
   Program program;
   std::vector<VariantKernel> kernels;  ///< in the order of program.kernels
   std::int64_t alignment = 16;         ///< of every bound pointer
-  std::vector<bool> unwritten_outputs;          ///< per output: a view that is not written; empty: none
-  bool is_provisional = false;         ///< one that was tuned will take its place
+  /// Per output, true for a view that is not written; empty if there is none.
+  std::vector<bool> unwritten_outputs;
+  bool is_provisional = false;  ///< a tuned variant will replace it
   VariantReport report;
 };
 
-/// What a run asks of a variant.
+/// The sizes, pointer alignment and outputs of a run, which a variant must serve.
 struct VariantNeed {
   std::span<const std::int64_t> symbols;
   std::int64_t alignment = 16;
@@ -48,8 +49,8 @@ struct VariantNeed {
 /// True if `variant` serves these sizes, pointers and outputs.
 bool serves(const Variant& variant, const VariantNeed& need);
 
-/// A copy of the one of `variants` that was made for less aligned pointers, but serves `need`
-/// otherwise, with the same bits; of several the one for the most aligned; null if there is none.
+/// A copy of a variant that was made for pointers of a lower alignment but otherwise serves `need`,
+/// with the same bits. Of several it takes the one of the highest alignment; null if there is none.
 std::shared_ptr<Variant> with_lower_alignment(
     std::span<const std::shared_ptr<const Variant>> variants, const VariantNeed& need);
 

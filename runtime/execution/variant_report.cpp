@@ -1,9 +1,6 @@
 #include "runtime/execution/variant_report.h"
 
-#include <fmt/format.h>
-
-#include "compiler/program/guards.h"
-#include "ir/shape/extent.h"
+#include "ir/shape/evaluate_extents.h"
 #include "runtime/device/launch_grid.h"
 #include "runtime/execution/kernel_report.h"
 #include "runtime/execution/launch_set.h"
@@ -26,7 +23,7 @@ KernelReport report_of(const Variant& variant, std::size_t index, const KernelRe
   report.candidates = tuned.candidates;
   if (chosen < compiled.unit->cubins.size()) {
     report.cubin = compiled.unit->cubins[chosen];
-    if (report.cubin.registers > 0) {  // else the driver has compiled it
+    if (report.cubin.registers > 0) {  // 0: the driver compiled it
       report.registers = report.cubin.registers;
       report.spill_bytes = report.cubin.spill_bytes;
     }
@@ -45,24 +42,15 @@ VariantReport report_of(const Variant& variant, const VariantRequest& request,
       .is_provisional = variant.is_provisional,
       .alignment = variant.alignment,
       .arena_bytes = lay_out(variant, MemoryPlanner(variant.program), request.symbols).arena_bytes};
-  for (const ExtentAtom* symbol : program.graph->data().extents->symbols())
-    report.sizes.push_back(fmt::format("{} = {}", symbol->name,
-                                       request.symbols[static_cast<std::size_t>(symbol->id)]));
-  for (const Guard& guard : program.guards)
-    report.guards.push_back(to_string(guard) + ": " + guard.reason);
-  for (const Boundary& boundary : program.boundaries)
-    report.boundaries.push_back({.producer = boundary.producer,
-                                 .consumer = boundary.consumer,
-                                 .reason = boundary.reason,
-                                 .is_inside = boundary.is_inside,
-                                 .bytes = static_cast<std::int64_t>(boundary.bytes)});
+  report.sizes = size_texts(*program.graph->data().extents, request.symbols);
+  report.guards = guard_texts(program);
+  report.boundaries = boundary_reports(program);
   const KernelReporter reporter(program, request.symbols);
   for (std::size_t i = 0; i < program.kernels.size(); ++i) {
     const VariantKernel& kernel = variant.kernels[i];
     report.kernels.push_back(report_of(variant, i, reporter, compiled[i], tuned[i]));
     if (kernel.opaque) continue;
-    report.kernels.back().grid =
-        launched_blocks(kernel.source, kernel.resident_blocks, request.symbols);
+    report.kernels.back().grid = grid_size(kernel.source, kernel.grid_limit, request.symbols);
   }
   return report;
 }

@@ -1,4 +1,4 @@
-// Filling in the report of a variant.
+// Builds the report of a variant.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace sinter {
 
-/// All but the durations. `compiled` and `tuned` have an element for each kernel.
+/// The report without the durations. `compiled` and `tuned` have one element per kernel.
 VariantReport report_of(const Variant& variant, const VariantRequest& request,
                         std::span<const CompileResult> compiled, std::span<const TuneResult> tuned);
 

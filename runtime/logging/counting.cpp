@@ -10,23 +10,23 @@ namespace {
 
 constinit CountBlock shared_block;
 
-/// All blocks, and those whose thread has ended: another goes on with them.
+/// All blocks, and the blocks of ended threads, which new threads reuse.
 struct Blocks {
   std::mutex mutex;
   std::vector<std::unique_ptr<CountBlock>> all;
   std::vector<CountBlock*> unused;
 };
 
-/// Never destroyed: threads may still count while the process ends.
+/// Never destroyed: a thread may still count while the process ends.
 Blocks& blocks() {
   static auto* const the_blocks = new Blocks;
   return *the_blocks;
 }
 
-/// Gives the block back when the thread ends.
-struct GiveBack {
+/// Returns the block for reuse when the thread ends.
+struct BlockReturner {
   CountBlock* block = nullptr;
-  ~GiveBack() {
+  ~BlockReturner() {
     if (!block) return;
     this_threads_counts = nullptr;
     const std::lock_guard lock(blocks().mutex);
@@ -37,19 +37,19 @@ struct GiveBack {
 }  // namespace
 
 CountBlock& take_count_block() noexcept try {
-  static thread_local GiveBack give_back;
+  static thread_local BlockReturner returner;
   const std::lock_guard lock(blocks().mutex);
   CountBlock* block = nullptr;
   if (blocks().unused.empty()) {
     auto made = std::make_unique<CountBlock>();
-    blocks().unused.reserve(blocks().all.size() + 1);  // giving it back takes no memory
+    blocks().unused.reserve(blocks().all.size() + 1);  // so that BlockReturner allocates nothing
     blocks().all.push_back(std::move(made));
     block = blocks().all.back().get();
   } else {
     block = blocks().unused.back();
     blocks().unused.pop_back();
   }
-  give_back.block = block;
+  returner.block = block;
   this_threads_counts = block;
   return *block;
 } catch (...) {
@@ -58,10 +58,10 @@ CountBlock& take_count_block() noexcept try {
 
 std::int64_t counted(Count what) {
   const std::lock_guard lock(blocks().mutex);
-  const auto place = static_cast<std::size_t>(what);
-  std::int64_t sum = shared_block.counts[place].load(std::memory_order_relaxed);
+  const auto index = static_cast<std::size_t>(what);
+  std::int64_t sum = shared_block.counts[index].load(std::memory_order_relaxed);
   for (const auto& block : blocks().all)
-    sum += block->counts[place].load(std::memory_order_relaxed);
+    sum += block->counts[index].load(std::memory_order_relaxed);
   return sum;
 }
 

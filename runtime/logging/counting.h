@@ -1,4 +1,4 @@
-// Counting what the process does, at next to no cost: each thread counts for itself.
+// Process-wide counters at low cost: each thread counts in its own block.
 #pragma once
 
 #include <array>
@@ -22,42 +22,44 @@ enum class Count : std::uint8_t {
   copies,
   copied_bytes,
   memory_hits,
-  memory_misses,
-  how_many,  // the number of those before
+  memory_misses,  // the last one
 };
 
-/// What one thread has counted, and those that had this place before it.
+inline constexpr std::size_t kCounts = static_cast<std::size_t>(Count::memory_misses) + 1;
+
+/// The counts of one thread, and of earlier threads that used the same block.
 struct alignas(64) CountBlock {
-  std::array<std::atomic<std::int64_t>, static_cast<std::size_t>(Count::how_many)> counts{};
+  std::array<std::atomic<std::int64_t>, kCounts> counts{};
 };
 
-/// Null until the thread counts something.
+/// The block of this thread; null until it counts something.
 inline thread_local constinit CountBlock* this_threads_counts = nullptr;
-/// One for this thread; without memory for it, one that threads share, where counts may be lost.
+/// Assigns a block to this thread. Out of memory: returns a block that threads share, in which
+/// counts may be lost.
 CountBlock& take_count_block() noexcept;
 
 inline void count(Count what, std::int64_t more = 1) {
   CountBlock* block = this_threads_counts;
   if (!block) [[unlikely]]
     block = &take_count_block();
-  // No other thread writes here.
-  std::atomic<std::int64_t>& place = block->counts[static_cast<std::size_t>(what)];
-  place.store(place.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  // No other thread writes to the block, so no atomic addition is needed.
+  std::atomic<std::int64_t>& counter = block->counts[static_cast<std::size_t>(what)];
+  counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
 }
 
-/// Of all threads, also of those that have ended.
+/// The sum over all threads, including those that have ended.
 std::int64_t counted(Count what);
 
-/// Device memory that we have taken: to be called for what is taken and, negative, given back.
+/// Counts device memory in use: positive when it is allocated, negative when it is released.
 void count_memory(std::int64_t bytes);
-/// The same of what lies idle.
+/// The same for idle memory of the pools.
 void count_idle_memory(std::int64_t bytes);
 
 /// Device memory of the process, in bytes.
 struct MemoryCounts {
   std::int64_t live_bytes = 0;
   std::int64_t peak_bytes = 0;  ///< the most that was ever live
-  std::int64_t idle_bytes = 0;  ///< allocated, and used by nothing
+  std::int64_t idle_bytes = 0;  ///< allocated but unused, in addition to live_bytes
 };
 MemoryCounts memory_counts();
 

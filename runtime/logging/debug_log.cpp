@@ -10,7 +10,7 @@ namespace sinter {
 
 void write_log_line(const Options& options, const std::string& line) {
   if (options.log) return options.log(line);
-  const std::string whole = "sinter: " + line + "\n";  // one write: threads do not mix
+  const std::string whole = "sinter: " + line + "\n";  // one write: lines stay whole
   std::fwrite(whole.data(), 1, whole.size(), stderr);
 }
 

@@ -1,4 +1,4 @@
-// The SINTER_DEBUG ladder: lines about what is done, on stderr or to Options::log.
+// The log of SINTER_DEBUG and Options::debug: lines on stderr or to Options::log.
 #pragma once
 
 #include <concepts>
@@ -9,30 +9,30 @@
 
 namespace sinter {
 
-/// From which Options::debug on a line is told.
+/// The lowest Options::debug at which a line is logged.
 enum class LogLevel : std::uint8_t {
-  logged,     ///< always to Options::log; on stderr from 1 on
-  plans,      ///< what is planned, compiled, and why
-  schedules,  ///< of every kernel, and how it was tuned
-  passes,     ///< and what the caches had
+  notes,      ///< always to Options::log; on stderr from 1 on
+  plans,      ///< plans and compilations, with their reasons
+  schedules,  ///< the schedule of every kernel, and its tuning
+  passes,     ///< compiler passes and cache lookups
   launches,
 };
 
-inline bool is_logged(const Options& options, LogLevel rung) {
-  if (rung == LogLevel::logged && options.log) return true;
-  const int least = rung == LogLevel::logged ? 1 : static_cast<int>(rung);
+inline bool is_logged(const Options& options, LogLevel level) {
+  if (level == LogLevel::notes && options.log) return true;
+  const int least = level == LogLevel::notes ? 1 : static_cast<int>(level);
   return options.debug >= least;
 }
 
 void write_log_line(const Options& options, const std::string& line);
 
-/// `line` makes the line, if it is told at all.
-void log_line(const Options& options, LogLevel rung, std::invocable auto line) {
-  if (is_logged(options, rung)) [[unlikely]]
+/// Logs the result of `line`, which is called only if the level is logged.
+void log_line(const Options& options, LogLevel level, std::invocable auto line) {
+  if (is_logged(options, level)) [[unlikely]]
     write_log_line(options, line());
 }
 
-/// Throws UserError where `options.debug` is no rung.
+/// Throws UserError if `options.debug` is not from 0 to 4.
 void check_debug(const Options& options);
 
 }  // namespace sinter

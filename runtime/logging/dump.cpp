@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 12> kStages = {
     "all",      "graph",         "lower",  "fold", "simplify", "fuse",
     "schedule", "fuse_launches", "source", "ptx",  "cubin",    "launch"};
 
-/// One more than the highest number that a file of the folder starts with.
+/// One more than the highest number that starts a file name in the folder.
 int next_number(const fs::path& directory) {
   int highest = 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory))
@@ -58,7 +58,7 @@ void Dump::write(std::string_view stage, std::string_view extension, std::string
   file << text;
   if (error || !file.flush())
     throw UserError(fmt::format(
-        "dump: {} cannot be written; set dump_directory to a folder that can", path.string()));
+        "dump: {} cannot be written; set dump_directory to a writable folder", path.string()));
 }
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// Dump files: what comes out of each stage, written in the order of the pipeline.
+// Dump files: the output of each pipeline stage, numbered in order.
 #pragma once
 
 #include <mutex>
@@ -10,18 +10,18 @@
 
 namespace sinter {
 
-/// How files end that hold what a pass leaves: `sinter` where it can be read again, else `txt`.
+/// The extension for the output of a pass: `sinter` if it can be parsed again, else `txt`.
 std::string_view extension_of(std::string_view text);
 
 /// Writes `0007_simplify.sinter` and the like into Options::dump_directory.
 class Dump {
  public:
-  /// Throws UserError on a stage that there is none of.
+  /// Throws UserError if a stage is unknown.
   explicit Dump(const Options& options);
 
   bool wants(std::string_view stage) const;
-  /// Writes `text` if the stage is wanted; numbers go on from the files that are there. Throws
-  /// UserError where the folder cannot be written.
+  /// Writes `text` if the stage is wanted. Numbers continue after existing files. Throws UserError
+  /// if the folder cannot be written.
   void write(std::string_view stage, std::string_view extension, std::string_view text);
 
  private:

@@ -19,14 +19,14 @@ namespace {
 constexpr std::array<const char*, 7> kCategories = {"compile", "plan", "emit",   "tune",
                                                     "launch",  "copy", "profile"};
 
-/// What a tool calls a category; 0 is none.
+/// The NVTX id of a category; 0: unknown.
 std::uint32_t category_number(std::string_view category) {
   const auto* const found = std::ranges::find(kCategories, category);
   return found == kCategories.end() ? 0
                                     : static_cast<std::uint32_t>(found - kCategories.begin()) + 1;
 }
 
-/// Null without a tool. It lives as long as the process.
+/// The NVTX domain; null without a tool. It lives as long as the process.
 nvtxDomainHandle_t domain() {
   static const nvtxDomainHandle_t domain = [] {
     const nvtxDomainHandle_t made = nvtxDomainCreateA("sinter");

@@ -1,5 +1,5 @@
-// Ranges for tools that read NVTX, such as Nsight Systems: the spans of the trace, in a domain
-// "sinter" whose categories are those of the trace.
+// The spans of the trace as NVTX ranges, for tools such as Nsight Systems. The domain is "sinter";
+// the categories are those of the trace.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@ namespace sinter {
 
 class Nvtx {
  public:
-  /// False where this was built without the headers of NVTX: there never is a tool then.
+  /// False if this was built without the NVTX headers. has_tool() is then always false.
   static bool is_built_in();
-  /// True if the process runs under a tool that listens. Asks once.
+  /// True if the process runs under a tool that reads NVTX. Checked once.
   static bool has_tool();
 
-  /// Begins a range of this thread; one of the categories in runtime/README.md.
+  /// Begins a range on this thread. `category` is one of those in nvtx.cpp.
   static void push(std::string_view category, const std::string& name);
-  /// Ends the one that this thread began last.
+  /// Ends the range that this thread began last.
   static void pop();
 };
 

@@ -21,18 +21,18 @@ namespace sinter {
 
 namespace {
 
-constexpr std::size_t kMostPending = 256 << 10;  // bytes of text
-constexpr std::chrono::seconds kLongestPending{1};
+constexpr std::size_t kMaxPending = 256 << 10;  // bytes of text
+constexpr std::chrono::seconds kMaxPendingTime{1};
 constexpr std::string_view kEnd = "\n]\n";
-constexpr int kHostLane = 1;  // the "process" of all threads; devices follow
+constexpr int kHostLane = 1;  // the trace "process" of all host threads; devices follow
 
-/// Microseconds to the nanosecond: rounded otherwise, spans would not lie within one another.
+/// Microseconds with nanosecond digits. Coarser rounding would break the nesting of spans.
 std::string microseconds(std::chrono::nanoseconds time) {
   const std::int64_t count = std::max<std::int64_t>(time.count(), 0);
   return fmt::format("{}.{:03}", count / 1000, count % 1000);
 }
 
-/// Times are counted from the first use, so that viewers begin at 0.
+/// The start of trace time: the first use, so that viewers begin at 0.
 TraceClock::time_point epoch() {
   static const TraceClock::time_point start = TraceClock::now();
   return start;
@@ -43,12 +43,12 @@ class TraceWriter {
   void begin(const std::string& path) {
     const std::lock_guard lock(mutex_);
     if (file_ && path_ == path) return;
-    // The file of a process that was forked is its parent's; one that could not be written is left.
+    // A forked process must not touch its parent's file. A file that failed is not tried again.
     if (process_ != 0 && (process_ != getpid() || failed_ == path)) return;
     close();
     std::FILE* const file = std::fopen(path.c_str(), "wb");
     if (!file)
-      throw UserError(fmt::format("trace: {} cannot be written ({}); name a file that can", path,
+      throw UserError(fmt::format("trace: {} cannot be written ({}); name a writable file", path,
                                   std::strerror(errno)));
     file_ = file;
     path_ = path;
@@ -81,7 +81,7 @@ class TraceWriter {
                     category, json_quoted(name), lane, thread, microseconds(begin - epoch()),
                     microseconds(duration), arguments.json()));
     const TraceClock::time_point now = TraceClock::now();
-    if (pending_.size() > kMostPending || now - written_ > kLongestPending) write();
+    if (pending_.size() > kMaxPending || now - written_ > kMaxPendingTime) write();
   }
 
  private:
@@ -98,16 +98,17 @@ class TraceWriter {
 
   int lane_of(const TraceDevice& device) {
     const int next = kHostLane + 1 + static_cast<int>(lanes_.size());
-    const auto [place, is_new] =
+    const auto [entry, is_new] =
         lanes_.emplace(std::pair(std::string(device.name), device.ordinal), next);
     if (is_new) name_lane(next, fmt::format("device {}: {}", device.ordinal, device.name));
-    return place->second;
+    return entry->second;
   }
 
-  /// The end is written each time, and written over the next, so that the file is always whole.
+  /// Each write appends the closing bracket. The next write overwrites it, so that the file is
+  /// always valid JSON.
   void write() {
     if (!file_ || pending_.empty()) return;
-    if (getpid() != process_) return forget();  // a child of fork: the file is its parent's
+    if (getpid() != process_) return forget();  // a forked child: the file is its parent's
     written_ = TraceClock::now();
     const bool is_written =
         std::fwrite(pending_.data(), 1, pending_.size(), file_) == pending_.size() &&
@@ -138,12 +139,12 @@ class TraceWriter {
   std::string pending_;
   bool is_first_ = true;
   pid_t process_ = 0;
-  std::string failed_;  ///< the file that could not be written on
+  std::string failed_;  ///< the file whose writing failed
   TraceClock::time_point written_;
   std::map<std::pair<std::string, int>, int> lanes_;
 };
 
-/// Never destroyed: threads may still do things while the process ends.
+/// Never destroyed: threads may still trace while the process ends.
 TraceWriter& writer() {
   static auto* const the_writer = new TraceWriter;
   return *the_writer;
@@ -205,7 +206,7 @@ struct TraceSpan::Open {
   std::string_view category;
   std::string name;
   TraceArguments arguments;
-  bool is_pushed = false;  ///< told to a tool
+  bool is_pushed = false;  ///< an NVTX range was begun
   int exceptions = std::uncaught_exceptions();
   TraceClock::time_point begin = TraceClock::now();
 };
@@ -226,7 +227,7 @@ void TraceSpan::close() noexcept {
     Trace::add_host(span->category, span->name, span->begin, TraceClock::now() - span->begin,
                     span->arguments);
     if (has_failed) Trace::flush();
-  } catch (...) {  // out of memory, say: a trace is no reason to fail
+  } catch (...) {  // for example out of memory: a trace must not make the program fail
   }
 }
 

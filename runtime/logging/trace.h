@@ -1,5 +1,5 @@
-// Trace: what was done when, in a file that Perfetto and chrome://tracing show. Host lanes are
-// threads; each device has a lane of its own, for what was timed there.
+// Trace: a timeline file for Perfetto and chrome://tracing. Each host thread has a lane, and each
+// device has a lane for its timed work.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace sinter {
 
 using TraceClock = std::chrono::steady_clock;
 
-/// What is said of an event, as the inside of a JSON object.
+/// The arguments of an event, as the inside of a JSON object.
 class TraceArguments {
  public:
   TraceArguments& add(std::string_view name, std::int64_t value);
@@ -36,20 +36,20 @@ struct TraceDevice {
 /// The trace of the process.
 class Trace {
  public:
-  /// True if spans go anywhere: into a file, or to a tool that reads NVTX.
+  /// True if spans are recorded: in a file, or by a tool that reads NVTX.
   static bool is_on() { return listeners_.load(std::memory_order_relaxed) != 0; }
-  /// Tells spans to a tool from now on, if the process runs under one.
+  /// Sends spans to a tool from now on, if the process runs under one.
   static void find_tool();
-  /// From now on everything is written to this file; the one before, if any, is complete. Nothing
-  /// happens if it is that already. Throws UserError where it cannot be written.
+  /// Writes all later events to this file, and completes the previous file. Does nothing if this is
+  /// already the file. Throws UserError if it cannot be written.
   static void begin(const std::string& path);
-  /// Writes out what is pending: the file is whole JSON then. Done once a second of events too,
-  /// when an error passes through a span, and when the process ends.
+  /// Writes pending events, so that the file is valid JSON. This also happens at least once a
+  /// second while events arrive, when an error passes through a span, and when the process ends.
   static void flush();
   /// Completes the file.
   static void end();
 
-  /// Something that this thread did. `category` is one of the words in runtime/README.md.
+  /// Adds work of this thread. `category` is one of those in nvtx.cpp.
   static void add_host(std::string_view category, std::string_view name,
                        TraceClock::time_point begin, std::chrono::nanoseconds duration,
                        const TraceArguments& arguments = {});
@@ -66,15 +66,15 @@ class Trace {
   inline static std::atomic<unsigned> listeners_ = 0;
 };
 
-/// The time from here to the end of the block, in the lane of this thread. Where nothing is traced
-/// it costs one load.
+/// Traces the time from here to the end of the block, in the lane of this thread. Costs one load if
+/// the trace is off.
 class TraceSpan {
  public:
   TraceSpan(std::string_view category, std::string_view name) {
     if (Trace::is_on()) [[unlikely]]
       open(category, std::string(name));
   }
-  /// With a name that costs nothing unless it is wanted.
+  /// The same with a name that is built only if the trace is on.
   TraceSpan(std::string_view category, std::invocable auto name) {
     if (Trace::is_on()) [[unlikely]]
       open(category, name());

@@ -4,6 +4,7 @@
 
 #include "runtime/cache/disk_cache.h"
 #include "runtime/logging/counting.h"
+#include "runtime/support/json_tree.h"
 #include "runtime/support/options_table.h"
 
 namespace sinter {
@@ -62,7 +63,7 @@ std::string counters_json(const Counters& counters) {
                      {"idle_device_bytes", counters.idle_device_bytes},
                      {"memory_hits", counters.memory_hits},
                      {"memory_misses", counters.memory_misses}};
-  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+  return json_text(json);
 }
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// A graph planned and emitted for a target, with no device in sight: what dump and explain show.
+// Plans and emits a graph for a target without a device, for dump and explain.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace sinter {
 
-/// Outputs that are views come back as views, as they do where a run makes its outputs itself.
+/// `options` for a run that makes its outputs itself: outputs that are views are not written.
 PlanOptions without_views(const Graph& graph, PlanOptions options);
 
 class EmittedProgram {
  public:
-  /// A kernel under the schedule that the heuristic chose.
+  /// A kernel with the schedule that the heuristic chose.
   struct Item {
     const Kernel* kernel;
     Source source;
-    /// A call of the user's, of which there is nothing to compile.
+    /// True for an opaque call, which has nothing to compile.
     bool is_call() const { return kernel->kind == KernelKind::opaque; }
   };
 

@@ -9,15 +9,14 @@
 #include "compiler/body/minimal_bytes.h"
 #include "compiler/cost/cost.h"
 #include "compiler/cost/kernel_cost.h"
-#include "compiler/program/guards.h"
-#include "ir/shape/extent.h"
+#include "ir/shape/evaluate_extents.h"
 #include "ir/verify/bind_symbols.h"
 #include "runtime/compile/nvrtc_units.h"
 #include "runtime/execution/kernel_report.h"
 #include "runtime/execution/plan_target.h"
 #include "runtime/observe/emitted.h"
 #include "runtime/observe/explain_graph.h"
-#include "runtime/observe/kernel_proof.h"
+#include "runtime/observe/static_analysis.h"
 #include "runtime/support/parallel.h"
 
 namespace sinter {
@@ -30,7 +29,7 @@ PlanOptions plan_options(const Options& options, bool fuse) {
           .skip = options.skip};
 }
 
-/// The schedules that tuning would try, of which nothing is known yet.
+/// Adds the schedules that tuning would try, without measurements.
 void add_candidates(const Kernel& kernel, KernelReport& report) {
   if (kernel.kind == KernelKind::opaque) return;
   std::vector<std::string> seen;
@@ -40,7 +39,7 @@ void add_candidates(const Kernel& kernel, KernelReport& report) {
     report.candidates.push_back({.schedule = text, .chosen = seen.empty()});
     seen.push_back(std::move(text));
   }
-  report.tuning = "nothing was measured: this is what the default schedule would be held against";
+  report.tuning = "nothing was measured: tuning would compare these with the default schedule";
 }
 
 void add_totals(const KernelReport& kernel, std::int64_t& launches, std::int64_t& bytes) {
@@ -48,7 +47,7 @@ void add_totals(const KernelReport& kernel, std::int64_t& launches, std::int64_t
   bytes += kernel.launches * (kernel.bytes_read + kernel.bytes_written);
 }
 
-/// Compiles each kernel as a program of its own, so that its time is its own.
+/// Compiles each kernel as a separate program, so that compile times are per kernel.
 void compile_each(const EmittedProgram& emitted, const Target& target, Explanation& result) {
   std::vector<std::exception_ptr> failures(result.kernels.size());
   std::vector<std::function<void()>> jobs;
@@ -92,26 +91,6 @@ void add_kernels(const EmittedProgram& emitted, const Target& target,
   }
 }
 
-/// `rows = 2048`
-std::vector<std::string> sizes_in_words(const Graph& graph, std::span<const std::int64_t> symbols) {
-  std::vector<std::string> words;
-  for (const ExtentAtom* symbol : graph.data().extents->symbols())
-    words.push_back(
-        fmt::format("{} = {}", symbol->name, symbols[static_cast<std::size_t>(symbol->id)]));
-  return words;
-}
-
-void add_reasons(const Program& program, Explanation& result) {
-  for (const Boundary& boundary : program.boundaries)
-    result.boundaries.push_back({.producer = boundary.producer,
-                                 .consumer = boundary.consumer,
-                                 .reason = boundary.reason,
-                                 .is_inside = boundary.is_inside,
-                                 .bytes = static_cast<std::int64_t>(boundary.bytes)});
-  for (const Guard& guard : program.guards)
-    result.guards.push_back(to_string(guard) + ": " + guard.reason);
-}
-
 Explanation explain_for(const Target& target, const Graph& graph, std::span<const Size> sizes,
                         const Options& options) {
   std::vector<NamedSize> named;
@@ -126,12 +105,13 @@ Explanation explain_for(const Target& target, const Graph& graph, std::span<cons
                                .instructions_per_second = issue_rate(target),
                                .launch_us = target.launch_seconds * 1e6,
                                .bytes_in_flight = target.bytes_in_flight},
-                     .sizes = sizes_in_words(graph, symbols),
+                     .sizes = size_texts(*graph.data().extents, symbols),
                      .recorded_ops = program.recorded_ops,
-                     .why_not_compiled = why_no_nvrtc(),
+                     .boundaries = boundary_reports(program),
+                     .guards = guard_texts(program),
+                     .why_not_compiled = nvrtc_problem(),
                      .minimal_bytes = minimal_bytes(program.graph->data(), symbols)};
   add_kernels(emitted, target, symbols, result);
-  add_reasons(program, result);
   add_graph(result, graph, program, target, symbols, plan_options(options, options.fuse));
 
   const EmittedProgram unfused(graph, target, symbols, plan_options(options, false));

@@ -17,9 +17,9 @@ namespace {
 
 bool is_bound_value(const Node& node) { return node.op == Op::input || node.op == Op::scalar; }
 
-/// A copy of `graph` in which the line of each node is its number, from 1 on: passes hand places
-/// on, so that whatever becomes of a node still says which one it was.
-Graph with_numbers_for_places(const Graph& graph) {
+/// A copy of `graph` in which the source line of each node is its index plus 1. Passes preserve
+/// source locations, so each node of the plan tells which recorded node it comes from.
+Graph with_index_as_location(const Graph& graph) {
   const std::vector<const Node*> needed = reachable(graph.data());
   std::size_t next = 0;
   return clone_rewritten(graph, needed, [&](GraphData& copy, const Node* node) {
@@ -43,28 +43,28 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
   if (std::ranges::find(names, name) == names.end()) names.push_back(name);
 }
 
-/// What became of a recorded node.
-struct Fate {
-  std::vector<std::string> groups;  ///< that compute something of it
-  std::vector<std::string> values;  ///< as they call it
+/// The groups and emitted values that a recorded node ended up in.
+struct NodePlacement {
+  std::vector<std::string> groups;  ///< compute the node or a part of it
+  std::vector<std::string> values;  ///< its names in these groups
 };
 
-/// By the number of the recorded node.
-std::vector<Fate> fates(const Graph& graph, const Program& program, const Target& target,
-                        const PlanOptions& options) {
+/// The placement of each recorded node, by index.
+std::vector<NodePlacement> node_placements(const Graph& graph, const Program& program,
+                                           const Target& target, const PlanOptions& options) {
   const Program numbered =
-      plan(with_numbers_for_places(graph), target, {.symbols = program.facts.symbols}, options);
+      plan(with_index_as_location(graph), target, {.symbols = program.facts.symbols}, options);
   ensure(numbered.kernels.size() == program.kernels.size(),
-         "a graph is planned differently when its nodes have other places");
-  std::vector<Fate> result(graph.data().nodes.size());
+         "a graph is planned differently if its nodes have other locations");
+  std::vector<NodePlacement> result(graph.data().nodes.size());
   for_each_group(numbered, [&](int, const Kernel& group) {
     for (const Node* node : group.nodes) {
       const int number = numbered.graph->data().location(node).line;
       if (number == 0) continue;
-      Fate& fate = result[static_cast<std::size_t>(number) - 1];
-      add_once(fate.groups, group.name);
+      NodePlacement& placement = result[static_cast<std::size_t>(number) - 1];
+      add_once(placement.groups, group.name);
       if (const std::string value = numbered.names().of(node); !value.empty())
-        add_once(fate.values, value);
+        add_once(placement.values, value);
     }
   });
   return result;
@@ -84,8 +84,8 @@ std::string text_of(const Node& node, const ValueNames& names) {
   return opaque_text(results, names);
 }
 
-/// What is not computed is where its users are.
-void place_uncomputed(std::vector<RecordedNode>& nodes) {
+/// Adds nodes that are not computed (views, simplified nodes) to the groups of their users.
+void add_groups_of_users(std::vector<RecordedNode>& nodes) {
   for (std::size_t i = nodes.size(); i-- > 0;)
     for (const int operand : nodes[i].operands) {
       RecordedNode& used = nodes[static_cast<std::size_t>(operand)];
@@ -94,41 +94,42 @@ void place_uncomputed(std::vector<RecordedNode>& nodes) {
     }
 }
 
-void add_nodes(Explanation& result, const Graph& graph, std::vector<Fate> fates) {
+void add_nodes(Explanation& result, const Graph& graph,
+               std::vector<NodePlacement> node_placements) {
   const GraphData& data = graph.data();
   const ValueNames names(data);
-  std::vector<int> place_of(data.nodes.size(), -1);
+  std::vector<int> index_of(data.nodes.size(), -1);
   for (const Node* node : data.nodes) {
     const std::string name = names.is_live(node) ? names.of(node) : "";
     if (name.empty()) continue;
-    place_of[node->id] = static_cast<int>(result.nodes.size());
-    Fate& fate = fates[node->id];
+    index_of[node->id] = static_cast<int>(result.nodes.size());
+    NodePlacement& placement = node_placements[node->id];
     RecordedNode recorded{.name = name,
                           .op = std::string(info(node->op).name),
                           .text = is_bound_value(*node) ? "" : text_of(*node, names),
                           .dtype = std::string(sinter::name(node->dtype)),
                           .shape = to_string(node->shape),
                           .label = std::string(data.label(node)),
-                          .place = data.place(node),
-                          .role = role_of(*node, !fate.groups.empty()),
-                          .groups = std::move(fate.groups),
-                          .emitted_as = std::move(fate.values)};
+                          .place = data.location_text(node),
+                          .role = role_of(*node, !placement.groups.empty()),
+                          .groups = std::move(placement.groups),
+                          .emitted_as = std::move(placement.values)};
     for (const Node* operand : node->operands)
-      if (const int place = place_of[operand->id]; place >= 0) recorded.operands.push_back(place);
+      if (const int index = index_of[operand->id]; index >= 0) recorded.operands.push_back(index);
     result.nodes.push_back(std::move(recorded));
   }
   const auto recorded = [&](const Node* node) -> RecordedNode& {
-    return result.nodes[static_cast<std::size_t>(place_of[node->id])];
+    return result.nodes[static_cast<std::size_t>(index_of[node->id])];
   };
   for (const InputInfo& input : data.inputs) recorded(input.node).text = input_text(input, names);
   for (const OutputInfo& output : data.outputs)
     recorded(output.node).outputs.push_back(output.name);
   for (const UpdateInfo& update : data.updates)
     recorded(update.value).updates = names.of(update.parameter);
-  place_uncomputed(result.nodes);
+  add_groups_of_users(result.nodes);
 }
 
-/// The groups of a program, and who wrote what they read.
+/// Reports the groups of a program in order, with the groups that wrote the arrays they read.
 class GroupReporter {
  public:
   GroupReporter(const Program& program, std::span<const std::int64_t> symbols)
@@ -142,11 +143,11 @@ class GroupReporter {
                             .list = group.foreach_list};
     for (const int buffer : group.reads) {
       result.reads.push_back(use_of(buffer));
-      result.reads.back().from = writers_[whole_of(buffer)];
+      result.reads.back().from = writers_[array_of(buffer)];
     }
     for (const Store& store : group.stores) {
       result.writes.push_back(use_of(store.buffer));
-      add_once(writers_[whole_of(store.buffer)], group.name);
+      add_once(writers_[array_of(store.buffer)], group.name);
     }
     return result;
   }
@@ -155,23 +156,24 @@ class GroupReporter {
   const Buffer& buffer(int number) const {
     return program_.buffers[static_cast<std::size_t>(number)];
   }
-  /// Parts of an array are read as the whole, and the other way round.
-  std::size_t whole_of(int number) const {
-    const int whole = buffer(number).parent;
-    return static_cast<std::size_t>(whole < 0 ? number : whole);
+  /// The array that contains a sub-buffer. Groups may write parts and read the whole, or vice
+  /// versa.
+  std::size_t array_of(int number) const {
+    const int parent = buffer(number).parent;
+    return static_cast<std::size_t>(parent < 0 ? number : parent);
   }
   ArrayUse use_of(int number) const {
     static constexpr const char* kKinds[] = {"input", "output", "temporary"};
     const Buffer& used = buffer(number);
     return {
         .array = program_.name_of(used),
-        .kind = kKinds[static_cast<std::size_t>(buffer(static_cast<int>(whole_of(number))).kind)],
+        .kind = kKinds[static_cast<std::size_t>(buffer(static_cast<int>(array_of(number))).kind)],
         .bytes = bytes_of(used, symbols_)};
   }
 
   const Program& program_;
   std::span<const std::int64_t> symbols_;
-  std::vector<std::vector<std::string>> writers_;  ///< so far, by buffer
+  std::vector<std::vector<std::string>> writers_;  ///< of the groups so far, by buffer
 };
 
 }  // namespace
@@ -183,7 +185,7 @@ void add_graph(Explanation& result, const Graph& graph, const Program& program,
   for_each_group(program, [&](int kernel, const Kernel& group) {
     result.groups.push_back(reporter.report(kernel, group));
   });
-  add_nodes(result, graph, fates(graph, program, target, without_views(graph, options)));
+  add_nodes(result, graph, node_placements(graph, program, target, without_views(graph, options)));
 }
 
 }  // namespace sinter

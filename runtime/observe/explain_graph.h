@@ -1,5 +1,5 @@
-// The recorded graph in an explanation: which groups each of its values is computed in, and what
-// these read and write.
+// The recorded graph in an explanation: the groups that compute each value, and the arrays that
+// each group reads and writes.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace sinter {
 
-/// Fills in `nodes` and `groups`. `program` is what `graph` is planned as, by `options`.
+/// Fills in `nodes` and `groups`. `program` is the plan of `graph` with `options`.
 void add_graph(Explanation& result, const Graph& graph, const Program& program,
                const Target& target, std::span<const std::int64_t> symbols,
                const PlanOptions& options);

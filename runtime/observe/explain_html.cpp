@@ -7,8 +7,8 @@ namespace sinter {
 
 namespace {
 
-/// JSON that may stand in an HTML script element: what could end it, or a line of JavaScript, is
-/// written as an escape, which in JSON only strings have.
+/// JSON that is safe inside an HTML script element: <, > and & become \u escapes. They occur only
+/// in strings, where JSON allows these escapes.
 std::string json_in_html(std::string_view json) {
   std::string text;
   text.reserve(json.size());
@@ -50,7 +50,7 @@ std::string explanation_html(const Explanation& explanation) {
       {"{{data}}", json_in_html(explanation_json(explanation))},
       {"{{script}}", std::string(explain_page_text(ExplainPage::script))},
   }};
-  // One walk through the frame: what is put in may look like a mark.
+  // Replaces all marks in one pass, since the inserted text may contain a mark.
   std::string_view frame = explain_page_text(ExplainPage::frame);
   std::string page;
   for (const Part& part : parts) {

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "runtime/support/json_tree.h"
 #include "sinter/explain.h"
 
 namespace sinter {
@@ -8,7 +9,7 @@ namespace {
 
 using Document = nlohmann::ordered_json;
 
-/// A figure that is null where it is not known.
+/// `figure`, or null if it is not known.
 template <class T>
 Document known(bool is_known, const T& figure) {
   return is_known ? Document(figure) : Document();
@@ -76,7 +77,7 @@ Document tree_of(const KernelProfile& profile) {
 
 Document tree_of(const KernelExplanation& kernel) {
   const KernelReport& report = kernel.report;
-  // A GPU newer than NVRTC gets PTX, and no cubin that has these.
+  // For a GPU newer than NVRTC there is only PTX, and no cubin with these figures.
   const bool has_cubin = report.registers > 0;
   const bool is_compiled = kernel.is_compiled;
   return {{"name", kernel.name},
@@ -178,7 +179,7 @@ std::string explanation_json(const Explanation& explanation) {
                            {"unfused_launches", explanation.unfused_launches},
                            {"unfused_bytes", explanation.unfused_bytes},
                            {"predicted_us", explanation.predicted_us}}}};
-  return tree.dump(2, ' ', /*ensure_ascii=*/false, Document::error_handler_t::replace);
+  return json_text(tree);
 }
 
 }  // namespace sinter

@@ -12,8 +12,8 @@ void check_same_kernels(const Explanation& explanation, std::string_view what,
                         const std::string& graph, std::size_t kernels) {
   if (graph == explanation.graph && kernels == explanation.kernels.size()) return;
   throw UserError(fmt::format(
-      "{} of {} with {} kernels is not of {} with {} kernels: explain the graph that was run, for "
-      "its sizes, options and target",
+      "{} of {} with {} kernels does not belong to {} with {} kernels: explain the graph that was "
+      "run, for its sizes, options and target",
       what, graph, kernels, explanation.graph, explanation.kernels.size()));
 }
 
@@ -23,7 +23,7 @@ void add_profile(Explanation& explanation, const Profile& profile) {
   check_same_kernels(explanation, "the profile", profile.graph, profile.kernels.size());
   if (profile.sizes != explanation.sizes)
     throw UserError(fmt::format(
-        "the profile of {} is for {}, and the explanation for {}: explain it for those sizes",
+        "the profile of {} is for {}, but the explanation is for {}: explain it for those sizes",
         profile.graph, fmt::join(profile.sizes, ", "), fmt::join(explanation.sizes, ", ")));
   for (std::size_t i = 0; i < profile.kernels.size(); ++i)
     if (profile.kernels[i].launches > 0) explanation.kernels[i].measured = profile.kernels[i];

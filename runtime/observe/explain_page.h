@@ -1,4 +1,4 @@
-// The page that explanations are shown in, without their data.
+// The embedded HTML page that shows an explanation, without the data.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,10 @@
 
 namespace sinter {
 
-/// `frame` is the HTML, with a mark where each of the rest goes (explain_html.cpp).
+/// `frame` is the HTML with marks that explain_html.cpp replaces by style, data and script.
 enum class ExplainPage : std::uint8_t { frame, style, script };
-/// From runtime/observe/page; `script` is all of its .js files in the order of
-/// runtime/CMakeLists.txt.
+/// The text of a part, from runtime/observe/page. `script` contains all of its .js files, in the
+/// order of runtime/CMakeLists.txt.
 std::string_view explain_page_text(ExplainPage part);
 
 }  // namespace sinter

@@ -7,14 +7,15 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/execution/context_state.h"
+#include "runtime/support/json_tree.h"
 
 namespace sinter {
 
 Profile profile(Context& context, const Bindings& bindings, const ProfileOptions& options) {
   Device device(&context.state_->executable->device);
-  if (!options.stream) device.synchronize();  // what is bound may still be on its way
+  if (!options.stream) device.synchronize();  // writes to the bound arrays may still be in flight
   const Stream stream = options.stream ? *options.stream : device.stream();
-  return context.state_->run_timed(stream.state(), *bindings.state_, options.repeats);
+  return context.state_->profile(stream.state(), *bindings.state_, options.repeats);
 }
 
 Profile profile(Context& context, BindingList inputs, BindingList outputs,
@@ -82,7 +83,7 @@ std::string profile_json(const Profile& profile) {
                      {"is_cold", profile.is_cold},
                      {"kernels", kernels},
                      {"totals", {{"us", profile.total_us()}, {"bytes", profile.bytes()}}}};
-  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+  return json_text(json);
 }
 
 }  // namespace sinter

@@ -1,8 +1,10 @@
-// How a Context runs its kernels one by one to time them.
+// ContextState::profile: runs the kernels of a context one by one and times each.
 #include <fmt/format.h>
+#include <llvm/ADT/ScopeExit.h>
 
 #include <algorithm>
 
+#include "ir/shape/evaluate_extents.h"
 #include "ir/support/round_up.h"
 #include "runtime/device/stream_capture.h"
 #include "runtime/device/timing_event.h"
@@ -19,11 +21,12 @@ namespace sinter {
 namespace {
 
 constexpr std::string_view kProfiling = "profiling";
-// Copies of more take time in proportion, and memory that is better left to who is profiled.
+// The time of larger copies is proportional, and their buffers would take memory from the program.
 constexpr std::int64_t kLargestCopy = std::int64_t{1} << 30;
 constexpr std::int64_t kScratchAlignment = 256;
 
-/// Versions of what is filled in that no Bound has: the copies of a profile, and nothing at all.
+/// Values of VariantState::version that no CheckedArguments has: for the copies of a profile, and
+/// for invalid contents.
 constexpr std::uint64_t kCopiesVersion = ~std::uint64_t{0};
 constexpr std::uint64_t kNothingVersion = kCopiesVersion - 1;
 
@@ -34,10 +37,10 @@ void copy_on_device(DeviceState& device, CUdeviceptr to, CUdeviceptr from, std::
         "cuMemcpyDtoDAsync", kProfiling);
 }
 
-/// Copies of the inputs that a run updates: it must find them as they are every time.
-class UpdatedCopies {
+/// Copies of the inputs that a run updates, so that each timed run reads the same values.
+class UpdatedInputCopies {
  public:
-  UpdatedCopies(DeviceState& device, const BindingsState& bindings) : device_(device) {
+  UpdatedInputCopies(DeviceState& device, const BindingsState& bindings) : device_(device) {
     bound_ = bindings.bound;
     bound_.version = kCopiesVersion;
     const std::vector<Slot>& slots = bindings.executable->interface.slots;
@@ -45,7 +48,7 @@ class UpdatedCopies {
       if (slots[i].kind != Slot::Kind::input || !slots[i].is_written) continue;
       const ArrayData& array = bindings.arrays[i]->data();
       if (array.bytes == 0) continue;
-      // As far from a multiple of 256 as the original: what is aligned decides what is run.
+      // Keeps the offset from a multiple of 256, since alignment selects the variant.
       const CUdeviceptr shift = array.pointer % kScratchAlignment;
       copies_.push_back({.memory = std::make_unique<DeviceMemory>(
                              device, array.bytes + kScratchAlignment,
@@ -57,7 +60,7 @@ class UpdatedCopies {
     }
   }
 
-  const Bound& bound() const { return bound_; }
+  const CheckedArguments& bound() const { return bound_; }
   void restore(CUstream stream) const {
     for (const Copy& copy : copies_)
       copy_on_device(device_, copy.at, copy.original, copy.bytes, stream);
@@ -71,14 +74,14 @@ class UpdatedCopies {
     std::int64_t bytes = 0;
   };
   DeviceState& device_;
-  Bound bound_;
+  CheckedArguments bound_;
   std::vector<Copy> copies_;
 };
 
-/// What stands for the best that the device can do.
-class PlainCopy {
+/// A device-to-device copy, the reference for the best achievable bandwidth.
+class ReferenceCopy {
  public:
-  PlainCopy(DeviceState& device, std::int64_t most_bytes) : device_(device) {
+  ReferenceCopy(DeviceState& device, std::int64_t most_bytes) : device_(device) {
     std::size_t free = 0;
     std::size_t total = 0;
     check(device.driver, device.driver.cuMemGetInfo(&free, &total), "cuMemGetInfo", kProfiling);
@@ -88,12 +91,12 @@ class PlainCopy {
     to_ = std::make_unique<DeviceMemory>(device, half_, "the target of a copy for profiling");
   }
 
-  /// Moves `bytes` in all, or as many as there is room for.
+  /// Moves `bytes` in total (half read, half written), or as many as the buffers hold.
   void launch(std::int64_t bytes, CUstream stream) const {
     if (const std::int64_t half = std::min((bytes + 1) / 2, half_); half > 0)
       copy_on_device(device_, to_->pointer, from_->pointer, half, stream);
   }
-  /// How often such a copy must be made to move `bytes`.
+  /// The number of such copies, possibly fractional, that move `bytes`.
   double repeats(std::int64_t bytes) const {
     const std::int64_t half = (bytes + 1) / 2;
     return half <= half_ ? 1 : static_cast<double>(half) / static_cast<double>(half_);
@@ -106,12 +109,12 @@ class PlainCopy {
   std::unique_ptr<DeviceMemory> to_;
 };
 
-/// Pairs of events around pieces of work, and L2 emptied before each.
-class PieceTimer {
+/// Times launches with pairs of events, and flushes L2 before each of them.
+class EventTimer {
  public:
-  PieceTimer(DeviceState& device, CUstream stream, std::size_t pieces)
+  EventTimer(DeviceState& device, CUstream stream, std::size_t count)
       : device_(device), stream_(stream), base_(make_timing_event(device, kProfiling)) {
-    for (std::size_t i = 0; i < pieces; ++i)
+    for (std::size_t i = 0; i < count; ++i)
       pairs_.push_back({.start = make_timing_event(device, kProfiling),
                         .end = make_timing_event(device, kProfiling)});
     if (!device.is_host)
@@ -125,28 +128,28 @@ class PieceTimer {
   bool is_cold() const { return flush_ != nullptr; }
 
   template <std::invocable Launch>
-  void time(std::size_t piece, Launch launch) {
+  void time(std::size_t index, Launch launch) {
     const Driver& driver = device_.driver;
     if (flush_)
       check(driver,
             driver.cuMemsetD8Async(flush_->pointer, 0, static_cast<std::size_t>(flush_->bytes),
                                    stream_),
             "cuMemsetD8Async", kProfiling);
-    record(*pairs_[piece].start);
+    record(*pairs_[index].start);
     launch();
-    record(*pairs_[piece].end);
-    last_ = piece;
+    record(*pairs_[index].end);
+    last_ = index;
   }
   void wait() const {
     if (!pairs_.empty()) await(*pairs_[last_].end);
   }
 
-  double microseconds(std::size_t piece) const {
-    return elapsed(*pairs_[piece].start, *pairs_[piece].end);
+  double microseconds(std::size_t index) const {
+    return elapsed(*pairs_[index].start, *pairs_[index].end);
   }
-  /// When it began, by the clock of the host.
-  TraceClock::time_point begin(std::size_t piece) const {
-    return base_time_ + nanoseconds(elapsed(*base_, *pairs_[piece].start));
+  /// The start of a launch in host time.
+  TraceClock::time_point begin(std::size_t index) const {
+    return base_time_ + nanoseconds(elapsed(*base_, *pairs_[index].start));
   }
   static std::chrono::nanoseconds nanoseconds(double microseconds) {
     return std::chrono::nanoseconds(static_cast<std::int64_t>(microseconds * 1e3 + 0.5));
@@ -178,16 +181,16 @@ class PieceTimer {
   CUstream stream_;
   std::unique_ptr<EventState> base_;
   TraceClock::time_point base_time_;
-  std::unique_ptr<DeviceMemory> flush_;  ///< writing it empties L2; null on the host device
+  std::unique_ptr<DeviceMemory> flush_;  ///< writing it flushes L2; null on the host device
   std::vector<Pair> pairs_;
   std::size_t last_ = 0;
 };
 
-/// All that was measured of one kernel.
+/// All measurements of one kernel.
 struct Samples {
   std::vector<double> kernel_us;
   std::vector<double> copy_us;
-  std::vector<TraceClock::time_point> begins;  ///< only where there is a trace
+  std::vector<TraceClock::time_point> begins;  ///< only with a trace
 };
 
 KernelProfile empty_profile(const std::string& name, const KernelReport& report) {
@@ -210,7 +213,7 @@ void summarise_samples(const Samples& samples, double copies, KernelProfile& ker
   kernel.share_of_copy = kernel.copy_us / kernel.median_us;
 }
 
-/// One event per timed launch; each says what the profile says of its kernel, too.
+/// Adds one trace event per timed launch, with the figures of the kernel's profile.
 void trace(const DeviceState& device, const Samples& samples, const KernelProfile& kernel) {
   for (std::size_t i = 0; i < samples.begins.size(); ++i) {
     const double microseconds = samples.kernel_us[i];
@@ -222,18 +225,18 @@ void trace(const DeviceState& device, const Samples& samples, const KernelProfil
     arguments.add("median_gigabytes_per_second", kernel.gigabytes_per_second);
     arguments.add("share_of_copy", kernel.share_of_copy);
     Trace::add_device({.name = device.name, .ordinal = device.ordinal}, kernel.name,
-                      samples.begins[i], PieceTimer::nanoseconds(microseconds), arguments);
+                      samples.begins[i], EventTimer::nanoseconds(microseconds), arguments);
   }
 }
 
 }  // namespace
 
-Profile ContextState::run_timed(const std::shared_ptr<StreamState>& stream,
-                                const BindingsState& bindings, int repeats) {
-  const InUse in_use(is_busy_, executable->interface);
+Profile ContextState::profile(const std::shared_ptr<StreamState>& stream,
+                              const BindingsState& bindings, int repeats) {
+  const ContextLock lock(is_busy_, executable->interface);
   if (repeats < 1)
     fail_binding(executable->interface,
-                 fmt::format("profile: {} repeats were asked for; ask for 1 or more", repeats));
+                 fmt::format("profile: repeats is {}; it must be at least 1", repeats));
   check_bindings(bindings);
   check_stream(*stream);
   DeviceState& device = executable->device;
@@ -241,29 +244,20 @@ Profile ContextState::run_timed(const std::shared_ptr<StreamState>& stream,
   check_can_wait("profile " + executable->interface.name, *stream);
   const CaptureModeGuard relaxed(device.driver);
   const TraceSpan span("profile", executable->interface.name);
-  Lane& lane = lane_for(bindings.bound);
-  follow_last_run(stream);
-  use_arrays_slowly(stream, bindings.arrays);
-  // What is under way when it fails uses memory, too.
-  struct Finish {
-    ContextState& context;
-    const Lane& lane;
-    bool is_done = false;
-    ~Finish() {
-      if (!is_done) context.finish_failed_run(lane);
-    }
-  };
-  Finish finish{.context = *this, .lane = lane};
-  const UpdatedCopies copies(device, bindings);
+  VariantState& state = state_for(bindings.bound);
+  order_after_last_run(stream);
+  register_array_uses_slow_path(stream, bindings.arrays);
+  // If a step below throws, the work in flight still uses the memory.
+  auto finish_failed = llvm::make_scope_exit([&] { finish_failed_run(state); });
+  const UpdatedInputCopies copies(device, bindings);
 
-  const Variant& variant = lane.launches.variant();
-  Profile result{.graph = executable->interface.name,
-                 .device = device.name,
-                 .target = executable->target,
-                 .repeats = repeats};
-  for (std::size_t i = 0; i < executable->interface.symbols.size(); ++i)
-    result.sizes.push_back(
-        fmt::format("{} = {}", executable->interface.symbols[i], bindings.bound.symbols[i]));
+  const Variant& variant = state.launches.variant();
+  Profile result{
+      .graph = executable->interface.name,
+      .device = device.name,
+      .target = executable->target,
+      .sizes = size_texts(*variant.program.graph->data().extents, bindings.bound.symbols),
+      .repeats = repeats};
   const KernelReporter reporter(variant.program, bindings.bound.symbols);
   std::int64_t most_bytes = 0;
   for (std::size_t i = 0; i < variant.kernels.size(); ++i) {
@@ -273,28 +267,25 @@ Profile ContextState::run_timed(const std::shared_ptr<StreamState>& stream,
         empty_profile(kernel.name, reporter.report(kernel, made.schedule, made.source)));
     most_bytes = std::max(most_bytes, result.kernels.back().bytes());
   }
-  const PlainCopy plain_copy(device, most_bytes);
+  const ReferenceCopy reference_copy(device, most_bytes);
 
-  // What is filled in is of use to no later run, whatever happens.
-  struct Forget {
-    Lane& lane;
-    ~Forget() { lane.version = kNothingVersion; }
-  };
-  const Forget forget{lane};
-  fill_in(lane, copies.bound(), stream->handle);
-  const std::span<PreparedLaunch> launches = lane.launches.launches();
-  PieceTimer timer(device, stream->handle, 2 * launches.size());
+  // Later runs must fill in their own values, since the state refers to the copies now.
+  const auto forget_copies = llvm::make_scope_exit([&] { state.version = kNothingVersion; });
+  update_arguments(state, copies.bound(), stream->handle);
+  const std::span<PreparedLaunch> launches = state.launches.launches();
+  EventTimer timer(device, stream->handle, 2 * launches.size());
   std::vector<Samples> samples(launches.size());
   for (int repeat = 0; repeat <= repeats; ++repeat) {
     copies.restore(stream->handle);
     for (std::size_t i = 0; i < launches.size(); ++i) {
       if (launches[i].is_empty) continue;
-      timer.time(2 * i, [&] { launch(lane, i); });
+      timer.time(2 * i, [&] { launch(state, i); });
       count(Count::kernel_launches);
-      timer.time(2 * i + 1, [&] { plain_copy.launch(result.kernels[i].bytes(), stream->handle); });
+      timer.time(2 * i + 1,
+                 [&] { reference_copy.launch(result.kernels[i].bytes(), stream->handle); });
     }
     timer.wait();
-    if (repeat == 0) continue;  // the first loads code and fills what is remembered of pages
+    if (repeat == 0) continue;  // warm-up: loads code and fills the TLBs
     for (std::size_t i = 0; i < launches.size(); ++i) {
       if (launches[i].is_empty) continue;
       samples[i].kernel_us.push_back(timer.microseconds(2 * i));
@@ -302,16 +293,17 @@ Profile ContextState::run_timed(const std::shared_ptr<StreamState>& stream,
       if (Trace::is_on()) samples[i].begins.push_back(timer.begin(2 * i));
     }
   }
-  finish.is_done = true;
-  finish_run(lane);
+  finish_failed.release();
+  finish_run(state);
   for (std::size_t i = 0; i < launches.size(); ++i) {
-    summarise_samples(samples[i], plain_copy.repeats(result.kernels[i].bytes()), result.kernels[i]);
+    summarise_samples(samples[i], reference_copy.repeats(result.kernels[i].bytes()),
+                      result.kernels[i]);
     trace(device, samples[i], result.kernels[i]);
   }
   result.is_cold = timer.is_cold();
-  result.caches = result.is_cold ? "L2 was emptied before each, and before each copy"
-                                 : "caches are as the work before leaves them: the host device has "
-                                   "no L2 to empty";
+  result.caches = result.is_cold ? "L2 was flushed before each launch and each copy"
+                                 : "caches are as the previous work left them: the host device has "
+                                   "no L2 to flush";
   return result;
 }
 

@@ -18,8 +18,9 @@ int arch_number(std::string_view arch) {
   return error == std::errc{} && stop == end && number > 0 ? number : 0;
 }
 
-/// CUDA C++ Programming Guide, binary compatibility: not between desktops and embedded systems. Of
-/// 88 nothing is said; to call it one of them costs an image of its own, not a wrong one.
+/// CUDA C++ Programming Guide, binary compatibility: cubins do not run across desktop and embedded
+/// systems. The guide does not mention 88. Treating it as embedded may cost an extra image, but
+/// never loads a wrong one.
 bool is_embedded(int number) {
   constexpr int kEmbedded[] = {53, 62, 72, 87, 88, 101, 110};
   return std::ranges::find(kEmbedded, number) != std::end(kEmbedded);

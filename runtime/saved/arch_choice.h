@@ -1,4 +1,4 @@
-// Which of the architectures in a saved file runs where.
+// Chooses the architecture of a saved file that runs on a device.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,12 @@
 
 namespace sinter {
 
-/// True if what is compiled for `stored` runs on GPUs of `arch`: the same major version, and no
-/// higher a minor one. Those of embedded systems run their own alone.
+/// True if code for architecture `stored` runs on GPUs of `arch`: the major versions are equal and
+/// the minor version of `stored` is not higher. Embedded GPUs only run code for their own.
 bool runs_on(std::string_view stored, std::string_view arch);
 
-/// The place of the one in `stored` that is best for `arch`: itself, else the highest that runs on
-/// it.
+/// The index in `stored` of the best architecture for `arch`: `arch` itself, else the highest that
+/// runs on it; nullopt if none does.
 std::optional<std::size_t> best_arch(std::span<const std::string> stored, std::string_view arch);
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// sinter::load: a file that Executable::save wrote, as an Executable again.
+// sinter::load: makes an Executable from a file that Executable::save wrote.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "compiler/program/guards.h"
+#include "ir/shape/evaluate_extents.h"
 #include "ir/verify/bind_symbols.h"
 #include "runtime/cache/compiler_identity.h"
 #include "runtime/compile/host_compiler.h"
@@ -25,32 +26,33 @@ namespace {
 
 using Variants = std::vector<std::shared_ptr<const Variant>>;
 
-/// What to save for that runs on `arch`, of which sinter may know no GPU.
+/// Advice on how to save a program for `arch`, which may belong to a GPU that sinter does not know.
 std::string advice_for(const std::string& arch) {
   std::vector<std::string> known = {std::string(kHostArch)};
   for (const Target& target : known_targets()) known.emplace_back(target.arch);
   const std::optional<std::size_t> best = best_arch(known, arch);
-  if (!best) return "sinter can save nothing that runs there; compile it there";
+  if (!best) return "sinter cannot save kernels for it; compile it there";
   return fmt::format("save it with options.archs = {{\"{0}\"}} (sinter compile --arch {0})",
                      known[*best]);
 }
 
-/// What runs on the device, among what the file has kernels for.
+/// The kernels of the file for the architecture that fits the device best. Throws UserError if no
+/// kernels of the file run on it.
 SavedKernels kernels_to_load(const SavedExecutable& saved, const DeviceState& device,
                              const std::string& path) {
   const std::string arch = device.is_host ? std::string(kHostArch) : device.arch;
   const std::optional<std::size_t> best = best_arch(saved.archs, arch);
   if (!best)
-    throw UserError(fmt::format("load: {} has kernels for {}, and none for {} ({}); {}", path,
+    throw UserError(fmt::format("load: {} has kernels for {}, but none for {} ({}); {}", path,
                                 fmt::join(saved.archs, ", "), device.name, arch, advice_for(arch)));
   SavedKernels kernels = read_kernels(saved, *best, path);
   if (!device.is_host) return kernels;
-  if (!runs_host_machine(kernels.machine))
+  if (!runs_host_machine(kernels.host_machine_level))
     throw UserError(
-        fmt::format("load: {} was saved on processors of the kind {}, this one is {}; "
-                    "save it on one like this",
-                    path, kernels.machine, host_machine()));
-  if (kernels.stamp != prelude_hash(Prelude::host))
+        fmt::format("load: {} was saved for {} processors, but this machine has {}; save it on a "
+                    "machine like this one",
+                    path, kernels.host_machine_level, host_machine()));
+  if (kernels.host_prelude_hash != prelude_hash(Prelude::host))
     throw UserError(
         fmt::format("load: {} has kernels for another build of the host device (it was "
                     "saved by sinter {}); save it again with this one",
@@ -58,7 +60,7 @@ SavedKernels kernels_to_load(const SavedExecutable& saved, const DeviceState& de
   return kernels;
 }
 
-/// What makes variants of a loaded executable that the file does not have as such.
+/// Makes the variants of a loaded executable that the file does not contain.
 class LoadedSource {
  public:
   LoadedSource(DeviceState& device, const SavedExecutable& saved, const std::string& target,
@@ -75,7 +77,7 @@ class LoadedSource {
   void set_variants(Variants variants) { variants_ = std::move(variants); }
 
   std::shared_ptr<const Variant> make_variant(const VariantRequest& request) {
-    // Kernels that ask less of pointers than these keep to.
+    // A variant of the file for less aligned pointers serves the request, too.
     if (std::shared_ptr<const Variant> known =
             with_lower_alignment(variants_, {.symbols = request.symbols,
                                              .alignment = request.alignment,
@@ -97,21 +99,18 @@ class LoadedSource {
 
  private:
   [[noreturn]] void refuse(const VariantRequest& request) const {
-    constexpr std::size_t kMostTold = 8;
+    constexpr std::size_t kMaxListed = 8;
     std::vector<std::string> classes;
     for (const std::shared_ptr<const Variant>& variant : variants_)
-      if (classes.size() < kMostTold) classes.push_back(class_of(*variant));
-    if (variants_.size() > kMostTold)
-      classes.push_back(fmt::format("{} more", variants_.size() - kMostTold));
-    std::vector<std::string> sizes;
-    for (const ExtentAtom* symbol : graph().data().extents->symbols())
-      sizes.push_back(fmt::format("{} = {}", symbol->name,
-                                  request.symbols[static_cast<std::size_t>(symbol->id)]));
+      if (classes.size() < kMaxListed) classes.push_back(class_of(*variant));
+    if (variants_.size() > kMaxListed)
+      classes.push_back(fmt::format("{} more", variants_.size() - kMaxListed));
+    const std::vector<std::string> sizes = size_texts(*graph().data().extents, request.symbols);
     throw UserError(fmt::format(
-        "{}: {} has no kernels for [{}]: {}; it has those of the classes of {}. {} before it is "
-        "saved, or load it with options.compiles_missing where there is a compiler",
+        "{}: {} has no kernels for [{}]: {}; it has those for the size classes of {}. {} before "
+        "saving it, or load it with options.compiles_missing if a compiler is available",
         graph().name(), path_, fmt::join(sizes, ", "), request.reason, fmt::join(classes, ", "),
-        what_to_do(request)));
+        advice(request)));
   }
 
   /// `[rows = 8, n = 64] at multiples of 16 bytes, without y`
@@ -127,19 +126,19 @@ class LoadedSource {
     return text;
   }
 
-  std::string what_to_do(const VariantRequest& request) const {
+  std::string advice(const VariantRequest& request) const {
     bool has_sizes = false;
     for (const std::shared_ptr<const Variant>& variant : variants_) {
       if (!holds(variant->program, request.symbols)) continue;
       has_sizes = true;
       if (variant->unwritten_outputs == request.unwritten_outputs)
         return fmt::format(
-            "Bind arrays that begin at multiples of {} bytes, or run it with such "
+            "Bind arrays that begin at multiples of {} bytes, or run it with these "
             "pointers",
             variant->alignment);
     }
     return has_sizes ? "Bind the outputs that one of these classes has, or run it with these"
-                     : "Prepare such sizes";
+                     : "Prepare these sizes";
   }
 
   DeviceState& device_;
@@ -149,7 +148,7 @@ class LoadedSource {
   const std::string path_;
   const std::string target_;
   Variants variants_;                ///< of the file
-  const OpaqueFunctions functions_;  ///< that the program calls
+  const OpaqueFunctions functions_;  ///< the functions that the program calls
   std::unique_ptr<VariantSource> source_;
 };
 
@@ -157,7 +156,7 @@ Interface interface_of(const SavedExecutable& saved, const std::string& path, Lo
   try {
     return interface_of(*saved.graph, loaded_at);
   } catch (const Error& error) {
-    throw UserError(fmt::format("load: {} means nothing: {}; save it again", path, error.what()));
+    throw UserError(fmt::format("load: {} is invalid: {}; save it again", path, error.what()));
   }
 }
 
@@ -170,9 +169,9 @@ Executable load(const std::string& path, Device device, const LoadOptions& given
   check_debug(options.options);
   if (!options.options.trace.empty()) Trace::begin(options.options.trace);
   if (options.options.idle_bytes >= 0)
-    device.state()->memory_pool->keep_at_most(options.options.idle_bytes);
+    device.state()->memory_pool->set_idle_limit(options.options.idle_bytes);
   const TraceSpan span("compile", [&] { return fmt::format("load {}", path); });
-  const std::vector<std::byte> file = read_own_file(path);
+  const std::vector<std::byte> file = read_trusted_file(path);
   const SavedExecutable saved = read_saved(file, path);
   const Interface interface = interface_of(saved, path, {.file = file_name, .line = line});
   SavedKernels kernels = kernels_to_load(saved, *device.state(), path);
@@ -196,8 +195,9 @@ Executable load(const std::string& path, Device device, const LoadOptions& given
     return source->make_variant(request);
   };
   log_line(options.options, LogLevel::plans, [&] {
-    return fmt::format("load {} from {} on {}: {} classes of sizes, kernels for {} (loaded at {})",
-                       interface.name, path, device.name(), variants.size(), arch, interface.place);
+    return fmt::format("load {} from {} on {}: {} size classes, kernels for {} (loaded at {})",
+                       interface.name, path, device.name(), variants.size(), arch,
+                       interface.compiled_at);
   });
   return Executable(std::move(state));
 }

@@ -13,15 +13,15 @@ namespace sinter {
 
 namespace {
 
-/// Why the device cannot run a kernel that was planned for another one; empty: it can.
-std::string why_not_here(const DeviceState& device, const Source& source) {
+/// Why the device cannot run a kernel that was planned for another GPU; empty if it can.
+std::string reason_not_runnable(const DeviceState& device, const Source& source) {
   const std::int64_t most = device.target.shared_per_block_opt_in;
   if (source.shared_bytes <= most) return {};
-  return fmt::format("a block takes {} bytes of shared memory, and {} has {}", source.shared_bytes,
+  return fmt::format("a block takes {} bytes of shared memory, but {} has {}", source.shared_bytes,
                      device.name, most);
 }
 
-/// What a launch passes of an argument.
+/// The number of bytes that a launch passes for `argument`.
 std::size_t argument_bytes(const Argument& argument, const GraphData& graph) {
   if (argument.kind == Argument::Kind::scalar)
     return static_cast<std::size_t>(
@@ -31,13 +31,13 @@ std::size_t argument_bytes(const Argument& argument, const GraphData& graph) {
   return is_int ? sizeof(int) : sizeof(CUdeviceptr);
 }
 
-/// Of each parameter of a kernel, as its image has it.
+/// The bytes of each parameter of a kernel, as its image declares them.
 std::vector<std::size_t> parameter_bytes(const DeviceState& device, const Source& source,
                                          CUfunction function) {
-  constexpr std::size_t kMost = 32764;  // of one byte each; CUDA Programming Guide, parameters
+  constexpr std::size_t kMaxParameterBytes = 32764;  // bytes of parameters; CUDA Programming Guide
   const CurrentContext current(device);
   std::vector<std::size_t> sizes;
-  while (sizes.size() < kMost) {
+  while (sizes.size() < kMaxParameterBytes) {
     std::size_t offset = 0, bytes = 0;
     const CUresult result =
         device.driver.cuFuncGetParamInfo(function, sizes.size(), &offset, &bytes);
@@ -49,7 +49,7 @@ std::vector<std::size_t> parameter_bytes(const DeviceState& device, const Source
   return sizes;
 }
 
-/// Loads each image when the first kernel in it is asked for.
+/// Loads kernels. Loads each image together with the first kernel in it.
 class Loader {
  public:
   Loader(const DeviceState& device, SavedKernels& kernels, const GraphData& graph,
@@ -62,7 +62,7 @@ class Loader {
 
   void load(VariantKernel& kernel, int image) {
     const Source& source = kernel.source;
-    if (const std::string reason = why_not_here(device_, source); !reason.empty())
+    if (const std::string reason = reason_not_runnable(device_, source); !reason.empty())
       refuse(source, reason);
     try {
       auto unit = std::make_shared<CompiledUnit>();
@@ -70,13 +70,13 @@ class Loader {
       unit->functions = {load_function(device_, *unit->module, source, source.entry)};
       kernel.function = unit->functions[0].handle;
       kernel.unit = std::move(unit);
-      if (const std::string reason = why_no_cluster(device_, source, kernel.function);
+      if (const std::string reason = cluster_problem(device_, source, kernel.function);
           !reason.empty())
         refuse(source, reason);
       check_parameters(source, kernel.function);
       if (!source.is_cooperative) return;
-      kernel.resident_blocks = blocks_at_once(device_, source, kernel.function);
-      if (kernel.resident_blocks == 0)
+      kernel.grid_limit = max_resident_blocks(device_, source, kernel.function);
+      if (kernel.grid_limit == 0)
         refuse(source, fmt::format("a block of {} threads and {} bytes of shared memory does not "
                                    "fit on {}",
                                    source.threads, source.shared_bytes, device_.name));
@@ -88,24 +88,24 @@ class Loader {
   }
 
  private:
-  /// The image may be another kernel's, of the same name: it must take what launches pass, as far
-  /// as the driver knows.
+  /// Throws UserError if the kernel does not take the parameters that launches pass: the image may
+  /// belong to another kernel of the same name. Old drivers cannot tell the parameters.
   void check_parameters(const Source& source, CUfunction function) const {
     if (!device_.driver.cuFuncGetParamInfo) return;
     const std::vector<std::size_t> taken = parameter_bytes(device_, source, function);
     const std::vector<Argument>& passed = source.arguments;
     if (taken.size() != passed.size())
-      fail_parameters(source, fmt::format("takes {} parameters, and the plan has {}", taken.size(),
+      fail_parameters(source, fmt::format("takes {} parameters, but the plan has {}", taken.size(),
                                           passed.size()));
     for (std::size_t i = 0; i < passed.size(); ++i)
       if (taken[i] != argument_bytes(passed[i], graph_))
-        fail_parameters(source, fmt::format("takes {} bytes as parameter {}, and the plan has {}",
+        fail_parameters(source, fmt::format("takes {} bytes as parameter {}, but the plan has {}",
                                             taken[i], i, argument_bytes(passed[i], graph_)));
   }
 
   [[noreturn]] void fail_parameters(const Source& source, const std::string& what) const {
-    throw UserError(fmt::format("load: {} means nothing: kernel {} {}; save it again", file_,
-                                source.entry, what));
+    throw UserError(
+        fmt::format("load: {} is invalid: kernel {} {}; save it again", file_, source.entry, what));
   }
 
   [[noreturn]] void refuse(const Source& source, const std::string& reason) const {
@@ -128,7 +128,7 @@ class Loader {
   std::vector<std::shared_ptr<const Module>> modules_;  ///< by image
 };
 
-/// Gives a call its function, for the sizes that the variant was planned for.
+/// Binds a call to its function and checks it at the sizes that the variant was planned for.
 void bind(Variant& variant, SavedCall saved, const OpaqueFunctions& functions,
           const DeviceState& device, const std::string& file) {
   VariantKernel& kernel = variant.kernels[static_cast<std::size_t>(saved.kernel)];
@@ -148,7 +148,7 @@ void bind(Variant& variant, SavedCall saved, const OpaqueFunctions& functions,
 std::vector<std::shared_ptr<const Variant>> load_variants(
     const DeviceState& device, SavedKernels kernels, const std::shared_ptr<Graph>& graph,
     const OpaqueFunctions& functions, const std::string& file, const std::string& version) {
-  // What is asked of functions may load them, and users' functions may do as they like.
+  // Querying a function may load it, and the user's functions may allocate.
   const CaptureModeGuard relaxed(device.driver);
   Loader loader(device, kernels, graph->data(), file);
   std::vector<std::shared_ptr<const Variant>> variants;

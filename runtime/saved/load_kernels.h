@@ -1,4 +1,4 @@
-// From the kernels of a saved file to variants that are ready to launch.
+// Makes variants that are ready to launch from the kernels of a saved file.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace sinter {
 
-/// Loads the images of `kernels` on `device`. `graph` is what their extents belong to, `functions`
-/// what they call; `file` and `version`, of the sinter that wrote it, are for messages. Throws
-/// UserError where the device cannot run what was planned for another of its architecture,
-/// DriverError where the driver refuses an image.
+/// Loads the images of `kernels` on `device`. Their extents belong to `graph`, and their opaque
+/// calls use `functions`. `file` and `version` (of the sinter that wrote it) are for messages.
+/// Throws UserError if a kernel was planned for a larger GPU of the architecture and cannot run on
+/// the device. Throws DriverError if the driver refuses an image.
 std::vector<std::shared_ptr<const Variant>> load_variants(
     const DeviceState& device, SavedKernels kernels, const std::shared_ptr<Graph>& graph,
     const OpaqueFunctions& functions, const std::string& file, const std::string& version);

@@ -13,15 +13,15 @@ namespace sinter {
 
 namespace {
 
-[[noreturn]] void fail_meaningless(const std::string& path, std::string_view part,
-                                   std::string_view why, std::string_view version) {
+[[noreturn]] void fail_invalid(const std::string& path, std::string_view part, std::string_view why,
+                               std::string_view version) {
   throw UserError(
-      fmt::format("load: {} means nothing: {}: {} (it was saved by sinter {}, this is "
+      fmt::format("load: {} is invalid: {}: {} (it was saved by sinter {}, this is "
                   "{}); save it again",
                   path, part, why, version, sinter_version()));
 }
 
-/// What a later sinter, or an earlier one, wrote.
+/// Throws UserError for a file that an earlier or later sinter wrote.
 [[noreturn]] void fail_unreadable(const std::string& path, const std::string& what,
                                   std::string_view version) {
   throw UserError(fmt::format(
@@ -34,28 +34,28 @@ void check_version(const OpenedSection& section, const SectionKind& kind, const 
                    const std::string& path, std::string_view version) {
   if (section.version == kind.version) return;
   fail_unreadable(path,
-                  fmt::format("has version {} of {}, and this sinter reads version {}",
+                  fmt::format("has version {} of {}, but this sinter reads version {}",
                               section.version, part, kind.version),
                   version);
 }
 
-/// Kernels are code: what anybody may have written is not run.
+/// Throws UserError if another user could have written the file, since loading it runs its code.
 void check_owner(const FileContents& file, const std::string& path) {
   if (file.others_can_write)
     throw UserError(fmt::format(
-        "load: {} can be written by others, so that the code in it could be anybody's; if you know "
-        "that it is what you saved, run chmod go-w {}",
+        "load: {} can be written by others, who could have changed the code in it; if you know "
+        "that it is unchanged, run chmod go-w {}",
         path, path));
   if (file.owner != geteuid() && file.owner != 0)
     throw UserError(fmt::format(
-        "load: {} belongs to user {}, not to user {} or root, so that the code in it is somebody "
-        "else's; if you trust who wrote it, load a copy of your own",
+        "load: {} belongs to user {}, not to user {} or root, so its code may not be yours; if you "
+        "trust its owner, load your own copy of it",
         path, file.owner, geteuid()));
 }
 
 }  // namespace
 
-std::vector<std::byte> read_own_file(const std::string& path) {
+std::vector<std::byte> read_trusted_file(const std::string& path) {
   FileContents file = read_whole_file(path);
   if (file.error != 0)
     throw UserError(fmt::format("load: {} cannot be read: {}", path, std::strerror(file.error)));
@@ -82,15 +82,15 @@ SavedExecutable read_saved(std::span<const std::byte> file, const std::string& p
           saved.version);
     }
   }
-  if (!program) fail_meaningless(path, "its sections", "there is no program", saved.version);
+  if (!program) fail_invalid(path, "its sections", "there is no program", saved.version);
   check_version(*program, kProgramSection, "the program", path, saved.version);
   try {
     saved.program = unpack_program(program->bytes);
     saved.graph = std::make_shared<Graph>(graph_of(saved.program, path));
-  } catch (const Damage& damage) {
-    fail_meaningless(path, "the program", damage.what, saved.version);
+  } catch (const InvalidData& invalid) {
+    fail_invalid(path, "the program", invalid.what, saved.version);
   } catch (const Error& error) {
-    fail_meaningless(path, "its graph", error.what(), saved.version);
+    fail_invalid(path, "its graph", error.what(), saved.version);
   }
   return saved;
 }
@@ -101,10 +101,10 @@ SavedKernels read_kernels(const SavedExecutable& saved, std::size_t arch, const 
   try {
     SavedKernels kernels = unpack_kernels(saved.sections[arch].bytes, saved.program, *saved.graph);
     if (kernels.arch != saved.archs[arch])
-      throw Damage{fmt::format("they are for {}", kernels.arch)};
+      throw InvalidData{fmt::format("they are for {}", kernels.arch)};
     return kernels;
-  } catch (const Damage& damage) {
-    fail_meaningless(path, part, damage.what, saved.version);
+  } catch (const InvalidData& invalid) {
+    fail_invalid(path, part, invalid.what, saved.version);
   }
 }
 

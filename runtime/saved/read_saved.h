@@ -1,5 +1,5 @@
-// Reading a saved executable, from the bytes of a file to what can be loaded: whatever the bytes
-// are, it ends with something that fits together or with a UserError.
+// Reads and checks a saved executable. For any bytes, the result is consistent or the reader throws
+// UserError.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,16 @@ struct SavedExecutable {
   std::string version;  ///< of the sinter that wrote it
   SavedProgram program;
   std::shared_ptr<Graph> graph;
-  std::vector<std::string> archs;       ///< that there are kernels for
-  std::vector<OpenedSection> sections;  ///< of `archs`, of the file
+  std::vector<std::string> archs;       ///< the architectures that it has kernels for
+  std::vector<OpenedSection> sections;  ///< the sections of `archs`, which refer to the file
 };
 
-/// A file that nobody but the user and root could write. Throws UserError.
-std::vector<std::byte> read_own_file(const std::string& path);
-/// Reads all but the kernels. `file` must outlive the result, `path` is for messages.
+/// The bytes of a file. Throws UserError if users other than this one and root can write the file
+/// or own it, or if it cannot be read.
+std::vector<std::byte> read_trusted_file(const std::string& path);
+/// Reads everything except the kernels. `file` must outlive the result; `path` is for messages.
 SavedExecutable read_saved(std::span<const std::byte> file, const std::string& path);
-/// The kernels of architecture number `arch`.
+/// Reads the kernels of the architecture `saved.archs[arch]`.
 SavedKernels read_kernels(const SavedExecutable& saved, std::size_t arch, const std::string& path);
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// Executable::save: what each architecture runs, compiled and written to one file.
+// Executable::save: compiles the kernels for each architecture and writes them to one file.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -31,14 +31,14 @@ using Variants = std::vector<std::shared_ptr<const Variant>>;
 
 [[noreturn]] void fail_save(const ExecutableState& state, const std::string& message) {
   throw UserError(fmt::format("save {}: {} (compiled at {})", state.interface.name, message,
-                              state.interface.place));
+                              state.interface.compiled_at));
 }
 
-/// What kernels are saved for.
+/// An architecture to save kernels for.
 struct SaveTarget {
   std::string arch;
   Target target;
-  bool is_own = false;  ///< the device's: its variants are there, and tuned
+  bool is_own = false;  ///< of the executable's device, whose tuned variants exist already
 };
 
 SaveTarget own_target(const ExecutableState& state) {
@@ -47,20 +47,21 @@ SaveTarget own_target(const ExecutableState& state) {
   return {.arch = arch, .target = state.source->target, .is_own = true};
 }
 
-/// What a GPU is called among those that sinter knows; empty: it knows only its architecture.
-std::string_view own_name(const ExecutableState& state) {
+/// The name of the executable's GPU among the known targets; empty if only its architecture is
+/// known.
+std::string_view known_gpu_name(const ExecutableState& state) {
   const Target& target = state.source->target;
   const NearestTarget nearest = nearest_target(target.name, target.arch);
   return nearest.is_named ? nearest.target->name : std::string_view();
 }
 
-SaveTarget target_called(const ExecutableState& state, const std::string& name) {
+SaveTarget find_save_target(const ExecutableState& state, const std::string& name) {
   const SaveTarget own = own_target(state);
-  if (name == own.arch || (!state.device.is_host && !name.empty() && name == own_name(state)))
+  if (name == own.arch || (!state.device.is_host && !name.empty() && name == known_gpu_name(state)))
     return own;
   if (name == kHostArch)
-    fail_save(state, fmt::format("options.archs has host, but it was compiled for {}; save what is "
-                                 "compiled for host_device()",
+    fail_save(state, fmt::format("options.archs has host, but the program was compiled for {}; "
+                                 "save one that is compiled for host_device()",
                                  state.device.name));
   if (const Target* target = find_target(name))
     return {.arch = std::string(target->arch), .target = *target};
@@ -69,8 +70,8 @@ SaveTarget target_called(const ExecutableState& state, const std::string& name) 
     for (const std::string_view word : {target.arch, target.name})
       if (!std::ranges::count(known, word)) known.push_back(word);
   fail_save(state,
-            fmt::format("options.archs has {}, which is no architecture and no GPU that sinter "
-                        "knows; those are {}",
+            fmt::format("options.archs has {}, which is neither an architecture nor a GPU that "
+                        "sinter knows; it knows {}",
                         name, fmt::join(known, ", ")));
 }
 
@@ -79,9 +80,9 @@ std::vector<SaveTarget> targets_of(const ExecutableState& state, const SaveOptio
   std::vector<SaveTarget> targets;
   for (std::size_t i = 0; i < options.archs.size(); ++i) {
     const std::string& name = options.archs[i];
-    SaveTarget target = target_called(state, name);
+    SaveTarget target = find_save_target(state, name);
     const bool is_known = std::ranges::count(std::span(options.archs).first(i), name) > 0;
-    // By another name: one stands for both.
+    // The device's target is in the list already, under its other name.
     if (!is_known && target.is_own && std::ranges::count(targets, true, &SaveTarget::is_own))
       continue;
     targets.push_back(std::move(target));
@@ -93,15 +94,16 @@ std::vector<SaveTarget> targets_of(const ExecutableState& state, const SaveOptio
   return targets;
 }
 
-/// A variant without functions, for a GPU that need not be there.
+/// A variant without loaded functions, for a GPU that may not be present.
 struct PlannedVariant {
   std::shared_ptr<Variant> variant;
   VariantRequest request;
 };
 
-/// The classes of sizes of `variants` as the other target has them: often fewer.
-std::vector<PlannedVariant> plan_variants(const ExecutableState& state, const Variants& variants,
-                                          const Target& target) {
+/// Plans `variants` for another target. Several of them may belong to one size class there, so the
+/// result may be shorter.
+std::vector<PlannedVariant> plan_variants_for(const ExecutableState& state,
+                                              const Variants& variants, const Target& target) {
   Options options = state.options;
   options.tune = Tune::off;
   options.force_candidate = -1;
@@ -137,7 +139,7 @@ std::vector<PlannedVariant> plan_variants(const ExecutableState& state, const Va
   return planned;
 }
 
-/// What NVRTC said of the kernels of a variant that no device has tuned.
+/// Adds a report with NVRTC's data on the kernels to a variant that was not tuned on a device.
 void add_report(PlannedVariant& planned, const SavedImages& images) {
   std::vector<CompileResult> compiled;
   std::vector<TuneResult> tuned;
@@ -153,7 +155,7 @@ void add_report(PlannedVariant& planned, const SavedImages& images) {
     unit->cubins.push_back(report);
     compiled.push_back({.unit = std::move(unit), .was_cached = true});
     tuned.push_back({.candidates = {{.schedule = to_string(kernel.schedule), .chosen = true}},
-                     .summary = "saved for a GPU that was not there: the default schedule"});
+                     .summary = "saved for a GPU that was not available: the default schedule"});
   }
   planned.variant->report = report_of(*planned.variant, planned.request, compiled, tuned);
 }
@@ -171,7 +173,7 @@ SavedKernels kernels_to_save(const ExecutableState& state, const Variants& own,
   std::vector<PlannedVariant> planned;
   Variants variants = own;
   if (!target.is_own) {
-    planned = plan_variants(state, own, target.target);
+    planned = plan_variants_for(state, own, target.target);
     variants.assign(planned.size(), nullptr);
     std::ranges::transform(planned, variants.begin(), &PlannedVariant::variant);
   }
@@ -181,8 +183,8 @@ SavedKernels kernels_to_save(const ExecutableState& state, const Variants& own,
 
   SavedKernels kernels{.arch = target.arch, .target = std::string(target.target.name)};
   if (target.arch == kHostArch) {
-    kernels.machine = host_machine();
-    kernels.stamp = prelude_hash(Prelude::host);
+    kernels.host_machine_level = host_machine();
+    kernels.host_prelude_hash = prelude_hash(Prelude::host);
   }
   kernels.images = std::move(images.images);
   for (const std::shared_ptr<const Variant>& variant : variants) {
@@ -199,8 +201,8 @@ SavedKernels kernels_to_save(const ExecutableState& state, const Variants& own,
   return kernels;
 }
 
-/// True if callers bind the same to both, as far as that does not depend on sizes.
-bool are_alike(const Interface& a, const Interface& b) {
+/// True if callers bind equal arrays to both, except for sizes.
+bool have_equal_interfaces(const Interface& a, const Interface& b) {
   return std::ranges::equal(a.slots, b.slots, [](const Slot& x, const Slot& y) {
     return x.kind == y.kind && x.dtype == y.dtype && x.shape.size() == y.shape.size() &&
            x.is_written == y.is_written && x.view.has_value() == y.view.has_value();
@@ -225,12 +227,13 @@ SavedProgram program_of(const ExecutableState& state, const Variants& variants) 
                                  .version = function->version,
                                  .has_workspace = function->workspace != nullptr});
   const Graph read = parse(program.graph);
-  ensure(print(read) == program.graph && are_alike(interface_of(read, {}), state.interface),
-         "a graph is not read as it is printed");
+  ensure(print(read) == program.graph &&
+             have_equal_interfaces(interface_of(read, {}), state.interface),
+         "a printed graph does not parse to the same graph");
   return program;
 }
 
-/// What `read` gives of the file `path`; its errors are told as those of the option.
+/// The result of `read`. Rethrows its UserErrors as errors of options.tuned_elsewhere.
 template <class Read>
 auto read_elsewhere(const ExecutableState& state, Read read) {
   try {
@@ -243,23 +246,24 @@ auto read_elsewhere(const ExecutableState& state, Read read) {
   }
 }
 
-/// Adds the kernels of a file that the program was saved to elsewhere.
+/// Adds the kernels of the file `path`, which must hold the same program, saved on another machine.
 void add_kernels_of(const ExecutableState& state, const std::string& path,
                     std::vector<SavedSection>& sections) {
-  const std::vector<std::byte> file = read_elsewhere(state, [&] { return read_own_file(path); });
+  const std::vector<std::byte> file =
+      read_elsewhere(state, [&] { return read_trusted_file(path); });
   const SavedExecutable saved = read_elsewhere(state, [&] { return read_saved(file, path); });
   if (pack(saved.program) != sections[0].bytes)
     fail_save(state,
-              fmt::format("options.tuned_elsewhere has {}, which is another program ({}); save "
-                          "this one there",
+              fmt::format("options.tuned_elsewhere has {}, which holds another program ({}); save "
+                          "this one on the other machine",
                           path, saved.program.name));
   for (std::size_t i = 0; i < saved.archs.size(); ++i) {
     const std::string& arch = saved.archs[i];
     if (std::ranges::count(sections, arch, &SavedSection::name))
-      fail_save(state, fmt::format("options.tuned_elsewhere has {}, with kernels for {}, which are "
-                                   "there already; leave one of them out",
+      fail_save(state, fmt::format("options.tuned_elsewhere has {}, with kernels for {}, which the "
+                                   "file has already; leave one of them out",
                                    path, arch));
-    // Throws where they would not be loaded.
+    // Throws if the kernels could not be loaded.
     read_elsewhere(state, [&] { return read_kernels(saved, i, path); });
     const std::span<const std::byte> bytes = saved.sections[i].bytes;
     sections.push_back(
@@ -269,13 +273,13 @@ void add_kernels_of(const ExecutableState& state, const std::string& path,
 
 void write_file(const ExecutableState& state, const std::string& path,
                 std::span<const std::byte> file) {
-  // It is there to be handed on, and loaded only where nobody else can write to it.
+  // Its mode follows the umask, since the file is meant to be distributed, but others can never
+  // write it.
   const int error = write_named_file(path, file);
   if (error == EFBIG && file.size() > kLargestFile)
-    fail_save(state,
-              fmt::format("{} would have {} bytes, and files of up to {} are read; save fewer "
-                          "architectures or classes of sizes in one",
-                          path, file.size(), kLargestFile));
+    fail_save(state, fmt::format("{} would have {} bytes, but load reads at most {}; save fewer "
+                                 "architectures or size classes in one file",
+                                 path, file.size(), kLargestFile));
   if (error != 0)
     fail_save(state, fmt::format("{} cannot be written: {}", path, std::strerror(error)));
 }
@@ -286,12 +290,12 @@ void Executable::save(const std::string& path, const SaveOptions& options) const
   const ExecutableState& state = *state_;
   if (!state.source)
     fail_save(state, fmt::format("it was loaded from {}; copy that file", state.loaded_from));
-  if (state.options.never_stall) await_background();  // what was tuned is what is saved
+  if (state.options.never_stall) await_background();  // so that the tuned variants are saved
   const Variants variants = state.variants();
   if (variants.empty())
     fail_save(state,
-              fmt::format("there are no kernels yet; prepare the sizes that it is to be loaded "
-                          "with ({}), or run them, first",
+              fmt::format("there are no kernels yet; first prepare or run the sizes ({}) that the "
+                          "program will be loaded for",
                           fmt::join(state.interface.symbols, ", ")));
   const TraceSpan span("compile", [&] { return fmt::format("save {}", state.interface.name); });
   std::vector<SavedSection> sections = {
@@ -307,7 +311,7 @@ void Executable::save(const std::string& path, const SaveOptions& options) const
     std::vector<std::string_view> archs;
     for (const SavedSection& section : std::span(sections).subspan(1))
       archs.push_back(section.name);
-    return fmt::format("save {} to {}: {} classes of sizes for {}, {} bytes", state.interface.name,
+    return fmt::format("save {} to {}: {} size classes for {}, {} bytes", state.interface.name,
                        path, variants.size(), fmt::join(archs, ", "), file.size());
   });
 }

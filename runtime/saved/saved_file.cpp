@@ -14,25 +14,25 @@ namespace sinter {
 
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "files are written as they lie");
+static_assert(std::endian::native == std::endian::little, "files are written in memory order");
 
-constexpr std::array<char, 8> kSavedMark = {'s', 'i', 'n', 't', 'e', 'r', 'x', '\n'};
+constexpr std::array<char, 8> kSavedMagic = {'s', 'i', 'n', 't', 'e', 'r', 'x', '\n'};
 constexpr std::size_t kVersionBytes = 24;
 constexpr std::size_t kNameBytes = 16;
 
-/// Mark, format and version stay where they are in all formats.
+/// Mark, format and version have the same offsets in all formats.
 struct SavedHeader {
-  std::array<char, 8> mark = kSavedMark;
+  std::array<char, 8> magic = kSavedMagic;
   std::uint32_t format = kSavedFormat;
   std::uint32_t sections = 0;
   std::array<char, kVersionBytes> version = {};
   std::uint64_t file_bytes = 0;
-  std::uint64_t body_hash = 0;    ///< of what comes after the header
-  std::uint64_t header_hash = 0;  ///< of what comes before it
+  std::uint64_t body_hash = 0;    ///< of all bytes after the header
+  std::uint64_t header_hash = 0;  ///< of all fields above
 };
 static_assert(sizeof(SavedHeader) == 64);
 
-/// One section; they lie one after the other, without gaps, behind the rows.
+/// The table row of one section. The sections follow the table without gaps.
 struct Row {
   std::array<char, kNameBytes> kind = {};
   std::array<char, kNameBytes> name = {};
@@ -46,12 +46,12 @@ static_assert(sizeof(Row) == 56);
 template <std::size_t size>
 std::array<char, size> padded(std::string_view text) {
   std::array<char, size> result = {};
-  ensure(text.size() < size, fmt::format("{} is too long a name", text));
+  ensure(text.size() < size, fmt::format("the name {} is too long", text));
   std::ranges::copy(text, result.begin());
   return result;
 }
 
-/// Up to the first zero; bytes that are no letters as question marks.
+/// The text up to the first zero byte. Bytes that are not printable ASCII become question marks.
 template <std::size_t size>
 std::string unpadded(const std::array<char, size>& padded) {
   std::string result(padded.begin(), std::ranges::find(padded, '\0'));
@@ -65,31 +65,33 @@ std::string about(const SavedHeader& header) {
                      sinter_version());
 }
 
-/// What is wrong with the header, before anything else is looked at.
+/// The problem of the header or the checksums; empty if they are valid.
 std::string problem_of(const SavedHeader& header, std::span<const std::byte> file) {
-  if (header.mark != kSavedMark) return "is no executable that sinter saved: write one with save";
+  if (header.magic != kSavedMagic)
+    return "is not an executable that sinter saved: write one with save";
   if (header.format != kSavedFormat)
     return fmt::format(
-        "has format {}, and this sinter reads format {} ({}): save it again with this version",
+        "has format {}, but this sinter reads format {} ({}): save it again with this version",
         header.format, kSavedFormat, about(header));
   if (header.file_bytes > file.size())
     return fmt::format("is cut short: it has {} bytes of {}; copy or save it again", file.size(),
                        header.file_bytes);
   if (header.header_hash != header_hash_of(header))
-    return "is damaged: its header does not have the checksum that it names; copy or save it again";
+    return "is damaged: its header does not match its checksum; copy or save it again";
   if (header.file_bytes != file.size())
     return fmt::format("is damaged: it has {} bytes instead of {}; copy or save it again",
                        file.size(), header.file_bytes);
   if (header.body_hash != hash_of(file.subspan(sizeof header)))
-    return "is damaged: its contents do not have the checksum of its header; copy or save it again";
+    return "is damaged: its contents do not match the checksum in its header; copy or save it "
+           "again";
   return {};
 }
 
-/// The same of a file that is shorter than a header.
+/// The problem of a file that is shorter than a header.
 std::string problem_of_short(std::span<const std::byte> file) {
-  const std::size_t bytes = std::min(file.size(), kSavedMark.size());
-  if (bytes == 0 || std::memcmp(file.data(), kSavedMark.data(), bytes) != 0)
-    return "is no executable that sinter saved: write one with save";
+  const std::size_t bytes = std::min(file.size(), kSavedMagic.size());
+  if (bytes == 0 || std::memcmp(file.data(), kSavedMagic.data(), bytes) != 0)
+    return "is not an executable that sinter saved: write one with save";
   return fmt::format("is cut short: it has {} bytes, fewer than its header; copy or save it again",
                      file.size());
 }
@@ -115,11 +117,11 @@ std::vector<std::byte> pack_saved_file(std::span<const SavedSection> sections) {
   }
   header.file_bytes = file.size();
   std::memcpy(file.data(), &header, sizeof header);
-  seal_saved_file(file);
+  update_checksums(file);
   return file;
 }
 
-void seal_saved_file(std::span<std::byte> file) {
+void update_checksums(std::span<std::byte> file) {
   SavedHeader header;
   if (file.size() < sizeof header) return;
   std::memcpy(&header, file.data(), sizeof header);
@@ -129,8 +131,8 @@ void seal_saved_file(std::span<std::byte> file) {
   std::memcpy(file.data(), &header, sizeof header);
 }
 
-bool looks_saved(std::string_view file) {
-  return file.starts_with(std::string_view(kSavedMark.data(), kSavedMark.size()));
+bool has_saved_magic(std::string_view file) {
+  return file.starts_with(std::string_view(kSavedMagic.data(), kSavedMagic.size()));
 }
 
 OpenedSavedFile open_saved_file(std::span<const std::byte> file) {
@@ -146,7 +148,7 @@ OpenedSavedFile open_saved_file(std::span<const std::byte> file) {
   if (!result.problem.empty()) return result;
   const auto fail = [&](std::string_view what) {
     result.sections.clear();
-    result.problem = fmt::format("means nothing: {} ({}); save it again", what, about(header));
+    result.problem = fmt::format("is invalid: {} ({}); save it again", what, about(header));
     return result;
   };
   const std::size_t most = (file.size() - sizeof header) / sizeof(Row);
@@ -156,7 +158,7 @@ OpenedSavedFile open_saved_file(std::span<const std::byte> file) {
     Row row;
     std::memcpy(&row, file.data() + sizeof header + i * sizeof row, sizeof row);
     if (row.offset != at || row.bytes > file.size() - at)
-      return fail("a section does not lie where the one before it ends");
+      return fail("a section does not begin where the previous one ends");
     result.sections.push_back({.kind = unpadded(row.kind),
                                .version = row.version,
                                .may_be_skipped = row.may_be_skipped != 0,
@@ -164,7 +166,7 @@ OpenedSavedFile open_saved_file(std::span<const std::byte> file) {
                                .bytes = file.subspan(at, row.bytes)});
     at += row.bytes;
   }
-  if (at != file.size()) return fail("there is more behind its last section");
+  if (at != file.size()) return fail("there are bytes after its last section");
   return result;
 }
 

@@ -1,5 +1,5 @@
-// The outside of a saved executable: a header with format, version and checksums, a table of
-// sections, the sections.
+// The container format of a saved executable: a header with format, version and checksums, a table
+// of sections, and the sections.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace sinter {
 
-/// Of the header and the table of sections.
+/// The format version of the header and the table of sections.
 inline constexpr std::uint32_t kSavedFormat = 3;
 
-/// What a section holds, and the version of that: to be counted up when it means something else, or
-/// launches do.
+/// The kind of a section and the version of its contents. Increase the version when the meaning of
+/// the contents or of launches changes.
 struct SectionKind {
   std::string_view name;
   std::uint32_t version;
@@ -23,15 +23,15 @@ struct SectionKind {
 inline constexpr SectionKind kProgramSection = {"program", 1};
 inline constexpr SectionKind kKernelsSection = {"kernels", 1};  ///< its name is the architecture
 
-/// Of this library, `0.1.0`.
+/// The version of this library, such as `0.1.0`.
 std::string_view sinter_version();
 
-/// A part of the file.
+/// A section to write.
 struct SavedSection {
   SectionKind kind = kProgramSection;
-  std::string name = {};  ///< where there are several of its kind
+  std::string name = {};  ///< distinguishes sections of one kind
   std::vector<std::byte> bytes = {};
-  /// Readers that do not know this kind go on without it.
+  /// Readers that do not know this kind ignore the section.
   bool may_be_skipped = false;
 };
 
@@ -42,22 +42,23 @@ struct OpenedSection {
   std::uint32_t version = 0;
   bool may_be_skipped = false;
   std::string name;
-  std::span<const std::byte> bytes;  ///< of the file
+  std::span<const std::byte> bytes;  ///< refers to the file
 };
 
 struct OpenedSavedFile {
   std::string version;  ///< of the sinter that wrote it
   std::vector<OpenedSection> sections;
-  std::string problem;  ///< what is wrong with it, and what to do; empty: nothing
+  std::string problem;  ///< an error and how to fix it; empty if the file is valid
 };
 
-/// True if `file` begins as all of them do, whatever comes then.
-bool looks_saved(std::string_view file);
+/// True if `file` begins with the magic bytes of saved executables. The rest is not checked.
+bool has_saved_magic(std::string_view file);
 
-/// `file` must outlive the result.
+/// Checks the container and lists its sections. `file` must outlive the result.
 OpenedSavedFile open_saved_file(std::span<const std::byte> file);
 
-/// Writes the checksums of what `file` says now; nothing where it is too short for a header.
-void seal_saved_file(std::span<std::byte> file);
+/// Writes the current size and checksums of `file` into its header. Does nothing if `file` is
+/// shorter than a header.
+void update_checksums(std::span<std::byte> file);
 
 }  // namespace sinter

@@ -29,31 +29,29 @@ std::string type_of(const Node& call) {
                      fmt::join(results, ", "));
 }
 
-/// Every type of call once; of many, the first.
+/// The distinct types of the calls of `function`, at most the first 4 of them.
 std::string calls_of(const GraphData& graph, std::string_view function) {
-  constexpr std::size_t kMostTold = 4;
-  std::vector<std::string> told;
+  constexpr std::size_t kMaxListed = 4;
+  std::vector<std::string> listed;
   std::unordered_set<std::string> types;
   for (const Node* node : graph.nodes) {
     if (!is_opaque(*node) || function_of(*node) != function) continue;
     const auto [type, is_new] = types.insert(type_of(*node));
-    if (is_new && told.size() < kMostTold) told.push_back(*type);
+    if (is_new && listed.size() < kMaxListed) listed.push_back(*type);
   }
-  const std::size_t more = types.size() - told.size();
-  return fmt::format("{}{}", fmt::join(told, "; "),
+  const std::size_t more = types.size() - listed.size();
+  return fmt::format("{}{}", fmt::join(listed, "; "),
                      more > 0 ? fmt::format("; and {} more", more) : "");
 }
 
 [[noreturn]] void fail_missing(const SavedExecutable& saved, const SavedFunction& function,
                                const std::string& path) {
-  const std::vector<std::string> known = registered_names();
   throw UserError(fmt::format(
-      "load: {0} calls {1}, and no function of this name is registered in this process{2}; before "
-      "it is loaded, call register_opaque(\"{1}\", …) with what was version {3} of it, with{4} "
-      "workspace, when it was saved, and makes these calls: {5}",
-      path, function.name, known.empty() ? "" : fmt::format(", only {}", fmt::join(known, ", ")),
-      function.version, function.has_workspace ? "" : "out",
-      calls_of(saved.graph->data(), function.name)));
+      "load: {0} calls {1}, but no function of this name is registered in this process{2}; before "
+      "loading it, call register_opaque(\"{1}\", …) with version {3} of the function, with{4} "
+      "workspace, as it was saved; it must support these calls: {5}",
+      path, function.name, registered_names_text(), function.version,
+      function.has_workspace ? "" : "out", calls_of(saved.graph->data(), function.name)));
 }
 
 }  // namespace
@@ -65,8 +63,8 @@ OpaqueFunctions find_functions(const SavedExecutable& saved, const std::string& 
     if (!found) fail_missing(saved, function, path);
     if (found->version != function.version)
       throw UserError(fmt::format(
-          "load: {} calls version {} of {}, and version {} is registered in this process; register "
-          "the one that it was saved with, or save it again with this one",
+          "load: {} calls version {} of {}, but version {} is registered in this process; register "
+          "the version that it was saved with, or save it again with this version",
           path, function.version, function.name, found->version));
     functions.emplace(function.name, std::move(found));
   }

@@ -1,4 +1,4 @@
-// What a saved executable calls of the user's: found among the functions of the loading process.
+// Resolves the user's functions that a saved executable calls, in the process that loads it.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace sinter {
 
-/// Those that `saved` names. Throws UserError where one is not registered, or as another version
-/// than that it was saved with; `path` is for messages.
+/// The registered functions that `saved` lists. Throws UserError if one is not registered, or only
+/// with a version other than the saved one. `path` is for messages.
 OpaqueFunctions find_functions(const SavedExecutable& saved, const std::string& path);
 
 }  // namespace sinter

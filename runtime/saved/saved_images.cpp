@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/cache/compiler_identity.h"
-#include "runtime/compile/kernels_per_run.h"
+#include "runtime/compile/host_compiler.h"
 #include "runtime/compile/nvrtc_units.h"
 #include "runtime/logging/counting.h"
 #include "runtime/logging/trace.h"
@@ -18,21 +18,21 @@ namespace sinter {
 
 namespace {
 
-/// One image, and the kernels in it.
-struct Run {
+/// One compiler run: its kernels and the resulting image.
+struct CompilerRun {
   std::vector<const Source*> sources;
   std::vector<std::byte> image;
   std::vector<CubinReport> reports;
   std::exception_ptr error;
 };
 
-void compile_cubin(Run& run, const std::string& arch) {
+void compile_cubin(CompilerRun& run, const std::string& arch) {
   NvrtcUnit unit = compile_unit(std::span(run.sources[0], 1), arch);
   run.image = std::move(unit.image);
   run.reports = std::move(unit.reports);
 }
 
-void compile_host(Run& run, const CompileSettings& settings) {
+void compile_host(CompilerRun& run, const CompileSettings& settings) {
   std::vector<HostKernel> kernels;
   for (const Source* source : run.sources)
     kernels.push_back({.entry = source->entry,
@@ -44,7 +44,7 @@ void compile_host(Run& run, const CompileSettings& settings) {
                   .image;
 }
 
-void compile(Run& run, const std::string& arch, const CompileSettings& settings) {
+void compile(CompilerRun& run, const std::string& arch, const CompileSettings& settings) {
   const TraceSpan span("compile", [&] {
     return fmt::format("save: {} and {} more functions for {}", run.sources[0]->entry,
                        run.sources.size() - 1, arch);
@@ -60,13 +60,16 @@ void compile(Run& run, const std::string& arch, const CompileSettings& settings)
   }
 }
 
-/// Kernels of one name have one code.
-std::vector<Run> runs_of(const std::vector<const Source*>& sources, std::size_t most) {
+/// Distributes the distinct kernels over runs of at most `most` kernels. Kernels with equal names
+/// have equal code.
+std::vector<CompilerRun> compiler_runs(const std::vector<const Source*>& sources,
+                                       std::size_t most) {
   std::map<std::string, const Source*> known;
-  std::vector<Run> runs;
+  std::vector<CompilerRun> runs;
   for (const Source* source : sources) {
-    const auto [place, is_new] = known.emplace(source->entry, source);
-    ensure(is_new || place->second->code == source->code, "two kernels have one name");
+    const auto [known_run, is_new] = known.emplace(source->entry, source);
+    ensure(is_new || known_run->second->code_key == source->code_key,
+           "two different kernels have one name");
     if (!is_new) continue;
     if (runs.empty() || runs.back().sources.size() == most) runs.emplace_back();
     runs.back().sources.push_back(source);
@@ -78,12 +81,12 @@ std::vector<Run> runs_of(const std::vector<const Source*>& sources, std::size_t 
 
 SavedImages compile_images(const std::vector<const Source*>& sources, const std::string& arch,
                            const CompileSettings& settings) {
-  std::vector<Run> runs = runs_of(sources, arch == kHostArch ? kKernelsPerRun : 1);
+  std::vector<CompilerRun> runs = compiler_runs(sources, arch == kHostArch ? kKernelsPerRun : 1);
   std::vector<std::function<void()>> jobs;
-  for (Run& run : runs) jobs.push_back([&] { compile(run, arch, settings); });
+  for (CompilerRun& run : runs) jobs.push_back([&] { compile(run, arch, settings); });
   run_parallel(jobs);
   SavedImages result;
-  for (Run& run : runs) {
+  for (CompilerRun& run : runs) {
     if (run.error) std::rethrow_exception(run.error);
     for (std::size_t i = 0; i < run.sources.size(); ++i) {
       const std::string& entry = run.sources[i]->entry;

@@ -1,4 +1,4 @@
-// Compiling what is saved: each kernel once, and by itself.
+// Compiles the kernels to save. For GPUs, each kernel has an image of its own.
 #pragma once
 
 #include <map>
@@ -14,11 +14,11 @@ namespace sinter {
 struct SavedImages {
   std::vector<std::vector<std::byte>> images;
   std::map<std::string, int> image_of;         ///< by the name of the kernel
-  std::map<std::string, CubinReport> reports;  ///< by NVRTC
+  std::map<std::string, CubinReport> reports;  ///< from NVRTC, by the name of the kernel
 };
 
-/// Throws CompileError, and DriverError where there is no NVRTC. `arch` is one of NVRTC's, or
-/// kHostArch.
+/// Compiles each distinct kernel once. `arch` is an architecture of NVRTC, or kHostArch. Throws
+/// CompileError, or DriverError if NVRTC is missing.
 SavedImages compile_images(const std::vector<const Source*>& sources, const std::string& arch,
                            const CompileSettings& settings);
 

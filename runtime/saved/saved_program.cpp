@@ -19,19 +19,19 @@ namespace sinter {
 
 namespace {
 
-constexpr int kMostThreads = 1024;
-constexpr int kMostCluster = 16;
-constexpr std::int64_t kMostSharedBytes = std::int64_t{1} << 20;
+constexpr int kMaxBlockThreads = 1024;
+constexpr int kMaxClusterSize = 16;
+constexpr std::int64_t kMaxBlockSharedBytes = std::int64_t{1} << 20;
 
-bool is_place(std::int64_t place, std::size_t count) {
-  return place >= 0 && static_cast<std::size_t>(place) < count;
+bool is_index(std::int64_t index, std::size_t count) {
+  return index >= 0 && static_cast<std::size_t>(index) < count;
 }
 
 void require(bool condition, std::string_view what) {
-  if (!condition) throw Damage{std::string(what)};
+  if (!condition) throw InvalidData{std::string(what)};
 }
 
-/// What a plan may name of the graph that it belongs to.
+/// Checks that a plan is consistent and only refers to existing parts of its graph and file.
 class Checker {
  public:
   Checker(const Graph& graph, const SavedProgram& program, std::size_t images)
@@ -43,28 +43,29 @@ class Checker {
   void check(const SavedVariant& saved) const {
     const Variant& variant = saved.variant;
     const Program& program = variant.program;
-    require(saved.sizes.size() == symbols_, "a plan is for other symbols");
-    require(variant.alignment >= 1, "a plan is for pointers without alignment");
-    require(variant.unwritten_outputs.empty() || variant.unwritten_outputs.size() == graph_.outputs.size(),
-            "a plan leaves out outputs that are not there");
+    require(saved.sizes.size() == symbols_, "a plan has a wrong number of symbols");
+    require(variant.alignment >= 1, "a plan has an alignment below 1");
+    require(variant.unwritten_outputs.empty() ||
+                variant.unwritten_outputs.size() == graph_.outputs.size(),
+            "a plan omits outputs that do not exist");
     const std::size_t kernels = program.kernels.size();
     require(variant.kernels.size() == kernels && saved.images.size() == kernels &&
                 variant.report.kernels.size() == kernels,
-            "a plan counts its kernels in several ways");
+            "a plan has inconsistent kernel counts");
     for (const Guard& guard : program.guards)
-      require(guard.divisor >= 1, "a guard divides by no number");
+      require(guard.divisor >= 1, "a guard has a divisor below 1");
     for (const Buffer& buffer : program.buffers) check(buffer, program.buffers);
     for (std::size_t i = 0; i < kernels; ++i) {
       check(program.kernels[i], i, program.buffers.size());
       if (program.kernels[i].kind == KernelKind::opaque) continue;
-      require(is_place(saved.images[i], images_), "a kernel is in an image that is not there");
+      require(is_index(saved.images[i], images_), "a kernel is in an image that does not exist");
       check(variant.kernels[i].source, program.buffers.size());
     }
     check_calls(saved);
   }
 
  private:
-  /// One for each kernel that is none.
+  /// Requires one description for each opaque kernel, in order.
   void check_calls(const SavedVariant& saved) const {
     const std::vector<Kernel>& kernels = saved.variant.program.kernels;
     auto next = saved.calls.begin();
@@ -77,14 +78,14 @@ class Checker {
     require(next == saved.calls.end(), "a kernel is described as a call");
   }
 
-  /// Its arguments are what source_of_call makes of it.
+  /// Requires the arguments that source_of_call gives to the call.
   void check(const CallDescription& call, const Source& source,
              const std::vector<Buffer>& buffers) const {
     require(std::ranges::count(functions_, call.function, &SavedFunction::name) == 1,
-            "a function is called that the program does not name");
+            "a call names a function that the program does not list");
     const std::size_t arrays = call.inputs.size() + call.outputs.size();
     require(source.arguments.size() == arrays + 1 && source.table.empty(),
-            "a call has other arguments than its operands and results");
+            "the arguments of a call are not its operands and results");
     for (std::size_t i = 0; i < arrays; ++i) {
       const Argument& argument = source.arguments[i];
       const bool is_input = i < call.inputs.size();
@@ -92,20 +93,20 @@ class Checker {
       if (type.is_number) {
         require(type.shape.empty() && is_input && argument.kind == Argument::Kind::scalar &&
                     is_scalar(argument.index, type.dtype),
-                "a call takes no scalar that is there");
+                "a call takes a scalar that does not exist");
         continue;
       }
       const bool is_workspace = !is_input && argument.kind == Argument::Kind::workspace;
       require(is_workspace || (argument.kind == Argument::Kind::buffer &&
-                               is_place(argument.index, buffers.size())),
-              "a call takes a buffer that is not there");
+                               is_index(argument.index, buffers.size())),
+              "a call takes a buffer that does not exist");
       if (!is_workspace) check_is_bound(buffers[static_cast<std::size_t>(argument.index)], buffers);
     }
     require(source.arguments.back().kind == Argument::Kind::workspace,
-            "a call has other arguments than its operands and results");
+            "the arguments of a call are not its operands and results");
   }
 
-  /// What a function is told of a caller's array must be what the caller was asked for.
+  /// Requires that a call that takes a bound array takes it with the dtype and size of the graph.
   void check_is_bound(const Buffer& taken, const std::vector<Buffer>& buffers) const {
     const Buffer& all = taken.parent < 0 ? taken : buffers[static_cast<std::size_t>(taken.parent)];
     if (all.kind == Buffer::Kind::temporary) return;
@@ -115,7 +116,7 @@ class Checker {
     const std::vector<Extent> strides =
         is_input ? strides_of(node) : strides_of(graph_.outputs[index]);
     require(all.dtype == node.dtype && all.elements == span_of(node.shape, strides),
-            "a call takes an array of another size than is bound");
+            "a call takes an array that differs from the bound array");
   }
 
   bool is_scalar(int index, DType dtype) const {
@@ -125,46 +126,50 @@ class Checker {
 
   void check(const Buffer& buffer, const std::vector<Buffer>& buffers) const {
     if (buffer.kind == Buffer::Kind::input)
-      require(is_input(buffer.index, Op::input), "a buffer is an input that is not there");
+      require(is_input(buffer.index, Op::input), "a buffer is an input that does not exist");
     if (buffer.kind == Buffer::Kind::output)
-      require(is_place(buffer.index, graph_.outputs.size()),
-              "a buffer is an output that is not there");
+      require(is_index(buffer.index, graph_.outputs.size()),
+              "a buffer is an output that does not exist");
     if (buffer.parent < 0) return;
-    require(is_place(buffer.parent, buffers.size()), "a buffer is a part of one that is not there");
+    require(is_index(buffer.parent, buffers.size()),
+            "a buffer is part of a buffer that does not exist");
     const Buffer& whole = buffers[static_cast<std::size_t>(buffer.parent)];
-    require(whole.parent < 0, "a buffer is a part of one that is not there");
+    require(whole.parent < 0, "a buffer is part of a buffer that does not exist");
     require(whole.kind == buffer.kind &&
                 (buffer.kind == Buffer::Kind::temporary || whole.index == buffer.index),
-            "a buffer is a part of one that lies elsewhere");
+            "a buffer is part of a buffer of another array");
   }
 
   static void check(const Kernel& kernel, std::size_t number, std::size_t buffers) {
     for (const int before : kernel.depends_on)
-      require(is_place(before, number), "a kernel depends on one that does not come before it");
+      require(is_index(before, number), "a kernel depends on a kernel that does not precede it");
     for (const int buffer : kernel.reads)
-      require(is_place(buffer, buffers), "a kernel reads a buffer that is not there");
+      require(is_index(buffer, buffers), "a kernel reads a buffer that does not exist");
     for (const Store& store : kernel.stores)
-      require(is_place(store.buffer, buffers), "a kernel writes a buffer that is not there");
+      require(is_index(store.buffer, buffers), "a kernel writes a buffer that does not exist");
   }
 
   void check(const Source& source, std::size_t buffers) const {
-    require(source.threads >= 1 && source.threads <= kMostThreads, "a block has no such threads");
-    require(source.shared_bytes >= 0 && source.shared_bytes <= kMostSharedBytes,
-            "a block has no such shared memory");
-    require(source.cluster >= 1 && source.cluster <= kMostCluster, "a cluster has no such size");
+    require(source.threads >= 1 && source.threads <= kMaxBlockThreads,
+            "a block has an invalid thread count");
+    require(source.shared_bytes >= 0 && source.shared_bytes <= kMaxBlockSharedBytes,
+            "a block has an invalid shared memory size");
+    require(source.cluster >= 1 && source.cluster <= kMaxClusterSize,
+            "a cluster has an invalid size");
     require(source.cluster == 1 || !source.is_cooperative,
-            "a kernel has clusters, but waits for all blocks");
+            "a kernel has clusters and a grid barrier");
     for (const std::vector<Argument>* list : {&source.arguments, &source.table})
       for (const Argument& argument : *list) {
         if (argument.kind == Argument::Kind::buffer)
-          require(is_place(argument.index, buffers), "a kernel takes a buffer that is not there");
+          require(is_index(argument.index, buffers), "a kernel takes a buffer that does not exist");
         if (argument.kind == Argument::Kind::scalar)
-          require(is_input(argument.index, Op::scalar), "a kernel takes no scalar that is there");
+          require(is_input(argument.index, Op::scalar),
+                  "a kernel takes a scalar that does not exist");
       }
   }
 
   bool is_input(int index, Op op) const {
-    return is_place(index, graph_.inputs.size()) &&
+    return is_index(index, graph_.inputs.size()) &&
            graph_.inputs[static_cast<std::size_t>(index)].node->op == op;
   }
 
@@ -174,7 +179,7 @@ class Checker {
   std::size_t images_;
 };
 
-/// The symbols of `graph` by the numbers that they have in the file.
+/// The symbols of `graph` in the order of the file; null for one that the graph does not have.
 std::vector<const ExtentAtom*> atoms_of(const SavedProgram& program, const Graph& graph) {
   std::map<std::string_view, const ExtentAtom*> known;
   for (const ExtentAtom* symbol : graph.data().extents->symbols())
@@ -187,48 +192,48 @@ std::vector<const ExtentAtom*> atoms_of(const SavedProgram& program, const Graph
   return atoms;
 }
 
-/// The numbers in the file of the symbols of `graph`; -1 of one that the file does not know.
-std::vector<int> symbol_numbers(std::span<const ExtentAtom* const> atoms, const Graph& graph) {
+/// The index in the file of each symbol of `graph`; -1 for one that the file does not have.
+std::vector<int> symbol_indices(std::span<const ExtentAtom* const> atoms, const Graph& graph) {
   std::map<const ExtentAtom*, int> known;
   for (std::size_t i = 0; i < atoms.size(); ++i) known.emplace(atoms[i], static_cast<int>(i));
-  std::vector<int> numbers;
+  std::vector<int> indices;
   for (const ExtentAtom* symbol : graph.data().extents->symbols()) {
     const auto found = known.find(symbol);
-    numbers.push_back(found == known.end() ? -1 : found->second);
+    indices.push_back(found == known.end() ? -1 : found->second);
   }
-  return numbers;
+  return indices;
 }
 
-/// True if `count` records of `bytes` each lie in a file of `size` bytes from `offset` on.
-bool lie_in(std::uint64_t offset, std::uint64_t count, std::uint64_t bytes, std::uint64_t size) {
+/// True if `count` records of `bytes` each, from `offset` on, fit in a file of `size` bytes.
+bool fits_in(std::uint64_t offset, std::uint64_t count, std::uint64_t bytes, std::uint64_t size) {
   return offset <= size && count <= (size - offset) / bytes;
 }
 
-bool is_whole_elf(std::span<const std::byte> image) {
+bool is_complete_elf(std::span<const std::byte> image) {
   Elf64_Ehdr header;
   if (image.size() < sizeof header) return false;
   std::memcpy(&header, image.data(), sizeof header);
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
     return false;
   if (header.e_shnum == 0 || header.e_shentsize != sizeof(Elf64_Shdr) ||
-      !lie_in(header.e_shoff, header.e_shnum, sizeof(Elf64_Shdr), image.size()))
+      !fits_in(header.e_shoff, header.e_shnum, sizeof(Elf64_Shdr), image.size()))
     return false;
   for (std::size_t i = 0; i < header.e_shnum; ++i) {
     Elf64_Shdr section;
     std::memcpy(&section, image.data() + header.e_shoff + i * sizeof section, sizeof section);
     if (section.sh_type != SHT_NOBITS &&
-        !lie_in(section.sh_offset, section.sh_size, 1, image.size()))
+        !fits_in(section.sh_offset, section.sh_size, 1, image.size()))
       return false;
   }
   if (header.e_phnum == 0) return true;
-  // PN_XNUM: how many there are stands elsewhere.
+  // PN_XNUM means that the count is stored elsewhere.
   if (header.e_phnum == PN_XNUM || header.e_phentsize != sizeof(Elf64_Phdr) ||
-      !lie_in(header.e_phoff, header.e_phnum, sizeof(Elf64_Phdr), image.size()))
+      !fits_in(header.e_phoff, header.e_phnum, sizeof(Elf64_Phdr), image.size()))
     return false;
   for (std::size_t i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment;
     std::memcpy(&segment, image.data() + header.e_phoff + i * sizeof segment, sizeof segment);
-    if (!lie_in(segment.p_offset, segment.p_filesz, 1, image.size())) return false;
+    if (!fits_in(segment.p_offset, segment.p_filesz, 1, image.size())) return false;
   }
   return true;
 }
@@ -240,17 +245,17 @@ bool is_text(std::byte byte) {
 
 template <class Value>
 std::vector<std::byte> packed(const Value& value) {
-  Writer writer;
+  ArchiveWriter writer;
   writer(value);
   return writer.take();
 }
 
 }  // namespace
 
-bool is_whole_image(std::span<const std::byte> image, std::string_view arch) {
+bool is_complete_image(std::span<const std::byte> image, std::string_view arch) {
   if (image.empty()) return false;
   if (image.size() >= SELFMAG && std::memcmp(image.data(), ELFMAG, SELFMAG) == 0)
-    return is_whole_elf(image);
+    return is_complete_elf(image);
   return arch != kHostArch && image.back() == std::byte{0} && image.size() > 1 &&
          std::ranges::all_of(image.first(image.size() - 1), is_text);
 }
@@ -260,7 +265,7 @@ std::vector<std::byte> pack(const SavedKernels& kernels) { return packed(kernels
 
 SavedProgram unpack_program(std::span<const std::byte> bytes) {
   SavedProgram program;
-  Reader reader(bytes);
+  ArchiveReader reader(bytes);
   reader(program);
   reader.finish();
   return program;
@@ -271,12 +276,12 @@ Graph graph_of(const SavedProgram& program, const std::string& path) {
   GraphData& data = graph.data();
   require(
       program.inputs.size() == data.inputs.size() && program.outputs.size() == data.outputs.size(),
-      "names and what they are the names of are not as many");
-  std::set<std::string_view> called;
+      "the numbers of inputs, outputs and their names differ");
+  std::set<std::string_view> functions;
   for (const Node* node : data.nodes)
-    if (is_opaque(*node)) called.insert(function_of(*node));
-  require(std::ranges::equal(called, program.functions, {}, {}, &SavedFunction::name),
-          "the functions that it calls are not those that it names");
+    if (is_opaque(*node)) functions.insert(function_of(*node));
+  require(std::ranges::equal(functions, program.functions, {}, {}, &SavedFunction::name),
+          "the functions that it calls are not those that it lists");
   data.name = program.name;
   for (std::size_t i = 0; i < data.inputs.size(); ++i) data.inputs[i].name = program.inputs[i];
   for (std::size_t i = 0; i < data.outputs.size(); ++i) data.outputs[i].name = program.outputs[i];
@@ -287,13 +292,13 @@ SavedKernels unpack_kernels(std::span<const std::byte> bytes, const SavedProgram
                             const Graph& graph) {
   const std::vector<const ExtentAtom*> atoms = atoms_of(program, graph);
   SavedKernels kernels;
-  Reader reader(bytes, atoms, graph.data().extents.get());
+  ArchiveReader reader(bytes, atoms, graph.data().extents.get());
   reader(kernels);
   reader.finish();
   for (const std::vector<std::byte>& image : kernels.images)
-    require(is_whole_image(image, kernels.arch), "an image is not whole");
+    require(is_complete_image(image, kernels.arch), "an image is incomplete");
   const Checker checker(graph, program, kernels.images.size());
-  const std::vector<int> numbers = symbol_numbers(atoms, graph);
+  const std::vector<int> indices = symbol_indices(atoms, graph);
   for (SavedVariant& saved : kernels.variants) {
     checker.check(saved);
     Variant& variant = saved.variant;
@@ -304,10 +309,10 @@ SavedKernels unpack_kernels(std::span<const std::byte> bytes, const SavedProgram
     variant.program.numerics = program.numerics;
     variant.program.recorded_ops = program.recorded_ops;
     variant.program.facts.alignment = variant.alignment;
-    // A symbol that the file does not know is used by nothing in it.
-    for (const int number : numbers)
+    // Nothing in the file uses a symbol that the file does not have.
+    for (const int index : indices)
       variant.program.facts.symbols.push_back(
-          number < 0 ? 0 : saved.sizes[static_cast<std::size_t>(number)]);
+          index < 0 ? 0 : saved.sizes[static_cast<std::size_t>(index)]);
   }
   return kernels;
 }

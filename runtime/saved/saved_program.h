@@ -1,5 +1,5 @@
-// What a saved executable consists of: the graph as text, and for each architecture the plans of
-// its classes of sizes with the images of their kernels. Nothing is planned when it is loaded.
+// The contents of a saved executable: the graph as text, and plans and kernel images of its size
+// classes for each architecture. Loading plans nothing.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@
 
 namespace sinter {
 
-/// The architecture of kernels for the host device, among `sm_90` and its like.
+/// The architecture of kernels for the host device, used like `sm_90`.
 inline constexpr std::string_view kHostArch = "host";
 
-/// A function of the user's that a program calls; who loads it has one of this name.
+/// A user's function that the program calls. The loading process must have registered it.
 struct SavedFunction {
   std::string name;
   std::int64_t version = 0;
@@ -28,38 +28,41 @@ struct SavedFunction {
 };
 
 struct SavedProgram {
-  std::string graph;                ///< in the text form
-  std::string name;                 ///< of the graph, and of its inputs and outputs: texts have
-  std::vector<std::string> inputs;  ///< other ones where these are not letters, digits and _
+  std::string graph;  ///< in the text form
+  /// The names of the graph, its inputs and its outputs. The text form replaces a name that has
+  /// characters other than letters, digits and _.
+  std::string name;
+  std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  std::vector<std::string> symbols;  ///< that extents are written in, by number
+  std::vector<std::string> symbols;  ///< extents refer to them by index
   Numerics numerics;
   bool fuse = true;
-  std::vector<std::string> skip;  ///< passes that were left out
+  std::vector<std::string> skip;  ///< skipped passes
   int recorded_ops = 0;
   std::vector<SavedFunction> functions;  ///< by ascending name
 };
 
-/// What a variant has in place of a kernel.
+/// An opaque call of a variant, in place of a kernel.
 struct SavedCall {
-  int kernel = 0;
+  int kernel = 0;  ///< index in the variant's kernels
   CallDescription call;
 };
 
-/// A variant without its graph and functions, and where the code of its kernels is.
+/// A variant without its graph and functions, and the indices of its kernels' images.
 struct SavedVariant {
   Variant variant;
-  std::vector<std::int64_t> sizes;  ///< that it was planned for, by number of symbol
-  std::vector<int> images;          ///< per kernel; -1 of calls
+  std::vector<std::int64_t> sizes;  ///< that it was planned for, per symbol
+  std::vector<int> images;          ///< per kernel; -1 for a call
   std::vector<SavedCall> calls;     ///< in the order of kernels
 };
 
-/// All of one architecture.
+/// All kernels of one architecture.
 struct SavedKernels {
   std::string arch;
-  std::string machine;  ///< of the host device: the processors that run its code
-  std::string target;   ///< that the kernels were planned for
-  std::string stamp;    ///< of the host device: of the prelude, and so of what calls its code
+  std::string host_machine_level;  ///< host device only: the processors that run its code
+  std::string target;              ///< the GPU that the kernels were planned for
+  std::string
+      host_prelude_hash;  ///< host device only: hash of the prelude, which defines the calling code
   std::vector<std::vector<std::byte>> images;
   std::vector<SavedVariant> variants;
 };
@@ -67,19 +70,19 @@ struct SavedKernels {
 std::vector<std::byte> pack(const SavedProgram& program);
 std::vector<std::byte> pack(const SavedKernels& kernels);
 
-/// Throws Damage where the bytes mean nothing.
+/// Throws InvalidData if the bytes are invalid.
 SavedProgram unpack_program(std::span<const std::byte> bytes);
-/// The graph that was saved. Throws UserError where its text means nothing (`path` is for that
-/// message), Damage where the names are not as many.
+/// The saved graph. Throws UserError if its text is invalid (`path` is for that message), and
+/// InvalidData if the numbers of inputs, outputs and names differ.
 Graph graph_of(const SavedProgram& program, const std::string& path);
-/// The same of kernels, whose extents are made of the symbols of `graph`: all that they say of
-/// buffers, kernels and arguments fits together and the graph's inputs and outputs. Images are what
-/// a driver can be given: whole, whatever they do.
+/// Unpacks kernels, whose extents use the symbols of `graph`. Checks that their buffers, kernels
+/// and arguments are consistent with each other and with the graph's inputs and outputs. Checks
+/// that each image is complete, but not its code. Throws InvalidData.
 SavedKernels unpack_kernels(std::span<const std::byte> bytes, const SavedProgram& program,
                             const Graph& graph);
 
-/// True if `image` is an ELF file none of whose parts lies outside it, or, for GPUs, PTX with its
-/// final zero: drivers are not told how long an image is.
-bool is_whole_image(std::span<const std::byte> image, std::string_view arch);
+/// True if `image` is an ELF file that contains all its sections and segments, or, for GPUs, PTX
+/// with its final zero byte. Drivers do not get the size of an image.
+bool is_complete_image(std::span<const std::byte> image, std::string_view arch);
 
 }  // namespace sinter

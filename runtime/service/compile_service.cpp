@@ -7,10 +7,9 @@
 
 #include "codegen/prelude/prelude.h"
 #include "runtime/cache/compiler_identity.h"
-#include "runtime/compile/kernels_per_run.h"
+#include "runtime/compile/host_compiler.h"
 #include "runtime/logging/counting.h"
 #include "runtime/logging/trace.h"
-#include "runtime/service/compile_job.h"
 #include "runtime/service/load_function.h"
 #include "runtime/support/parallel.h"
 #include "sinter/error.h"
@@ -21,21 +20,21 @@ namespace {
 
 constexpr std::size_t kUnoptimizedKernelsPerRun = 48;
 
-// Whoever holds the lock of an entry longer than this is no reason to wait.
+// The longest wait for the locks of entries that another process is making.
 constexpr std::chrono::seconds kLongestWait{60};
-// To be counted up when the same code is compiled or stored in another way.
-constexpr int kCompileWay = 2;
+// Raise it when the same code is compiled or stored differently.
+constexpr int kCompileVersion = 2;
 
-/// What decides, beside the code of its kernels, what the host compiler makes of a unit.
-std::string host_head(const CompileSettings& settings, DiskCache& disk) {
-  return fmt::format("host kernels, way {}, prelude {}\n{}\ncount {}, optimize {}\n", kCompileWay,
-                     prelude_hash(Prelude::host), host_compiler(disk).version(),
+/// The part of a host unit's key other than its code.
+std::string host_key_part(const CompileSettings& settings, DiskCache& disk) {
+  return fmt::format("host kernels, way {}, prelude {}\n{}\ncount {}, optimize {}\n",
+                     kCompileVersion, prelude_hash(Prelude::host), host_compiler(disk).version(),
                      settings.host.count, settings.host.optimize);
 }
 
-/// The same of NVRTC.
-std::string cubin_head(const CompileSettings& settings, DiskCache& disk) {
-  return fmt::format("cubin, way {}, prelude {}\n{}\n{}\n", kCompileWay,
+/// The part of an NVRTC unit's key other than its code.
+std::string cubin_key_part(const CompileSettings& settings, DiskCache& disk) {
+  return fmt::format("cubin, way {}, prelude {}\n{}\n{}\n", kCompileVersion,
                      prelude_hash(Prelude::cuda), nvrtc_identity(disk), settings.arch);
 }
 
@@ -44,7 +43,7 @@ std::string code_of(std::span<const Source> sources) {
   for (const Source& source : sources)
     code +=
         fmt::format("{} {} {} {}\n{}\n", source.threads, source.shared_bytes, source.has_barrier,
-                    source.cluster, source.code.empty() ? source.text : source.code);
+                    source.cluster, source.code_key.empty() ? source.text : source.code_key);
   return code;
 }
 
@@ -58,54 +57,55 @@ CompileService::~CompileService() = default;
 
 std::vector<CompileResult> CompileService::compile(std::span<const CompileUnit> units,
                                                    const CompileSettings& settings,
-                                                   const std::stop_token& process_ends) {
+                                                   const std::stop_token& stop_token) {
   std::vector<KernelCache::Claim> claims;
   std::vector<Job> missing;
-  std::vector<std::size_t> places;  // of those that are missing
-  const std::shared_ptr<const Heads> heads = heads_of(settings);
+  std::vector<std::size_t> positions;  // indices of the missing units
+  const std::shared_ptr<const KeyParts> parts = key_parts_for(settings);
   claims.reserve(units.size());
   std::vector<CompileResult> results(units.size(), {.unit = nullptr, .was_cached = true});
   try {
     for (const CompileUnit& unit : units) {
-      const UnitKey key{.settings = heads->hash, .code = unit.code_hash()};
+      const UnitKey key{.settings = parts->hash, .code = unit.code_hash()};
       claims.push_back(cache_.claim(key));
-      if (!claims.back().duty) continue;
-      places.push_back(claims.size() - 1);
+      if (!claims.back().promise) continue;
+      positions.push_back(claims.size() - 1);
       missing.push_back({.unit = &unit, .key = key, .claim = claims.back()});
       const std::string code = code_of(unit.sources());
-      if (!heads->host.empty()) missing.back().host = name_of(heads->host + code);
-      if (!heads->cubin.empty()) missing.back().cubin = name_of(heads->cubin + code);
+      if (!parts->host.empty()) missing.back().host = name_of(parts->host + code);
+      if (!parts->cubin.empty()) missing.back().cubin = name_of(parts->cubin + code);
     }
-  } catch (...) {  // nobody waits for what does not come
+  } catch (...) {  // fail all claims, so that no other thread waits for them
     for (std::size_t i = 0; i < claims.size(); ++i)
-      if (claims[i].duty)
-        cache_.fail({.settings = heads->hash, .code = units[i].code_hash()}, claims[i],
+      if (claims[i].promise)
+        cache_.fail({.settings = parts->hash, .code = units[i].code_hash()}, claims[i],
                     std::current_exception());
     throw;
   }
-  // What others wait for first, then what we wait for: so no two calls wait for one another.
-  if (!missing.empty()) make(missing, settings, {.process_ends = process_ends});
+  // The units that others wait for come first, so that two calls never wait for each other.
+  if (!missing.empty()) make(missing, settings, {.stop_token = stop_token});
   for (std::size_t i = 0; i < missing.size(); ++i)
-    results[places[i]].was_cached = !missing[i].is_host_compiled && !missing[i].is_cubin_compiled;
+    results[positions[i]].was_cached =
+        !missing[i].is_host_compiled && !missing[i].is_cubin_compiled;
   for (std::size_t i = 0; i < results.size(); ++i) results[i].unit = claims[i].unit.get();
   return results;
 }
 
-std::shared_ptr<const CompileService::Heads> CompileService::heads_of(
+std::shared_ptr<const CompileService::KeyParts> CompileService::key_parts_for(
     const CompileSettings& settings) {
   {
     const std::lock_guard lock(mutex_);
-    if (heads_ && heads_->settings == settings) return heads_;
+    if (key_parts_ && key_parts_->settings == settings) return key_parts_;
   }
   DiskCache& disk = disk_cache(settings.cache);
   const bool by_nvrtc = !device_.is_host || (settings.also_nvrtc && !nvrtc_identity(disk).empty());
-  auto heads = std::make_shared<Heads>();
-  heads->settings = settings;
-  if (device_.is_host) heads->host = host_head(settings, disk);
-  if (by_nvrtc) heads->cubin = cubin_head(settings, disk);
-  heads->hash = hash_of(heads->host + heads->cubin);
+  auto parts = std::make_shared<KeyParts>();
+  parts->settings = settings;
+  if (device_.is_host) parts->host = host_key_part(settings, disk);
+  if (by_nvrtc) parts->cubin = cubin_key_part(settings, disk);
+  parts->hash = hash_of(parts->host + parts->cubin);
   const std::lock_guard lock(mutex_);
-  return heads_ = std::move(heads);
+  return key_parts_ = std::move(parts);
 }
 
 CompileCounters CompileService::counters() const {
@@ -115,24 +115,24 @@ CompileCounters CompileService::counters() const {
           .evicted = cache_.evicted()};
 }
 
-/// Whatever happens, nobody waits for what does not come.
+/// Fulfils or fails every claim in all cases, so that no other thread waits for ever.
 void CompileService::make(std::span<Job> missing, const CompileSettings& settings,
                           const Cancellation& cancellation) {
   std::exception_ptr error;
   try {
-    fetch(missing, settings, DiskCache::Look::first);
+    fetch(missing, settings, DiskCache::Lookup::counted);
     std::vector<CacheName> names;
     for (const Job& job : missing)
       for (const std::optional<CacheName>& name : {job.host, job.cubin})
         if (name) names.push_back(*name);
-    // Who is asked for what NVRTC says has no reason to fail without it.
+    // NVRTC's reports on the host device are optional: without NVRTC they hold the reason.
     if (settings.also_nvrtc && nvrtc_identity(disk_cache(settings.cache)).empty())
       for (Job& job : missing)
-        job.made->cubins.assign(job.unit->sources().size(), {.reason = why_no_nvrtc()});
+        job.made->cubins.assign(job.unit->sources().size(), {.reason = nvrtc_problem()});
     if (!names.empty()) {
-      // Another process may have been making them, and be done when the lock is ours.
+      // Another process may have made the units while this one waited for the lock.
       const CacheLock lock = disk_cache(settings.cache).lock(names, kLongestWait);
-      fetch(missing, settings, DiskCache::Look::again);
+      fetch(missing, settings, DiskCache::Lookup::retry);
       compile_missing(missing, settings, cancellation);
     }
   } catch (...) {
@@ -149,8 +149,9 @@ void CompileService::make(std::span<Job> missing, const CompileSettings& setting
 void CompileService::compile_missing(std::span<Job> missing, const CompileSettings& settings,
                                      const Cancellation& cancellation) {
   std::vector<std::function<void()>> runs;
-  // The slowest runs first.
-  const std::size_t most = settings.host.optimize ? kKernelsPerRun : kUnoptimizedKernelsPerRun;
+  // Runs of the host compiler are the slowest, so they start first.
+  const std::size_t max_kernels =
+      settings.host.optimize ? kKernelsPerRun : kUnoptimizedKernelsPerRun;
   std::vector<Job*> part;
   const auto add_host_run = [&] {
     if (part.empty()) return;
@@ -169,7 +170,7 @@ void CompileService::compile_missing(std::span<Job> missing, const CompileSettin
     if (!job.host) continue;
     part.push_back(&job);
     kernels += job.unit->sources().size();
-    if (kernels < most) continue;
+    if (kernels < max_kernels) continue;
     add_host_run();
     kernels = 0;
   }
@@ -189,7 +190,7 @@ void CompileService::compile_missing(std::span<Job> missing, const CompileSettin
 
 void CompileService::compile_host(std::span<Job* const> jobs, const CompileSettings& settings) {
   std::vector<HostKernel> kernels;
-  std::unordered_set<std::string> entries;  // equal kernels have equal names
+  std::unordered_set<std::string> entries;  // equal names mean equal kernels
   for (const Job* job : jobs)
     for (const Source& source : job->unit->sources())
       if (entries.insert(source.entry).second)

@@ -1,4 +1,4 @@
-// The part of CompileService that keeps units on disk.
+// The part of CompileService that reads and writes the disk cache.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,14 +6,14 @@
 
 #include "runtime/cache/compiler_identity.h"
 #include "runtime/cache/stored_units.h"
-#include "runtime/service/compile_job.h"
+#include "runtime/service/compile_service.h"
 #include "sinter/error.h"
 
 namespace sinter {
 
 namespace {
 
-/// The sources as they were when their functions were called `entries`.
+/// The sources with the function names `entries`, under which they were compiled.
 std::vector<Source> renamed(std::span<const Source> sources, std::span<const std::string> entries) {
   std::vector<Source> result(sources.begin(), sources.end());
   for (std::size_t i = 0; i < result.size(); ++i) {
@@ -25,7 +25,7 @@ std::vector<Source> renamed(std::span<const Source> sources, std::span<const std
   return result;
 }
 
-/// True if the driver found fault with the image itself, and not with the state of the device.
+/// True if the driver rejected the image itself, rather than failing because of the device's state.
 bool is_about_image(const DriverError& error) {
   constexpr int kCodes[] = {200,   // CUDA_ERROR_INVALID_IMAGE
                             209,   // CUDA_ERROR_NO_BINARY_FOR_GPU
@@ -39,24 +39,25 @@ bool is_about_image(const DriverError& error) {
 [[noreturn]] void fail_verification(const DiskCache& disk, const CacheName& name,
                                     std::string_view kernel, std::string_view what) {
   throw CompileError(fmt::format(
-      "SINTER_VERIFY=cache: of kernel {}, {} has {}; remove it, and tell us if that comes again",
+      "SINTER_VERIFY=cache: of kernel {}, {} has {}; remove it, and report it if it comes again",
       kernel, disk.path_of(name, "entry"), what));
 }
 
 }  // namespace
 
 void CompileService::fetch(std::span<Job> jobs, const CompileSettings& settings,
-                           DiskCache::Look look) {
+                           DiskCache::Lookup lookup) {
   for (Job& job : jobs) {
-    if (job.host) fetch_host(job, settings, look);
-    if (job.cubin) fetch_cubin(job, settings, look);
+    if (job.host) fetch_host(job, settings, lookup);
+    if (job.cubin) fetch_cubin(job, settings, lookup);
   }
 }
 
-void CompileService::fetch_host(Job& job, const CompileSettings& settings, DiskCache::Look look) {
+void CompileService::fetch_host(Job& job, const CompileSettings& settings,
+                                DiskCache::Lookup lookup) {
   DiskCache& disk = disk_cache(settings.cache);
   const CacheName name = *job.host;
-  const auto packed = disk.find(name, look);
+  const auto packed = disk.find(name, lookup);
   if (!packed) return;
   const auto stored = unpack_host_unit(*packed, job.unit->sources().size());
   if (!stored) return disk.reject(name, "the entry means nothing");
@@ -71,13 +72,20 @@ void CompileService::fetch_host(Job& job, const CompileSettings& settings, DiskC
   job.host.reset();
 }
 
+void CompileService::add_object(const CacheName& name,
+                                const std::shared_ptr<const Module>& module) {
+  std::erase_if(objects_, [](const auto& entry) { return entry.second.expired(); });
+  objects_[name] = module;
+}
+
 std::shared_ptr<const Module> CompileService::fetch_object(const CacheName& name,
                                                            const CompileUnit& unit,
                                                            const CompileSettings& settings) {
   const std::lock_guard lock(mutex_);
-  if (std::shared_ptr<const Module> module = objects_.find(name)) return module;
+  if (const auto known = objects_.find(name); known != objects_.end())
+    if (std::shared_ptr<const Module> module = known->second.lock()) return module;
   DiskCache& disk = disk_cache(settings.cache);
-  const auto image = disk.find(name, DiskCache::Look::uncounted);
+  const auto image = disk.find(name, DiskCache::Lookup::uncounted);
   if (!image) return nullptr;
   const std::string& kernel = unit.sources()[0].entry;
   if (settings.cache.verify) {
@@ -88,15 +96,15 @@ std::shared_ptr<const Module> CompileService::fetch_object(const CacheName& name
       fail_verification(disk, name, kernel, "something else than the compiler makes of its source");
   }
   auto module = std::make_shared<const Module>(device_, image->data(), kernel);
-  objects_.put(name, module);
+  add_object(name, module);
   return module;
 }
 
 void CompileService::fetch_cubin(Job& job, const CompileSettings& settings,
-                                 DiskCache::Look look) const {
+                                 DiskCache::Lookup lookup) const {
   DiskCache& disk = disk_cache(settings.cache);
   const CacheName name = *job.cubin;
-  const auto packed = disk.find(name, look);
+  const auto packed = disk.find(name, lookup);
   if (!packed) return;
   std::optional<NvrtcUnit> unit = unpack_unit(*packed, job.unit->sources().size());
   if (!unit) return disk.reject(name, "the entry means nothing");
@@ -116,7 +124,7 @@ void CompileService::fetch_cubin(Job& job, const CompileSettings& settings,
 }
 
 void CompileService::store_host(std::span<Job* const> jobs, const std::string& text,
-                                const HostImage& image, std::shared_ptr<const Module> module,
+                                const HostImage& image, const std::shared_ptr<const Module>& module,
                                 const CompileSettings& settings) {
   DiskCache& disk = disk_cache(settings.cache);
   if (!disk.can_store()) return;
@@ -125,7 +133,7 @@ void CompileService::store_host(std::span<Job* const> jobs, const std::string& t
                                                settings.host.optimize, text));
   {
     const std::lock_guard lock(mutex_);
-    objects_.put(object, std::move(module));
+    add_object(object, module);
   }
   if (!disk.store(object, image.image, {.extension = "cu", .text = text})) return;
   for (const Job* job : jobs) {

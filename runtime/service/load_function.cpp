@@ -24,7 +24,7 @@ CompiledFunction load_function(const DeviceState& device, const Module& module,
                                const Source& source, const std::string& entry) {
   const CurrentContext current(device);
   const Driver& driver = device.driver;
-  const CaptureModeGuard relaxed(driver);  // drivers that load lazily do so here
+  const CaptureModeGuard relaxed(driver);  // lazy loading happens here
   CompiledFunction function;
   check(driver, driver.cuModuleGetFunction(&function.handle, module.handle, entry.c_str()),
         "cuModuleGetFunction", entry);

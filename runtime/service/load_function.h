@@ -1,4 +1,4 @@
-// From a loaded module to a kernel's function, ready to launch.
+// Looks up a kernel's function in a loaded module and sets its launch limits.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace sinter {
 
-/// The function `entry` of `module`, which is `source`, allowed the shared memory and clusters that
-/// this takes. Throws DriverError.
+/// The function `entry` of `module`, with the shared memory and cluster size that `source` needs
+/// enabled. Throws DriverError.
 CompiledFunction load_function(const DeviceState& device, const Module& module,
                                const Source& source, const std::string& entry);
 

@@ -1,6 +1,7 @@
-// Writing values one after the other and reading them back, by one description of each struct
-// (saved_fields.h). The reader takes nothing on trust: whatever the bytes are, it ends with values
-// within their ranges or throws Damage, and it takes memory in proportion to the bytes.
+// ArchiveWriter and ArchiveReader: serialize structs to bytes and back. `fields` describes each
+// struct once (saved_fields.h, report_fields.h). The ArchiveReader does not trust its input. Any
+// bytes give values within their ranges or throw InvalidData. Memory use is proportional to the
+// number of bytes.
 #pragma once
 
 #include <concepts>
@@ -17,26 +18,27 @@
 
 namespace sinter {
 
-/// What is wrong with bytes that mean nothing, in words.
-struct Damage {
+/// Thrown if bytes are invalid; says why.
+struct InvalidData {
   std::string what;
 };
 
-/// `T` is `Struct`, to be written or to be read.
+/// True if `T` is `Struct` or const `Struct`, so that one `fields` serves ArchiveReader and
+/// ArchiveWriter.
 template <class T, class Struct>
-concept Is = std::same_as<std::remove_const_t<T>, Struct>;
+concept SameOrConst = std::same_as<std::remove_const_t<T>, Struct>;
 
 /// The last enumerator of an enum that is saved.
 template <class Enum>
-constexpr Enum last_of() = delete;
+constexpr Enum last_enumerator() = delete;
 
-/// What a list is filled with before its elements are read.
+/// The value of a list element before it is read.
 template <class Element>
-Element blank() {
+Element default_value() {
   return Element();
 }
 
-class Writer {
+class ArchiveWriter {
  public:
   template <class... Values>
   void operator()(const Values&... values) {
@@ -45,7 +47,7 @@ class Writer {
   std::vector<std::byte> take() { return std::move(bytes_); }
 
  private:
-  /// Little-endian groups of 7 bits, numbers near 0 short whatever their sign.
+  /// Zigzag and LEB128 encoding: numbers near 0 are short, also negative ones.
   void number(std::int64_t value);
   void put(std::span<const std::byte> bytes);
   void put(const std::vector<std::byte>& bytes) { put(std::span<const std::byte>(bytes)); }
@@ -71,38 +73,40 @@ class Writer {
   std::vector<std::byte> bytes_;
 };
 
-class Reader {
+class ArchiveReader {
  public:
-  /// `symbols` are those that extents are written in, by number; null: one that is not there.
-  explicit Reader(std::span<const std::byte> bytes, std::span<const ExtentAtom* const> symbols = {},
-                  ExtentTable* table = nullptr)
+  /// `symbols` are the symbols of the extents, by id; null for an id without a symbol.
+  explicit ArchiveReader(std::span<const std::byte> bytes,
+                         std::span<const ExtentAtom* const> symbols = {},
+                         ExtentTable* table = nullptr)
       : bytes_(bytes), symbols_(symbols), table_(table) {}
 
   template <class... Values>
   void operator()(Values&... values) {
     (get(values), ...);
   }
-  /// Throws Damage if there is more.
+  /// Throws InvalidData if bytes are left.
   void finish() const;
   [[noreturn]] void fail(const std::string& what) const;
 
  private:
-  /// Structs within structs: a schedule has members.
-  static constexpr int kDeepest = 64;
-  /// What values may take of memory, by byte that is read: empty ones take more than is sound, and
-  /// mostly what is saved is text.
-  static constexpr std::size_t kMostPerByte = 16;
-  static constexpr std::size_t kMostAnyway = 64 << 10;
+  /// The limit for nested structs: a schedule contains section schedules.
+  static constexpr int kMaxDepth = 64;
+  /// The limit for memory per input byte. Valid input is mostly text; a list of empty values would
+  /// exceed the limit.
+  static constexpr std::size_t kMaxMemoryPerByte = 16;
+  /// Memory that is allowed for input of any size.
+  static constexpr std::size_t kBaseAllowance = 64 << 10;
 
-  /// Counts memory that is taken.
-  void take(std::size_t bytes) {
-    taken_ += bytes;
-    if (taken_ > kMostAnyway + kMostPerByte * bytes_.size())
-      fail("it is more than it has bytes for");
+  /// Counts memory that values need. Fails beyond the limit.
+  void charge_memory(std::size_t bytes) {
+    charged_ += bytes;
+    if (charged_ > kBaseAllowance + kMaxMemoryPerByte * bytes_.size())
+      fail("it needs more memory than its size allows");
   }
   std::int64_t number();
   std::int64_t number(std::int64_t least, std::int64_t most);
-  std::span<const std::byte> part();
+  std::span<const std::byte> byte_string();
   void get(std::vector<std::byte>& bytes);
   void get(std::string& text);
   void get(double& value);
@@ -120,9 +124,9 @@ class Reader {
       value = static_cast<Value>(
           number(std::numeric_limits<Value>::min(), std::numeric_limits<Value>::max()));
     } else if constexpr (std::is_enum_v<Value>) {
-      value = static_cast<Value>(number(0, static_cast<std::int64_t>(last_of<Value>())));
+      value = static_cast<Value>(number(0, static_cast<std::int64_t>(last_enumerator<Value>())));
     } else {
-      if (++depth_ > kDeepest) fail("structs lie too deep in one another");
+      if (++depth_ > kMaxDepth) fail("structs are nested too deeply");
       fields(*this, value);
       --depth_;
     }
@@ -131,10 +135,10 @@ class Reader {
   void get(std::vector<Element>& list) {
     const std::int64_t count = number(0, std::numeric_limits<std::int64_t>::max());
     list.clear();
-    // Memory is taken as elements come, whatever `count` says.
+    // `count` is not trusted: no memory is reserved for it.
     for (std::int64_t i = 0; i < count; ++i) {
-      take(sizeof(Element));
-      auto element = blank<Element>();
+      charge_memory(sizeof(Element));
+      auto element = default_value<Element>();
       get(element);
       list.push_back(std::move(element));
     }
@@ -144,7 +148,7 @@ class Reader {
   std::span<const ExtentAtom* const> symbols_;
   ExtentTable* table_;
   std::size_t at_ = 0;
-  std::size_t taken_ = 0;
+  std::size_t charged_ = 0;
   int depth_ = 0;
 };
 

@@ -20,38 +20,27 @@ std::string folder_of(const std::string& path) {
   return end == std::string::npos ? "." : path.substr(0, end + 1);
 }
 
-/// A new file beside `path`, whose name ends up in `name`.
-int make_unfinished(const std::string& path, Readers readers, std::string& name) {
-  if (readers == Readers::user) {
-    name = fmt::format("{}.XXXXXX{}", path, kUnfinished);
-    return mkostemps(name.data(), static_cast<int>(kUnfinished.size()), O_CLOEXEC);
+/// Creates a new file next to `path` and sets `name` to its name. Returns the descriptor, or -1.
+int create_temporary(const std::string& path, FileReaders readers, std::string& name) {
+  if (readers == FileReaders::user) {
+    name = fmt::format("{}.XXXXXX{}", path, kTemporarySuffix);
+    return mkostemps(name.data(), static_cast<int>(kTemporarySuffix.size()), O_CLOEXEC);
   }
-  // mkostemps leaves no say in the mode, and only open heeds the umask.
+  // mkostemps sets its own mode; only open applies the umask.
   static std::atomic<unsigned> count = 0;
   constexpr mode_t kMode = S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
   for (;;) {
-    name = fmt::format("{}.{}-{}{}", path, getpid(), count.fetch_add(1), kUnfinished);
+    name = fmt::format("{}.{}-{}{}", path, getpid(), count.fetch_add(1), kTemporarySuffix);
     const int descriptor = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kMode);
     if (descriptor >= 0 || errno != EEXIST) return descriptor;
   }
 }
 
-/// Returns errno, 0 where it is done.
-int write_all(const File& file, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = write(file.descriptor(), bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return errno;
-    bytes = bytes.subspan(static_cast<std::size_t>(put));
-  }
-  return 0;
-}
-
-/// Where a chain of links ends, even if nothing is there; of a circle, some link.
+/// The target of a chain of links, which need not exist. For a cycle, one of its links.
 std::string without_links(std::string path) {
-  constexpr int kMostLinks = 40;  // as the kernel has it
+  constexpr int kMaxLinks = 40;  // the limit of the Linux kernel
   std::error_code error;
-  for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(path, error); ++i) {
+  for (int i = 0; i < kMaxLinks && std::filesystem::is_symlink(path, error); ++i) {
     const std::filesystem::path target = std::filesystem::read_symlink(path, error);
     if (error) break;
     path = std::filesystem::path(path).parent_path() / target;
@@ -76,7 +65,7 @@ File::~File() {
 int File::release() { return std::exchange(descriptor_, -1); }
 
 FileContents read_whole_file(const std::string& path) {
-  // Whatever else stands there is not waited for.
+  // O_NONBLOCK: if this is a pipe, opening it must not block.
   const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) return {.error = errno};
   struct stat status = {};
@@ -92,7 +81,7 @@ FileContents read_whole_file(const std::string& path) {
         read(file.descriptor(), result.bytes.data() + done, result.bytes.size() - done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return {.error = errno};
-    if (got == 0) break;  // it was cut while we read
+    if (got == 0) break;  // the file was truncated meanwhile
     done += static_cast<std::size_t>(got);
   }
   result.bytes.resize(done);
@@ -100,18 +89,18 @@ FileContents read_whole_file(const std::string& path) {
 }
 
 int write_whole_file(const std::string& path, std::span<const std::byte> bytes,
-                     Durability durability, Readers readers) {
+                     Durability durability, FileReaders readers) {
   if (bytes.size() > kLargestFile) return EFBIG;
-  std::string unfinished;
-  const File file(make_unfinished(path, readers, unfinished));
+  std::string temporary;
+  const File file(create_temporary(path, readers, temporary));
   if (!file) return errno;
-  const auto cancellation = [&](int error) {
-    unlink(unfinished.c_str());
+  const auto abandon = [&](int error) {
+    unlink(temporary.c_str());
     return error;
   };
-  if (const int error = write_all(file, bytes); error != 0) return cancellation(error);
-  if (durability == Durability::power && fsync(file.descriptor()) != 0) return cancellation(errno);
-  if (std::rename(unfinished.c_str(), path.c_str()) != 0) return cancellation(errno);
+  if (const int error = write_all(file, bytes); error != 0) return abandon(error);
+  if (durability == Durability::power && fsync(file.descriptor()) != 0) return abandon(errno);
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) return abandon(errno);
   if (durability == Durability::power) sync_folder(folder_of(path));
   return 0;
 }
@@ -121,9 +110,19 @@ int write_named_file(const std::string& path, std::span<const std::byte> bytes) 
   const std::string real = without_links(path);
   if (std::filesystem::is_symlink(real, error)) return ELOOP;
   if (!std::filesystem::exists(real, error) || std::filesystem::is_regular_file(real, error))
-    return write_whole_file(real, bytes, Durability::power, Readers::everybody);
+    return write_whole_file(real, bytes, Durability::power, FileReaders::everybody);
   const File file(open(real.c_str(), O_WRONLY | O_CLOEXEC));
   return file ? write_all(file, bytes) : errno;
+}
+
+int write_all(const File& file, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = write(file.descriptor(), bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return errno;
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+  }
+  return 0;
 }
 
 void sync_folder(const std::string& path) {

@@ -1,4 +1,4 @@
-// Files of the cache: read whole, written so that they are there whole or not at all.
+// Reads whole files, and writes files atomically: readers see the whole file or none of it.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@
 
 namespace sinter {
 
-/// An open file, closed with this. No program that we start inherits it.
+/// Owns a file descriptor and closes it. Child processes do not inherit it: all files are opened
+/// with O_CLOEXEC.
 class File {
  public:
   explicit File(int descriptor = -1) : descriptor_(descriptor) {}
@@ -34,38 +35,41 @@ struct FileContents {
   int error = 0;  ///< errno; ENOENT where there is no such file
 };
 
+/// Reads a regular file of up to kLargestFile bytes; anything else is an error.
 FileContents read_whole_file(const std::string& path);
 
 enum class Durability {
-  process,  ///< survives the process, however that ends
-  power,    ///< survives the machine too: waits for the disk, where the file system can
+  process,  ///< survives a crash of the process
+  power,    ///< also survives a power failure: waits for the disk, if the file system supports that
 };
 
-/// Whom a written file is for.
-enum class Readers {
-  user,      ///< nobody else may read it
-  everybody  ///< it is there to be handed on: as the umask says, but others never write to it
+/// The users that may read a written file.
+enum class FileReaders {
+  user,      ///< only the owner
+  everybody  ///< as the umask says; others can never write to it
 };
 
-/// More than any entry has; a larger file is damaged. None is written, either.
+/// The largest file that is read or written. No cache entry is that large.
 inline constexpr std::size_t kLargestFile = std::size_t{1} << 30;
 
-/// Writes where a user says: through links, straight into what is no regular file (a pipe, a
-/// device), else as write_whole_file does. Everybody may read it. Returns errno, 0 where it is
-/// done.
+/// Writes to a path that the user chose. Follows links. Writes directly to a pipe or a device, and
+/// like write_whole_file to a regular file, which everybody may read. Returns errno, or 0 for
+/// success.
 int write_named_file(const std::string& path, std::span<const std::byte> bytes);
 
-/// Writes `path` by way of a file beside it, so that nobody ever sees a part of it. Returns errno,
-/// 0 where it is done; EFBIG where it is larger than kLargestFile.
+/// Writes a temporary file next to `path` and renames it, so that readers never see a part of it.
+/// Returns errno, or 0 for success; EFBIG if there are more than kLargestFile bytes.
 int write_whole_file(const std::string& path, std::span<const std::byte> bytes,
-                     Durability durability, Readers readers = Readers::user);
+                     Durability durability, FileReaders readers = FileReaders::user);
 
-/// Has the disk keep the names in a folder. Some file systems have no such thing; then they are
-/// kept as well as these do.
+/// Writes all bytes at the current position of `file`. Returns errno, or 0 for success.
+int write_all(const File& file, std::span<const std::byte> bytes);
+
+/// Flushes the names in a folder to disk. Ignores errors: some file systems do not support this.
 void sync_folder(const std::string& path);
 
-/// Ends the names of files that are still being written.
-inline constexpr std::string_view kUnfinished = ".tmp";
+/// The suffix of files that are still being written.
+inline constexpr std::string_view kTemporarySuffix = ".tmp";
 
 inline std::span<const std::byte> bytes_of(std::string_view text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};

@@ -1,4 +1,4 @@
-// Work that nobody waits for ends at its next step when there is no more reason to go on.
+// Cancellation: lets background work stop between two steps when its result is no longer needed.
 #pragma once
 
 #include <functional>
@@ -7,21 +7,22 @@
 
 namespace sinter {
 
-/// Thrown from between two steps of work that is given up.
+/// Thrown between two steps of cancelled work.
 struct Cancelled : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// When to give up. Steps are: planning, one run of a compiler, one candidate that is looked at,
-/// one measurement. What somebody waits for is never given up, and has none of these.
+/// The conditions for cancelling. Steps are: planning, one run of a compiler, the check of one
+/// candidate, one measurement. Work that a caller waits for is never cancelled: both fields are
+/// empty.
 struct Cancellation {
-  std::stop_token process_ends = {};
-  std::function<bool()> is_unwanted = {};  ///< true once nobody is left to run what is made
+  std::stop_token stop_token = {};          ///< of the process
+  std::function<bool()> is_abandoned = {};  ///< true once no handle of the Executable is left
 
-  /// Throws Cancelled if it is time to.
+  /// Throws Cancelled if one of the conditions holds.
   void check() const {
-    if (process_ends.stop_requested()) throw Cancelled("the process ends");
-    if (is_unwanted && is_unwanted()) throw Cancelled("nobody is left to run it");
+    if (stop_token.stop_requested()) throw Cancelled("the process ends");
+    if (is_abandoned && is_abandoned()) throw Cancelled("no handle of the Executable is left");
   }
 };
 

@@ -1,4 +1,4 @@
-// What the environment says.
+// Reads environment variables.
 #pragma once
 
 #include <cstdlib>
@@ -6,7 +6,7 @@
 
 namespace sinter {
 
-/// Empty where it is not set.
+/// The value of the variable; empty if it is not set.
 inline std::string environment_variable(const char* name) {
   const char* const value = std::getenv(name);
   return value ? value : "";

@@ -7,7 +7,7 @@ namespace sinter {
 void guard_forks() {
   static const int registered = pthread_atfork(
       /*prepare=*/nullptr, /*parent=*/nullptr, [] { fork_guard::is_forked = true; });
-  static_cast<void>(registered);  // without memory for it, such processes are told nothing
+  static_cast<void>(registered);  // if registration fails, forked processes are not detected
 }
 
 }  // namespace sinter

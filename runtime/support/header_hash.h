@@ -1,4 +1,4 @@
-// The hashes by which what was written to a file is known to be whole.
+// Hashes that detect damaged or truncated files.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ inline std::uint64_t hash_of(std::span<const std::byte> bytes) {
       reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
 }
 
-/// Of what comes before the field `header_hash`.
+/// The hash of all fields before `header_hash`.
 template <class Header>
 std::uint64_t header_hash_of(const Header& header) {
   return hash_of(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, header_hash)));

@@ -8,25 +8,25 @@ namespace {
 
 using nlohmann::json;
 
-/// What the parser tells of, one after the other.
+/// Builds a JsonTree from the events of the SAX parser.
 class Builder : public nlohmann::json_sax<json> {
  public:
   Builder(JsonTree& root, std::size_t deepest) : root_(root), deepest_(deepest) {}
 
   bool null() override { return add({}); }
-  bool boolean(bool value) override { return add({.kind = Kind::truth, .truth = value}); }
+  bool boolean(bool value) override { return add({.kind = Kind::boolean, .boolean = value}); }
   bool number_integer(number_integer_t value) override {
-    return add({.kind = Kind::whole, .whole = value, .real = static_cast<double>(value)});
+    return add({.kind = Kind::integer, .integer = value, .number = static_cast<double>(value)});
   }
   bool number_unsigned(number_unsigned_t value) override {
-    if (value > INT64_MAX) return add({.kind = Kind::real, .real = static_cast<double>(value)});
+    if (value > INT64_MAX) return add({.kind = Kind::number, .number = static_cast<double>(value)});
     return number_integer(static_cast<number_integer_t>(value));
   }
   bool number_float(number_float_t value, const string_t&) override {
-    return add({.kind = Kind::real, .real = value});
+    return add({.kind = Kind::number, .number = value});
   }
   bool string(string_t& value) override {
-    return add({.kind = Kind::text, .text = std::move(value)});
+    return add({.kind = Kind::string, .string = std::move(value)});
   }
   bool binary(binary_t&) override { return false; }
   bool start_object(std::size_t) override { return open({.kind = Kind::object}); }
@@ -35,7 +35,7 @@ class Builder : public nlohmann::json_sax<json> {
     return true;
   }
   bool end_object() override { return close(); }
-  bool start_array(std::size_t) override { return open({.kind = Kind::list}); }
+  bool start_array(std::size_t) override { return open({.kind = Kind::array}); }
   bool end_array() override { return close(); }
   bool parse_error(std::size_t, const std::string&, const json::exception&) override {
     return false;
@@ -44,19 +44,19 @@ class Builder : public nlohmann::json_sax<json> {
  private:
   using Kind = JsonTree::Kind;
 
-  JsonTree& place() {
+  JsonTree& new_value() {
     if (open_.empty()) return root_;
     JsonTree& inside = *open_.back();
-    return inside.is(Kind::list) ? inside.list.emplace_back() : inside.members[key_];
+    return inside.is(Kind::array) ? inside.array.emplace_back() : inside.members[key_];
   }
   bool add(JsonTree value) {
-    place() = std::move(value);
+    new_value() = std::move(value);
     return true;
   }
   bool open(JsonTree value) {
     if (open_.size() == deepest_) return false;
     open_.reserve(deepest_);
-    JsonTree& opened = place();
+    JsonTree& opened = new_value();
     opened = std::move(value);
     open_.push_back(&opened);
     return true;
@@ -68,7 +68,7 @@ class Builder : public nlohmann::json_sax<json> {
 
   JsonTree& root_;
   const std::size_t deepest_;
-  std::vector<JsonTree*> open_;  ///< what lies in one another; none of them grows but the last
+  std::vector<JsonTree*> open_;  ///< nested open values, outermost first; only the last one grows
   std::string key_;
 };
 
@@ -83,6 +83,11 @@ std::optional<JsonTree> parse_json(std::string_view text, std::size_t deepest) {
 
 std::string json_quoted(std::string_view text) {
   return json(text).dump(-1, ' ', /*ensure_ascii=*/false, json::error_handler_t::replace);
+}
+
+std::string json_text(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', /*ensure_ascii=*/false,
+                   nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace sinter

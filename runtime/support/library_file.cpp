@@ -16,11 +16,11 @@ namespace sinter {
 namespace {
 
 struct Search {
-  const char* name = nullptr;  ///< as the loader calls the library
+  const char* name = nullptr;  ///< the loader's name of the library
   std::string id;
 };
 
-/// The build id among the notes of one segment; "" if it is not there.
+/// The build id among the notes of one segment; "" if there is none.
 std::string id_among(std::span<const std::uint8_t> notes) {
   while (notes.size() >= sizeof(ElfW(Nhdr))) {
     ElfW(Nhdr) note;

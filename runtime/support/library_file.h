@@ -1,4 +1,4 @@
-// Which file an opened library is, and which build of it.
+// The file and the build of a library that dlopen opened.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@ namespace sinter {
 
 struct LibraryFile {
   std::string path;
-  /// The build id that the linker gave it, as hexadecimal digits; else the size of its file; ""
-  /// where neither can be found out.
+  /// The linker's build id in hexadecimal digits, or without one the size of the file. "" if
+  /// neither is known.
   std::string id;
 };
 
-/// Of what dlopen returned.
+/// `handle` is the result of dlopen.
 LibraryFile library_file(void* handle);
 
 }  // namespace sinter

@@ -1,14 +1,16 @@
 #include "sinter/options.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <system_error>
 #include <type_traits>
 #include <vector>
 
+#include "runtime/support/environment.h"
 #include "runtime/support/options_table.h"
 #include "sinter/error.h"
 
@@ -17,17 +19,13 @@ namespace sinter {
 namespace {
 
 std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::size_t end = text.find(separator);
-    if (const std::string_view part = text.substr(0, end); !part.empty()) parts.emplace_back(part);
-    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
-  }
-  return parts;
+  llvm::SmallVector<llvm::StringRef> parts;
+  llvm::StringRef(text).split(parts, separator, /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  return {parts.begin(), parts.end()};
 }
 
 /// `off, quick or wide`
-std::string in_words(std::string_view values) {
+std::string values_text(std::string_view values) {
   const std::vector<std::string> words = split(values, '|');
   std::string text = words.front();
   for (std::size_t i = 1; i < words.size(); ++i)
@@ -80,11 +78,12 @@ std::string option_text(std::string_view, const std::vector<std::string>& value)
 }
 std::string option_text(std::string_view, const decltype(Options::log)&) { return ""; }
 
-Options from_environment(Options options, bool is_asked) {
+Options from_environment(Options options, bool is_requested) {
   for (const OptionInfo& option : option_table()) {
-    if (option.variable.empty() || (option.heed == OptionScope::asked && !is_asked)) continue;
-    const char* const text = std::getenv(std::string(option.variable).c_str());
-    if (text && *text) option.set(options, text);
+    if (option.variable.empty() || (option.scope == OptionScope::on_request && !is_requested))
+      continue;
+    const std::string text = environment_variable(std::string(option.variable).c_str());
+    if (!text.empty()) option.set(options, text);
   }
   return options;
 }
@@ -92,20 +91,20 @@ Options from_environment(Options options, bool is_asked) {
 }  // namespace
 
 std::span<const OptionInfo> option_table() {
-  // Never destroyed: a thread may still ask while the process ends.
+  // Never destroyed: a thread may still use it while the process ends.
   static const auto& table = *[] {
     const Options defaults;
     return new std::vector<OptionInfo>{
-#define OPTION(FIELD, VARIABLE, HEED, VALUES, DOC)                                           \
-  {.name = #FIELD,                                                                           \
-   .variable = VARIABLE,                                                                     \
-   .heed = OptionScope::HEED,                                                                \
-   .values = VALUES,                                                                         \
-   .default_text = option_text(VALUES, defaults.FIELD),                                      \
-   .doc = DOC,                                                                               \
-   .set = [](Options& options, std::string_view text) {                                      \
-     if (!read_option(text, VALUES, options.FIELD))                                          \
-       throw UserError(fmt::format("{}={}: expected {}", VARIABLE, text, in_words(VALUES))); \
+#define OPTION(FIELD, VARIABLE, SCOPE, VALUES, DOC)                                             \
+  {.name = #FIELD,                                                                              \
+   .variable = VARIABLE,                                                                        \
+   .scope = OptionScope::SCOPE,                                                                 \
+   .values = VALUES,                                                                            \
+   .default_text = option_text(VALUES, defaults.FIELD),                                         \
+   .doc = DOC,                                                                                  \
+   .set = [](Options& options, std::string_view text) {                                         \
+     if (!read_option(text, VALUES, options.FIELD))                                             \
+       throw UserError(fmt::format("{}={}: expected {}", VARIABLE, text, values_text(VALUES))); \
    }},
 #include "runtime/support/options.def"
     };
@@ -128,7 +127,7 @@ std::string option_reference() {
         values += (values.empty() ? "" : ", ") + code(word);
     }
     std::string variable = code(option.variable);
-    if (!variable.empty() && option.heed == OptionScope::always) variable += ", always";
+    if (!variable.empty() && option.scope == OptionScope::always) variable += ", always";
     text += fmt::format("| `{}` | {} | {} | {} | {} |\n", option.name, values,
                         code(option.default_text), variable, option.doc);
   }
@@ -136,11 +135,11 @@ std::string option_reference() {
 }
 
 Options options_from_environment(Options options) {
-  return from_environment(std::move(options), /*is_asked=*/true);
+  return from_environment(std::move(options), /*is_requested=*/true);
 }
 
 Options with_environment(Options options) {
-  return from_environment(std::move(options), /*is_asked=*/false);
+  return from_environment(std::move(options), /*is_requested=*/false);
 }
 
 }  // namespace sinter

@@ -1,5 +1,4 @@
-// The table of options: what reads them from the environment, and what their documentation is made
-// from.
+// The table of options, for reading them from the environment and for their documentation.
 #pragma once
 
 #include <span>
@@ -10,31 +9,31 @@
 
 namespace sinter {
 
-/// Who hears an environment variable.
+/// The programs in which an environment variable counts.
 enum class OptionScope : bool {
-  asked,   ///< callers of options_from_environment
-  always,  ///< everybody; it counts more than what is set in code
+  on_request,  ///< callers of options_from_environment
+  always,      ///< all; the variable overrides code
 };
 
 /// One row of options.def as data.
 struct OptionInfo {
   std::string_view name;      ///< `cache.mode`
   std::string_view variable;  ///< `SINTER_CACHE`; empty: none
-  OptionScope heed = OptionScope::asked;
-  std::string_view values;   ///< `off|read_only|read_write`, or what they are in words
+  OptionScope scope = OptionScope::on_request;
+  std::string_view values;   ///< `off|read_only|read_write`, or a description
   std::string default_text;  ///< `read_write`; empty: nothing
   std::string_view doc;
-  /// Throws UserError on a text that means nothing.
+  /// Throws UserError on an invalid text.
   void (*set)(Options& options, std::string_view text) = nullptr;
 };
 
-/// In the order of the rows.
+/// The rows of options.def, in order.
 std::span<const OptionInfo> option_table();
 /// The table as Markdown.
 std::string option_reference();
 
-/// `options` changed by the variables that count for everybody, where they are set. Throws
-/// UserError on a value that means nothing.
+/// Applies the environment variables with scope `always` to `options`. Throws UserError on an
+/// invalid value.
 Options with_environment(Options options);
 
 }  // namespace sinter

@@ -18,7 +18,7 @@ void run_parallel(const std::vector<std::function<void()>>& jobs) {
   threads.reserve(wanted);
   try {
     while (threads.size() + 1 < wanted) threads.emplace_back(work);
-  } catch (const std::exception&) {  // fewer threads take longer
+  } catch (const std::exception&) {  // continue with fewer threads
   }
   work();
   for (std::thread& thread : threads) thread.join();

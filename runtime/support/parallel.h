@@ -1,4 +1,4 @@
-// Running independent jobs on all hardware threads.
+// Runs independent jobs on all hardware threads.
 #pragma once
 
 #include <functional>
@@ -6,8 +6,8 @@
 
 namespace sinter {
 
-/// Runs every job and waits for all of them, on as many threads as the machine has, this one
-/// included. The jobs must not throw.
+/// Runs every job and waits for all of them, on as many threads as the machine has. The calling
+/// thread is one of them. The jobs must not throw.
 void run_parallel(const std::vector<std::function<void()>>& jobs);
 
 }  // namespace sinter

@@ -1,12 +1,12 @@
 #include "runtime/support/process.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include <llvm/Support/Program.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -33,7 +33,7 @@ std::string read_all(int file) {
   return text;
 }
 
-/// Our environment, but with messages in English.
+/// The environment of this process with LC_ALL=C, so that messages are in English.
 std::vector<char*> environment() {
   static char locale[] = "LC_ALL=C";
   std::vector<char*> result;
@@ -49,7 +49,7 @@ int start_process(std::span<const std::string> arguments, const std::string& fol
                   pid_t& process) {
   std::vector<char*> pointers;
   for (const std::string& argument : arguments)
-    pointers.push_back(const_cast<char*>(argument.c_str()));  // POSIX promises not to write them
+    pointers.push_back(const_cast<char*>(argument.c_str()));  // POSIX: they are not modified
   pointers.push_back(nullptr);
 
   const std::vector<char*> variables = environment();
@@ -70,9 +70,9 @@ int start_process(std::span<const std::string> arguments, const std::string& fol
   return error;
 }
 
-/// Waits for the process; false if the time was up. A machine that stands still for a while, or is
-/// too busy to let anybody look, takes no more than this of the time per look.
-constexpr Clock::duration kLongestLook = std::chrono::milliseconds(50);
+/// Waits for the process; false if the time limit was reached. Each poll counts at most
+/// kMaxPollTime towards the limit, so that a suspended or overloaded machine causes no timeout.
+constexpr Clock::duration kMaxPollTime = std::chrono::milliseconds(50);
 bool wait_for(pid_t process, Clock::duration time_limit, int& status) {
   auto pause = std::chrono::microseconds(200);
   Clock::duration spent{};
@@ -81,7 +81,7 @@ bool wait_for(pid_t process, Clock::duration time_limit, int& status) {
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 5 / 4, std::chrono::microseconds(2000));
     const Clock::time_point now = Clock::now();
-    spent += std::min(now - last, kLongestLook);
+    spent += std::min(now - last, kMaxPollTime);
     last = now;
   }
   return true;
@@ -110,17 +110,9 @@ ProcessResult run_process(std::span<const std::string> arguments, const std::str
 }
 
 std::string find_program(const std::string& name) {
-  const auto is_program = [](const std::string& path) { return access(path.c_str(), X_OK) == 0; };
-  if (name.find('/') != std::string::npos) return is_program(name) ? name : "";
-  const char* const path = std::getenv("PATH");
-  std::string_view rest = path ? path : "";
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    if (const std::string file = std::string(rest.substr(0, end)) + "/" + name; is_program(file))
-      return file;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return "";
+  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : "";
+  const llvm::ErrorOr<std::string> path = llvm::sys::findProgramByName(name);
+  return path ? *path : "";
 }
 
 }  // namespace sinter

@@ -11,7 +11,7 @@ struct Quartiles {
   double upper = 0;
 };
 
-/// All 0 where there is no number.
+/// Interpolates linearly between neighbours. All 0 if there are no numbers.
 Quartiles quartiles_of(std::vector<double> numbers);
 
 }  // namespace sinter

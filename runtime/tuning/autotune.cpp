@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "ir/shape/extent.h"
+#include "ir/shape/evaluate_extents.h"
 #include "runtime/device/launch_grid.h"
 #include "runtime/support/quartiles.h"
 #include "runtime/tuning/tuning_data.h"
@@ -17,10 +17,10 @@ namespace sinter {
 
 namespace {
 
-constexpr double kLeastGain = 0.02;  // below it a faster time may be luck
+constexpr double kLeastGain = 0.02;  // smaller gains may be noise
 
-// The host device tells nothing about GPUs: it shows that candidates agree and how tuning works,
-// and may take a fraction of a second for that.
+// Times of the host device say nothing about GPUs. Tuning there only tests the machinery, so it may
+// take only a fraction of a second.
 constexpr std::int64_t kHostLargestSet = 8 << 20;  // bytes
 constexpr double kHostSeconds = 0.05;              // for all timed launches of a kernel
 constexpr double kHostWideSeconds = 0.5;
@@ -28,12 +28,12 @@ constexpr int kHostRounds = 5;
 constexpr int kHostWideRounds = 25;
 constexpr int kHostLaunches = 2;  // per measurement
 
-/// How much is measured.
+/// The amount of measuring.
 struct Effort {
   int rounds = 7;
   int launches = 32;  ///< per measurement
   int sets = 1;
-  double seconds = 0;  ///< after which no further round begins; the host device only
+  double seconds = 0;  ///< no round begins after this time; the host device only
 };
 
 Effort effort_for(const DeviceState& device, std::int64_t set_bytes, Tune tune) {
@@ -47,17 +47,17 @@ Effort effort_for(const DeviceState& device, std::int64_t set_bytes, Tune tune) 
   const std::int64_t launches = (cold_bytes + set_bytes - 1) / std::max<std::int64_t>(set_bytes, 1);
   Effort effort{.rounds = is_wide ? 25 : 7,
                 .launches = static_cast<int>(std::clamp<std::int64_t>(launches, 4, 32))};
-  // Large sets push one another out of L2: no more of them than that takes.
+  // Large sets evict each other from L2, so few sets are enough.
   effort.sets = static_cast<int>(std::clamp<std::int64_t>(launches, 1, effort.launches));
   return effort;
 }
 
-std::string why_not_tuned(const DeviceState& device, const TuneRequest& request,
-                          std::int64_t set_bytes, std::int64_t scratch_bytes) {
+std::string no_tuning_reason(const DeviceState& device, const TuneRequest& request,
+                             std::int64_t set_bytes, std::int64_t scratch_bytes) {
   if (request.sources.size() < 2) return "one candidate";
   if (evaluate(request.sources[0].grid, request.symbols) == 0) return "nothing to launch";
   if (device.is_host && set_bytes > kHostLargestSet)
-    return fmt::format("not timed: {} MiB are much for the host device", set_bytes >> 20);
+    return fmt::format("not timed: {} MiB are too much for the host device", set_bytes >> 20);
   if (device.is_host) return {};
   std::size_t free = 0;
   std::size_t total = 0;
@@ -98,37 +98,37 @@ class Tuner {
     }
     const std::int64_t set_bytes = TuningData::bytes_per_set(data_request);
     const Effort effort = effort_for(device_, set_bytes, tune);
-    // The sets, and what empties L2.
+    // The sets, and the memory that flushes L2.
     const std::int64_t scratch_bytes = set_bytes * effort.sets + 2 * device_.target.l2_bytes;
-    result_.summary = why_not_tuned(device_, request_, set_bytes, scratch_bytes);
+    result_.summary = no_tuning_reason(device_, request_, set_bytes, scratch_bytes);
     if (!result_.summary.empty()) return;
     const Stream stream = Device(&device_).stream();
     TuningData data(device_, data_request, effort.sets, stream.state()->handle);
-    drop_those_that_do_not_fit();
-    drop_those_that_differ(data, stream.state()->handle);
+    drop_unfitting();
+    drop_differing(data, stream.state()->handle);
     time(data, effort, stream.state()->handle);
   }
 
  private:
-  bool takes_part(std::size_t i) const {
-    const bool is_asked_for = i == 0 || request_.measured.empty() || request_.measured[i];
-    return is_asked_for && result_.candidates[i].problem.empty();
+  bool is_active(std::size_t i) const {
+    const bool is_requested = i == 0 || request_.measured.empty() || request_.measured[i];
+    return is_requested && result_.candidates[i].problem.empty();
   }
 
   TimedKernel kernel(std::size_t i) const {
     const Source& source = request_.sources[i];
     const CUfunction function = request_.unit.functions[i].handle;
-    const std::int64_t resident = resident_blocks(device_, source, function);
+    const std::int64_t resident = cooperative_grid_limit(device_, source, function);
     return {.source = source,
             .function = function,
-            .grid = launched_blocks(source, resident, request_.symbols)};
+            .grid = grid_size(source, resident, request_.symbols)};
   }
 
-  /// Every candidate must give the bits of the default, which comes first.
-  void drop_those_that_differ(TuningData& data, CUstream stream) {
+  /// Compares the bits of every candidate with those of the default, which runs first.
+  void drop_differing(TuningData& data, CUstream stream) {
     std::vector<std::byte> expected;
     for (std::size_t i = 0; i < request_.sources.size(); ++i) {
-      if (!takes_part(i)) continue;
+      if (!is_active(i)) continue;
       request_.cancellation.check();
       data.restore(/*set=*/0);
       launch_once(device_, kernel(i), data, /*set=*/0, stream);
@@ -143,23 +143,23 @@ class Tuner {
     }
   }
 
-  /// Not every device has room for clusters of all sizes; those of the default, it has.
-  void drop_those_that_do_not_fit() {
+  /// Drops candidates whose clusters do not fit on this device. The default's always fit.
+  void drop_unfitting() {
     for (std::size_t i = 1; i < request_.sources.size(); ++i)
-      if (takes_part(i))
+      if (is_active(i))
         result_.candidates[i].problem =
-            why_no_cluster(device_, request_.sources[i], request_.unit.functions[i].handle);
+            cluster_problem(device_, request_.sources[i], request_.unit.functions[i].handle);
   }
 
   void time(TuningData& data, const Effort& effort, CUstream stream) {
     TuningTimer timer(device_, stream, effort.launches);
     std::vector<std::optional<RepeatedLaunches>> repeated(request_.sources.size());
     for (std::size_t i = 0; i < repeated.size(); ++i)
-      if (takes_part(i)) repeated[i].emplace(device_, kernel(i), data, effort.launches);
+      if (is_active(i)) repeated[i].emplace(device_, kernel(i), data, effort.launches);
     std::vector<std::vector<double>> times(repeated.size());
     double spent = 0;
     int rounds = 0;
-    // The first round warms up. In turns, so that a drifting clock is the same for all.
+    // The first round warms up. Candidates take turns, so that clock drift affects all equally.
     for (int round = 0; round <= effort.rounds; ++round) {
       for (std::size_t i = 0; i < repeated.size(); ++i) {
         if (!repeated[i]) continue;
@@ -206,12 +206,10 @@ std::string tuning_summary(std::size_t candidates, CountRange rounds, CountRange
   return text;
 }
 
-std::string symbols_text(const Program& program, std::span<const std::int64_t> symbols) {
-  std::vector<std::string> sizes;
-  for (const ExtentAtom* symbol : program.graph->data().extents->symbols())
-    sizes.push_back(
-        fmt::format("{} = {}", symbol->name, symbols[static_cast<std::size_t>(symbol->id)]));
-  return fmt::format("{}", fmt::join(sizes, ", "));
+std::string symbols_text(const Program& program, std::span<const std::int64_t> symbols,
+                         std::string_view if_none) {
+  const std::vector<std::string> sizes = size_texts(*program.graph->data().extents, symbols);
+  return sizes.empty() ? std::string(if_none) : fmt::format("{}", fmt::join(sizes, ", "));
 }
 
 int choose(std::span<const CandidateReport> candidates) {

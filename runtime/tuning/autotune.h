@@ -1,4 +1,4 @@
-// Autotuning: which of a kernel's candidate schedules is the fastest here. It never changes a bit.
+// Autotuning: times the candidate schedules of a kernel. The choice changes no bit of a result.
 #pragma once
 
 #include <algorithm>
@@ -26,14 +26,14 @@ struct TuneRequest {
   const CompiledUnit& unit;
   std::span<const std::int64_t> symbols;
   std::int64_t alignment = 16;
-  /// Per candidate whether to measure it; empty: all. The default always is.
+  /// Per candidate: whether to measure it. Empty: all. The default is always measured.
   std::vector<bool> measured = {};
-  /// While the program runs in other threads, perhaps.
+  /// The program may run in other threads meanwhile.
   bool is_in_background = false;
   Cancellation cancellation = {};
 };
 
-/// From the lowest to the highest of some counts.
+/// The lowest and the highest of several counts.
 struct CountRange {
   int low = INT32_MAX;
   int high = 0;
@@ -47,25 +47,26 @@ struct CountRange {
 struct TuneResult {
   int chosen = 0;
   std::vector<CandidateReport> candidates;
-  std::string summary;  ///< how the choice was made, in a sentence
-  int rounds = 0;       ///< that were measured
+  std::string summary;  ///< how the choice was made
+  int rounds = 0;       ///< measured rounds
   int launches = 0;     ///< per measurement
 };
 
-/// Runs the candidates on scratch data: each must give the default's bits, else it is dropped; then
-/// times them in turns with a cold L2. The default stays unless another is clearly faster. Throws
-/// Cancelled, between two launches, where the request says so.
+/// Runs the candidates on scratch data and drops those whose bits differ from the default's. Then
+/// times the others in turns with a cold L2. The default stays unless another is clearly faster.
+/// Throws Cancelled between two launches if the request is cancelled.
 TuneResult tune(DeviceState& device, const TuneRequest& request, Tune effort);
 
-/// How a choice was made: `5 candidates, 1 round of 7 to 10 launches`; without rounds and launches
-/// where nothing was measured.
+/// A summary of a choice: `5 candidates, 1 round of 7 to 10 launches`. Without rounds and launches
+/// if nothing was measured.
 std::string tuning_summary(std::size_t candidates, CountRange rounds, CountRange launches);
 
-/// The sizes in words, `rows = 2048, columns = 64`; empty for a program of fixed sizes.
-std::string symbols_text(const Program& program, std::span<const std::int64_t> symbols);
+/// The sizes as text, `rows = 2048, columns = 64`; `if_none` for a program of fixed sizes.
+std::string symbols_text(const Program& program, std::span<const std::int64_t> symbols,
+                         std::string_view if_none);
 
-/// The winner by measured times: the lowest median, if that is 2 % below the default's and their
-/// quartiles do not overlap; else the default. Candidates with a problem take no part.
+/// The index of the winner: the lowest median, if it is at least 2 % below the default's and their
+/// quartiles do not overlap. Otherwise the default. Candidates with a problem are ignored.
 int choose(std::span<const CandidateReport> candidates);
 
 }  // namespace sinter

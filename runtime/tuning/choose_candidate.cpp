@@ -1,8 +1,6 @@
 #include "runtime/tuning/choose_candidate.h"
 
 #include <fmt/format.h>
-#include <llvm/ADT/ArrayRef.h>
-#include <llvm/Support/xxhash.h>
 
 #include <algorithm>
 #include <optional>
@@ -24,10 +22,10 @@ namespace sinter {
 
 namespace {
 
-// To be counted up when the same code is measured in another way.
-constexpr int kTuningWay = 1;
+// Raise it when the same code is measured differently.
+constexpr int kTuningVersion = 1;
 
-/// What makes machine code of the kernel's text.
+/// The compiler, prelude and options that turn the kernel's text into machine code.
 std::string compiler_of(const DeviceState& device, const Program& program, const Options& options) {
   DiskCache& disk = disk_cache(options.cache);
   if (device.is_host)
@@ -37,17 +35,15 @@ std::string compiler_of(const DeviceState& device, const Program& program, const
                      program.arch);
 }
 
-/// Everything that decides a candidate, but for sizes.
+/// A hash of everything that decides a candidate, except sizes.
 std::string candidate_name(const Source& source) {
-  const std::string text =
-      fmt::format("{} {} {} {}\n{}", source.threads, source.shared_bytes, source.cluster,
-                  source.is_cooperative, source.code.empty() ? source.text : source.code);
-  const llvm::XXH128_hash_t hash = llvm::xxh3_128bits(
-      llvm::ArrayRef(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  return hash_of(fmt::format("{} {} {} {}\n{}", source.threads, source.shared_bytes, source.cluster,
+                             source.is_cooperative,
+                             source.code_key.empty() ? source.text : source.code_key))
+      .hex();
 }
 
-std::vector<std::int64_t> numbers_asked(const TuneRequest& request) {
+std::vector<std::int64_t> numbers_of(const TuneRequest& request) {
   std::vector<std::int64_t> numbers;
   for (const std::vector<Argument>* list :
        {&request.sources[0].arguments, &request.sources[0].table})
@@ -62,12 +58,7 @@ std::vector<std::int64_t> numbers_asked(const TuneRequest& request) {
   return numbers;
 }
 
-std::string sizes_text(const TuneRequest& request) {
-  const std::string text = symbols_text(request.program, request.symbols);
-  return text.empty() ? "other sizes" : text;
-}
-
-/// A candidate that computes something else is a bug that must be seen, log or no log.
+/// Logs dropped candidates. One whose result differs is a bug, so it is logged at every level.
 void report_problems(const Options& options, const Kernel& kernel, const TuneResult& result) {
   for (const CandidateReport& candidate : result.candidates) {
     if (candidate.problem.empty()) continue;
@@ -76,46 +67,46 @@ void report_problems(const Options& options, const Kernel& kernel, const TuneRes
     if (candidate.differs)
       write_log_line(options, line);
     else
-      log_line(options, LogLevel::logged, [&] { return line; });
+      log_line(options, LogLevel::notes, [&] { return line; });
   }
 }
 
-/// What the oracle says of the default; that it could not be asked is no reason to fail.
-DefaultVerification judgement_of(DeviceState& device, const TuneRequest& request) {
+/// Compares the default with the oracle. An error of the check is returned as its reason.
+DefaultVerification verification_of(DeviceState& device, const TuneRequest& request) {
   try {
     return verify_default_schedule(device, request);
-  } catch (const UserError& error) {  // sizes without a meaning
+  } catch (const UserError& error) {  // invalid sizes
     return {.reason = error.what()};
   } catch (const InternalError& error) {
     return {.reason = error.what()};
   }
 }
 
-/// The default is what all others are compared with. That it computes something else than its graph
-/// says must be seen as well.
-void judge(DeviceState& device, const TuneRequest& request, const Options& options) {
-  const DefaultVerification judgement = judgement_of(device, request);
+/// Verifies the default, with which all other candidates are compared. A wrong result is logged at
+/// every level.
+void verify_and_log(DeviceState& device, const TuneRequest& request, const Options& options) {
+  const DefaultVerification verification = verification_of(device, request);
   const std::string& name = request.kernel.name;
-  if (!judgement.passes)
+  if (!verification.passes)
     write_log_line(options, fmt::format("tune: kernel {}: its result is wrong {}: a bug in sinter, "
                                         "please report it",
-                                        name, judgement.says));
+                                        name, verification.summary));
   else
     log_line(options, LogLevel::schedules, [&] {
-      return judgement.reason.empty()
-                 ? fmt::format("tune: kernel {}: {}", name, judgement.says)
-                 : fmt::format("tune: kernel {} is not judged: {}", name, judgement.reason);
+      return verification.reason.empty()
+                 ? fmt::format("tune: kernel {}: {}", name, verification.summary)
+                 : fmt::format("tune: kernel {} is not verified: {}", name, verification.reason);
     });
 }
 
 TuneResult forced(DeviceState& device, const TuneRequest& request, int candidate) {
   TuneResult result = tune(device, request, Tune::off);
   const auto asked = std::min(static_cast<std::size_t>(candidate), request.sources.size() - 1);
-  result.summary = fmt::format("candidate {} was asked for", asked);
-  // The default runs on every device that it is planned for.
+  result.summary = fmt::format("candidate {} was forced", asked);
+  // The default fits on every device that it is planned for.
   if (asked == 0) return result;
   result.candidates[asked].problem =
-      why_no_cluster(device, request.sources[asked], request.unit.functions[asked].handle);
+      cluster_problem(device, request.sources[asked], request.unit.functions[asked].handle);
   if (!result.candidates[asked].problem.empty()) {
     result.summary += ": " + result.candidates[asked].problem;
     return result;
@@ -126,29 +117,29 @@ TuneResult forced(DeviceState& device, const TuneRequest& request, int candidate
   return result;
 }
 
-/// What the program has put on devices so far; tuning itself is not counted.
+/// The number of launches and copies of the program so far, without those of tuning.
 std::int64_t counted_work() {
   return counted(Count::kernel_launches) + counted(Count::graph_launches) + counted(Count::copies);
 }
 
-/// Tunes what is not known. Nothing where the kernel cannot be measured now; then `reason` is the
-/// result.
+/// Measures the candidates in `which` and returns their facts. Nothing if the kernel cannot be
+/// measured now; then `reason` is the result.
 std::optional<TunedSize> measure(DeviceState& device, const TuneRequest& request,
-                                 const TuningQuestion& question, const Options& options,
+                                 const TuningQuery& query, const Options& options,
                                  std::vector<bool> which, TuneResult& reason) {
   const TraceSpan span("tune", [&] { return fmt::format("tune {}", request.kernel.name); });
   count(Count::tunings);
   TuneRequest part = request;
   part.measured = which;
   const std::int64_t before = counted_work();
-  reason = tune(device, part, question.effort);
+  reason = tune(device, part, query.effort);
   const bool was_disturbed = request.is_in_background && counted_work() != before;
-  judge(device, request, options);
-  TunedSize facts = facts_of(question, reason, which, was_disturbed);
+  verify_and_log(device, request, options);
+  TunedSize facts = facts_of(query, reason, which, was_disturbed);
   if (!facts.facts.empty()) return facts;
   for (std::size_t i = 0; i < reason.candidates.size(); ++i)
     if (reason.candidates[i].problem.empty())
-      reason.candidates[i].problem = question.reports[i].problem;
+      reason.candidates[i].problem = query.reports[i].problem;
   return std::nullopt;
 }
 
@@ -165,32 +156,33 @@ std::string machine_of(const DeviceState& device) {
                      device.is_host ? "threads" : "SMs", version / 1000, version % 1000 / 10);
 }
 
-TuningQuestion question_of(DeviceState& device, const Target& target, const TuneRequest& request,
-                           const Options& options) {
-  TuningQuestion question{.numbers = numbers_asked(request),
-                          .sizes = sizes_text(request),
-                          .effort = options.tune,
-                          .is_in_background = request.is_in_background,
-                          .reports = tune(device, request, Tune::off).candidates};
-  question.reports[0].chosen = false;
-  const std::optional<StaticFigures> standard = static_figures(target, request, 0);
+TuningQuery query_of(DeviceState& device, const Target& target, const TuneRequest& request,
+                     const Options& options) {
+  TuningQuery query{.numbers = numbers_of(request),
+                    .sizes = symbols_text(request.program, request.symbols, "other sizes"),
+                    .effort = options.tune,
+                    .is_in_background = request.is_in_background,
+                    .reports = tune(device, request, Tune::off).candidates};
+  query.reports[0].chosen = false;
+  const std::optional<StaticEstimate> standard = static_estimate(target, request, 0);
   for (std::size_t i = 0; i < request.sources.size(); ++i) {
     const Source& source = request.sources[i];
-    question.candidates.push_back(candidate_name(source));
-    question.blocks.push_back(evaluate(source.grid, request.symbols));
+    query.candidates.push_back(candidate_name(source));
+    query.blocks.push_back(evaluate(source.grid, request.symbols));
     if (i == 0) continue;
-    std::string& problem = question.reports[i].problem;
-    if (const auto figures = static_figures(target, request, i); figures && standard)
-      problem = why_hopeless(*figures, *standard, target);
-    // Whatever a file says of it, what the device has no room for is not launched.
-    if (problem.empty()) problem = why_no_cluster(device, source, request.unit.functions[i].handle);
+    std::string& problem = query.reports[i].problem;
+    if (const auto estimate = static_estimate(target, request, i); estimate && standard)
+      problem = skip_reason(*estimate, *standard, target);
+    // Even if a tuning file has times for it, a candidate that does not fit is never launched.
+    if (problem.empty())
+      problem = cluster_problem(device, source, request.unit.functions[i].handle);
   }
-  question.kernel =
-      name_of(fmt::format("tuning, way {}\n{}\n{}\nalignment {}\n{}", kTuningWay,
+  query.kernel =
+      name_of(fmt::format("tuning, way {}\n{}\n{}\nalignment {}\n{}", kTuningVersion,
                           machine_of(device), compiler_of(device, request.program, options),
-                          request.alignment, question.candidates[0]))
+                          request.alignment, query.candidates[0]))
           .hex();
-  return question;
+  return query;
 }
 
 TuneResult choose_candidate(DeviceState& device, const Target& target, const TuneRequest& request,
@@ -200,27 +192,27 @@ TuneResult choose_candidate(DeviceState& device, const Target& target, const Tun
     return tune(device, request, options.tune);
   TuningStore& store = device.tuning_store.get();
   DiskCache& disk = disk_cache(options.cache);
-  const TuningQuestion question = question_of(device, target, request, options);
-  const bool is_first = !store.has_met(question.kernel);
-  KernelTunings known = store.find(question.kernel, disk);
+  const TuningQuery query = query_of(device, target, request, options);
+  const bool is_first = !store.was_queried(query.kernel);
+  KernelTunings known = store.find(query.kernel, disk);
 
   TuneResult result;
-  const TunedSize* const exact = known.at(question.numbers);
+  const TunedSize* const exact = known.at(query.numbers);
   const TunedSize* const near =
-      exact || options.tune == Tune::wide ? nullptr : nearest(question, known);
-  std::vector<bool> missing = unknown(question, exact);
+      exact || options.tune == Tune::wide ? nullptr : nearest(query, known);
+  std::vector<bool> missing = candidates_to_measure(query, exact);
   bool is_measured = false;
   if (near) {
-    result = decide(question, *near);
+    result = choose_from_facts(query, *near);
     result.summary = fmt::format("tuned for {}: {}", near->sizes, result.summary);
   } else if (std::ranges::count(missing, true) == 0) {
-    result = decide(question, *exact);
+    result = choose_from_facts(query, *exact);
   } else if (const auto facts =
-                 measure(device, request, question, options, std::move(missing), result)) {
+                 measure(device, request, query, options, std::move(missing), result)) {
     is_measured = true;
-    store.put(question.kernel, *facts, disk);
-    known = store.find(question.kernel, disk);
-    result = decide(question, *known.at(question.numbers));
+    store.put(query.kernel, *facts, disk);
+    known = store.find(query.kernel, disk);
+    result = choose_from_facts(query, *known.at(query.numbers));
   }
   if (is_first || is_measured) report_problems(options, request.kernel, result);
   return result;

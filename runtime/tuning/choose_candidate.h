@@ -1,5 +1,4 @@
-// Which candidate of a kernel is taken: the one that facts speak for, and where there are none,
-// that a measurement does.
+// Chooses the candidate of a kernel: from known facts, and from measurements if facts are missing.
 #pragma once
 
 #include <string>
@@ -10,17 +9,17 @@
 
 namespace sinter {
 
-/// What decides, beside a kernel and its sizes, how long it takes: `NVIDIA H200, 132 SMs, driver
-/// 12.8`.
+/// The machine, as part of the key of facts: `NVIDIA H200, 132 SMs, driver 12.8`. On the host
+/// device the number of hardware threads replaces that of SMs.
 std::string machine_of(const DeviceState& device);
 
-/// What there is to know of a kernel before anything is measured.
-TuningQuestion question_of(DeviceState& device, const Target& target, const TuneRequest& request,
-                           const Options& options);
+/// The candidates of a kernel, with everything that is known without measuring.
+TuningQuery query_of(DeviceState& device, const Target& target, const TuneRequest& request,
+                     const Options& options);
 
-/// Looks up what is known of the kernel's candidates, here and in the disk cache, measures what is
-/// not, and tells both. A kernel that was tuned for a size near this one is not measured again,
-/// except by Tune::wide.
+/// Looks up the facts of the kernel's candidates in memory and in the disk cache, measures the
+/// missing ones, and stores them in both. A kernel that was tuned for a near size is not measured
+/// again, except by Tune::wide. With `Options::force_candidate` that candidate is taken unmeasured.
 TuneResult choose_candidate(DeviceState& device, const Target& target, const TuneRequest& request,
                             const Options& options);
 

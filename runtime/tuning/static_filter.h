@@ -1,4 +1,4 @@
-// What is seen of a candidate before it runs: some are not worth measuring.
+// Rules out candidates before they run, by figures of the compiler and of the plan.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,21 @@
 
 namespace sinter {
 
-/// What the compiler made of a candidate, at the sizes of a launch.
-struct StaticFigures {
+/// Figures of a compiled candidate at the sizes of a launch.
+struct StaticEstimate {
   int spill_bytes = 0;               ///< per thread
-  std::int64_t threads = 0;          ///< on the device at once
-  std::int64_t bytes_in_flight = 0;  ///< of loads on the device at once; 0: not known
-  std::int64_t bytes = 0;            ///< that a launch is predicted to move
+  std::int64_t threads = 0;          ///< resident on the device
+  std::int64_t bytes_in_flight = 0;  ///< of loads, on the whole device; 0: unknown
+  std::int64_t bytes = 0;            ///< predicted traffic of a launch
 };
 
-/// Nothing where no compiler for GPUs has seen the candidate.
-std::optional<StaticFigures> static_figures(const Target& target, const TuneRequest& request,
-                                            std::size_t candidate);
+/// Nothing if no GPU compiler has compiled the candidate, or its grid is empty.
+std::optional<StaticEstimate> static_estimate(const Target& target, const TuneRequest& request,
+                                              std::size_t candidate);
 
-/// Why a candidate cannot be faster than the default; empty: it may be. In doubt it may: a
-/// measurement costs milliseconds, and a candidate that is never tried costs for ever.
-std::string why_hopeless(const StaticFigures& candidate, const StaticFigures& standard,
-                         const Target& target);
+/// Why the candidate cannot be faster than the default `standard`; empty if it may be. In doubt the
+/// result is empty: a measurement costs milliseconds, but a lost candidate costs every run.
+std::string skip_reason(const StaticEstimate& candidate, const StaticEstimate& standard,
+                        const Target& target);
 
 }  // namespace sinter

@@ -22,7 +22,7 @@ constexpr std::int64_t kPatternBytes = 1 << 20;
 
 std::int64_t part_aligned(std::int64_t bytes) { return round_up(bytes, kPartAlignment); }
 
-/// The range of the numbers in a buffer: as recorded for an input, else small numbers.
+/// The range of the random numbers in a buffer: the recorded one of an input, else small numbers.
 struct NumberRange {
   double low = -2;
   double high = 2;
@@ -37,16 +37,16 @@ NumberRange range_of(const Program& program, const Buffer& buffer) {
 }
 
 std::vector<std::byte> random_pattern(DType dtype, std::int64_t bytes, NumberRange range) {
-  std::mt19937_64 random(0x5eed);  // the same numbers in every run
+  std::mt19937_64 random(0x5eed);  // a constant seed: equal numbers in every run
   std::uniform_real_distribution<double> real(range.low, range.high);
   std::vector<std::byte> result(static_cast<std::size_t>(bytes));
   const auto size = static_cast<std::size_t>(size_of(dtype));
   for (std::size_t i = 0; i + size <= result.size(); i += size) {
-    std::byte* const place = result.data() + i;
+    std::byte* const element = result.data() + i;
     if (is_floating(dtype))
-      write_real(dtype, place, real(random));
+      write_real(dtype, element, real(random));
     else
-      write_integer(dtype, place,
+      write_integer(dtype, element,
                     dtype == boolean ? static_cast<Wide>(random() & 1)
                                      : cast_to_integer(dtype, std::floor(real(random))));
   }
@@ -66,7 +66,7 @@ bool equal_elements(DType dtype, const std::byte* a, const std::byte* b, std::si
   return true;
 }
 
-/// What any candidate touches, each once.
+/// The buffers that any candidate touches, each once.
 std::vector<int> buffers_of_all(std::span<const Source> sources) {
   std::vector<int> buffers;
   for (const Source& source : sources)
@@ -80,14 +80,14 @@ bool touches(const Source& source, int buffer) {
   return std::ranges::find(buffers, buffer) != buffers.end();
 }
 
-/// Bytes of an array.
+/// A range of bytes of an array.
 struct ByteRange {
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
 
-/// Where `buffer` lies in what it is a part of, or in itself.
-ByteRange range_in_whole(const Program& program, int number,
+/// The range of buffer `number` within the array that it belongs to, which may be itself.
+ByteRange range_in_array(const Program& program, int number,
                          std::span<const std::int64_t> symbols) {
   const Buffer& buffer = program.buffers[static_cast<std::size_t>(number)];
   const std::int64_t begin = buffer.parent < 0 ? 0 : offset_bytes(buffer, symbols);
@@ -99,11 +99,11 @@ ByteRange range_in_whole(const Program& program, int number,
 std::vector<TuningData::Slot> TuningData::slots_of(const Request& request) {
   std::vector<Slot> slots;
   for (const int number : buffers_of_all(request.sources)) {
-    const int whole = whole_of(request.program, number);
-    const ByteRange range = range_in_whole(request.program, number, request.symbols);
-    const auto known = std::ranges::find(slots, whole, &Slot::whole);
+    const int whole = parent_or_self(request.program, number);
+    const ByteRange range = range_in_array(request.program, number, request.symbols);
+    const auto known = std::ranges::find(slots, whole, &Slot::array);
     if (known == slots.end()) {
-      slots.push_back({.whole = whole, .begin = range.begin, .end = range.end});
+      slots.push_back({.array = whole, .begin = range.begin, .end = range.end});
       continue;
     }
     known->begin = std::min(known->begin, range.begin);
@@ -112,16 +112,16 @@ std::vector<TuningData::Slot> TuningData::slots_of(const Request& request) {
   return slots;
 }
 
-std::int64_t TuningData::room_for(const Slot& slot) {
-  // It begins as far behind a multiple as in its whole. One unit more, for pointers that are less
-  // aligned on purpose.
+std::int64_t TuningData::bytes_in_set(const Slot& slot) {
+  // The slot begins at the same distance from a multiple of 256 as in its array. One unit more, for
+  // pointers that are misaligned on purpose.
   return part_aligned(slot.begin % kPartAlignment + slot.end - slot.begin) + kPartAlignment;
 }
 
 std::int64_t TuningData::bytes_per_set(const Request& request) {
   std::int64_t bytes = part_aligned(request.workspace_bytes) +
                        part_aligned(request.tickets * static_cast<std::int64_t>(sizeof(unsigned)));
-  for (const Slot& slot : slots_of(request)) bytes += room_for(slot);
+  for (const Slot& slot : slots_of(request)) bytes += bytes_in_set(slot);
   return bytes;
 }
 
@@ -130,13 +130,13 @@ void TuningData::lay_out(const Request& request) {
   slots_ = slots_of(request);
   for (Slot& slot : slots_) {
     slot.offset = set_bytes_ + slot.begin % kPartAlignment + misalignment;
-    set_bytes_ += room_for(slot);
+    set_bytes_ += bytes_in_set(slot);
   }
   DenseSet<int> written;
   for (const Store& store : request.kernel.stores) written.insert(store.buffer);
   for (const int number : buffers_of_all(request.sources)) {
     part_of_[number] = parts_.size();
-    Slot& slot = *std::ranges::find(slots_, whole_of(program_, number), &Slot::whole);
+    Slot& slot = *std::ranges::find(slots_, parent_or_self(program_, number), &Slot::array);
     Part part = part_at(slot, number);
     part.is_written = written.contains(number);
     part.is_compared =
@@ -153,7 +153,7 @@ void TuningData::lay_out(const Request& request) {
 }
 
 TuningData::Part TuningData::part_at(const Slot& slot, int buffer) const {
-  const ByteRange range = range_in_whole(program_, buffer, symbols_);
+  const ByteRange range = range_in_array(program_, buffer, symbols_);
   return {.buffer = buffer,
           .dtype = program_.buffers[static_cast<std::size_t>(buffer)].dtype,
           .offset = slot.offset + range.begin - slot.begin,
@@ -161,19 +161,19 @@ TuningData::Part TuningData::part_at(const Slot& slot, int buffer) const {
 }
 
 const TuningData::Slot* TuningData::slot_with(int buffer) const {
-  const auto slot = std::ranges::find(slots_, whole_of(program_, buffer), &Slot::whole);
+  const auto slot = std::ranges::find(slots_, parent_or_self(program_, buffer), &Slot::array);
   if (slot == slots_.end()) return nullptr;
-  const ByteRange range = range_in_whole(program_, buffer, symbols_);
+  const ByteRange range = range_in_array(program_, buffer, symbols_);
   return range.begin >= slot->begin && range.end <= slot->end ? &*slot : nullptr;
 }
 
-bool TuningData::covers(int buffer) const { return slot_with(buffer) != nullptr; }
+bool TuningData::contains(int buffer) const { return slot_with(buffer) != nullptr; }
 
-bool TuningData::is_overwritten(int buffer) const {
-  const int whole = whole_of(program_, buffer);
+bool TuningData::writes_to_array_of(int buffer) const {
+  const int whole = parent_or_self(program_, buffer);
   return std::ranges::any_of(parts_, [&](const Part& part) {
-    // Parts of one array lie beside one another.
-    return part.is_written && whole_of(program_, part.buffer) == whole &&
+    // Sub-buffers of one array are disjoint.
+    return part.is_written && parent_or_self(program_, part.buffer) == whole &&
            (part.buffer == whole || buffer == whole);
   });
 }
@@ -187,7 +187,7 @@ TuningData::TuningData(DeviceState& device, const Request& request, int sets, CU
   lay_out(request);
   memory_ = std::make_unique<DeviceMemory>(device_, set_bytes_ * sets_, "scratch data for tuning");
   const Driver& driver = device_.driver;
-  if (set_bytes_ > 0)  // tickets must be 0, and workspaces may be anything
+  if (set_bytes_ > 0)  // tickets must be 0; the contents of workspaces do not matter
     check(driver,
           driver.cuMemsetD8Async(memory_->pointer, 0, static_cast<std::size_t>(memory_->bytes),
                                  stream_),
@@ -206,12 +206,12 @@ CUdeviceptr TuningData::address(std::int64_t offset, int set) const {
   return memory_->pointer + static_cast<CUdeviceptr>(set * set_bytes_ + offset);
 }
 
-/// Uploads a random pattern and doubles it until the slot is full.
+/// Uploads a random pattern of up to 1 MiB, and copies it until the slot is full.
 void TuningData::fill(const Slot& slot, CUdeviceptr to) {
   const std::int64_t bytes = slot.end - slot.begin;
   if (bytes == 0) return;
   const Driver& driver = device_.driver;
-  const Buffer& buffer = program_.buffers[static_cast<std::size_t>(slot.whole)];
+  const Buffer& buffer = program_.buffers[static_cast<std::size_t>(slot.array)];
   std::int64_t filled = std::min(bytes, kPatternBytes);
   const std::vector<std::byte> first =
       random_pattern(buffer.dtype, filled, range_of(program_, buffer));
@@ -226,12 +226,12 @@ void TuningData::fill(const Slot& slot, CUdeviceptr to) {
           "cuMemcpyDtoDAsync", "scratch data for tuning");
     filled += more;
   }
-  // The copy from pageable memory may still be reading the pattern.
+  // The copy may still read the pattern, which is pageable memory.
   check(driver, driver.cuStreamSynchronize(stream_), "cuStreamSynchronize",
         "scratch data for tuning, or a candidate before");
 }
 
-/// Any number but 0 and 1, which are special to many ops.
+/// A number other than 0 and 1, which are special to many ops.
 std::uint64_t TuningData::scalar(int input) const {
   const DType dtype = program_.graph->data().inputs[static_cast<std::size_t>(input)].node->dtype;
   const NumberRange range = is_floating(dtype) ? NumberRange{0.25, 0.75} : NumberRange{2, 8};
@@ -249,7 +249,7 @@ std::uint64_t TuningData::value(const Argument& argument, int set) const {
   switch (argument.kind) {
     case Argument::Kind::buffer: {
       const auto part = part_of_.find(argument.index);
-      ensure(part != part_of_.end(), "a candidate touches what no other one was said to");
+      ensure(part != part_of_.end(), "a candidate touches a buffer that has no scratch data");
       return address(parts_[part->second].offset, set);
     }
     case Argument::Kind::scalar: return scalar(argument.index);
@@ -257,7 +257,7 @@ std::uint64_t TuningData::value(const Argument& argument, int set) const {
       return static_cast<std::uint64_t>(evaluate(argument.extent, symbols_));
     case Argument::Kind::workspace: return scratch(workspace_offset_, 1);
     case Argument::Kind::tickets: return scratch(ticket_offset_, sizeof(unsigned));
-    case Argument::Kind::table: break;  // has no value of its own
+    case Argument::Kind::table: break;  // `arguments` handles tables
   }
   return 0;
 }
@@ -322,7 +322,7 @@ HostArray TuningData::array(int buffer) const {
   for (const Extent extent : known.strides) strides.push_back(evaluate(extent, symbols_));
   HostArray array(part.dtype, std::move(shape), std::move(strides));
   ensure(static_cast<std::int64_t>(array.bytes().size()) == part.bytes,
-         "scratch data is not what its array holds");
+         "scratch data and its array differ in size");
   if (part.bytes > 0) read(part, /*set=*/0, array.bytes().data());
   return array;
 }

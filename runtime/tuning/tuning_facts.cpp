@@ -8,41 +8,41 @@ namespace sinter {
 
 namespace {
 
-/// What was measured further away says too little.
+/// The largest factor between the numbers of two sizes that are near.
 constexpr double kFarthest = 4;
 
-bool is_enough(const TuningFact& fact, const TuningQuestion& question) {
-  if (fact.was_disturbed && !question.is_in_background) return false;
-  return question.effort != Tune::wide || fact.effort == Tune::wide;
+bool is_enough(const TuningFact& fact, const TuningQuery& query) {
+  if (fact.was_disturbed && !query.is_in_background) return false;
+  return query.effort != Tune::wide || fact.effort == Tune::wide;
 }
 
-/// It takes part in every measurement, in which it is its own measure. So whoever says that it was
-/// dropped is wrong.
+/// True for a valid fact of the default. Every measurement times the default, with its own median
+/// as the reference. So a fact that says that the default was dropped is wrong.
 bool is_of_default(const TuningFact& fact) {
   return fact.median_us > 0 && fact.median_us == fact.reference_us;
 }
 
-/// Whether `fact` is to take the place of `old`.
+/// True if `fact` should replace `old`.
 bool is_better(const TuningFact& fact, const TuningFact& old) {
   if (fact.effort != old.effort) return fact.effort == Tune::wide;
-  // Launched in another way, it is another thing.
+  // With another grid, the old times do not apply.
   if (fact.blocks != old.blocks) return true;
   if (fact.was_disturbed != old.was_disturbed) return old.was_disturbed;
   return old.median_us == 0 && is_of_default(fact);
 }
 
-/// Null if nothing is known of candidate `i` that answers the question.
-const TuningFact* fact_of(const TuningQuestion& question, const TunedSize& known, std::size_t i) {
-  const auto found = known.facts.find(question.candidates[i]);
-  if (found == known.facts.end() || !is_enough(found->second, question)) return nullptr;
+/// The fact of candidate `i`; null if there is none that the query accepts.
+const TuningFact* fact_of(const TuningQuery& query, const TunedSize& known, std::size_t i) {
+  const auto found = known.facts.find(query.candidates[i]);
+  if (found == known.facts.end() || !is_enough(found->second, query)) return nullptr;
   return &found->second;
 }
 
-bool is_dropped(const TuningQuestion& question, std::size_t i) {
-  return !question.reports[i].problem.empty();
+bool is_dropped(const TuningQuery& query, std::size_t i) {
+  return !query.reports[i].problem.empty();
 }
 
-/// How far apart two sizes are; nothing if they cannot be compared, or are too far apart.
+/// The distance of two sizes; nothing if they cannot be compared or are too far apart.
 std::optional<double> distance(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
   if (a.size() != b.size()) return std::nullopt;
   double sum = 0;
@@ -57,7 +57,7 @@ std::optional<double> distance(std::span<const std::int64_t> a, std::span<const 
   return sum;
 }
 
-std::string cut(const std::string& text) { return text.substr(0, kLongestTuningText); }
+std::string cut(const std::string& text) { return text.substr(0, kMaxTuningTextBytes); }
 
 }  // namespace
 
@@ -75,44 +75,44 @@ void merge(KernelTunings& into, const KernelTunings& from) {
       continue;
     }
     for (const auto& [candidate, fact] : size.facts) {
-      const auto [place, is_new] = known->facts.emplace(candidate, fact);
-      if (!is_new && is_better(fact, place->second)) place->second = fact;
+      const auto [entry, is_new] = known->facts.emplace(candidate, fact);
+      if (!is_new && is_better(fact, entry->second)) entry->second = fact;
     }
   }
-  if (into.sizes.size() > kMostTunedSizes)
+  if (into.sizes.size() > kMaxTunedSizes)
     into.sizes.erase(into.sizes.begin(),
-                     into.sizes.end() - static_cast<std::ptrdiff_t>(kMostTunedSizes));
+                     into.sizes.end() - static_cast<std::ptrdiff_t>(kMaxTunedSizes));
 }
 
-std::vector<bool> unknown(const TuningQuestion& question, const TunedSize* known) {
-  const std::size_t count = question.candidates.size();
+std::vector<bool> candidates_to_measure(const TuningQuery& query, const TunedSize* known) {
+  const std::size_t count = query.candidates.size();
   const auto is_known = [&](std::size_t i) {
-    const TuningFact* const fact = known ? fact_of(question, *known, i) : nullptr;
-    return fact && fact->blocks == question.blocks[i];
+    const TuningFact* const fact = known ? fact_of(query, *known, i) : nullptr;
+    return fact && fact->blocks == query.blocks[i];
   };
-  // All that is known of the others is known by way of the default.
-  const bool from_scratch = !is_known(0) || fact_of(question, *known, 0)->median_us == 0;
+  // Facts of the other candidates are relative to the default, so they are useless without it.
+  const bool from_scratch = !is_known(0) || fact_of(query, *known, 0)->median_us == 0;
   std::vector<bool> result(count, false);
   for (std::size_t i = 0; i < count; ++i)
-    result[i] = !is_dropped(question, i) && (from_scratch || !is_known(i));
+    result[i] = !is_dropped(query, i) && (from_scratch || !is_known(i));
   if (std::ranges::count(result, true) > 0) result[0] = true;
   return result;
 }
 
-TuneResult decide(const TuningQuestion& question, const TunedSize& known) {
-  TuneResult result{.candidates = question.reports};
-  const auto standard = known.facts.find(question.candidates[0]);
+TuneResult choose_from_facts(const TuningQuery& query, const TunedSize& known) {
+  TuneResult result{.candidates = query.reports};
+  const auto standard = known.facts.find(query.candidates[0]);
   const double standard_us = standard == known.facts.end() ? 0 : standard->second.median_us;
   CountRange rounds;
   CountRange launches;
   for (std::size_t i = 0; i < result.candidates.size(); ++i) {
-    const TuningFact* const fact = fact_of(question, known, i);
+    const TuningFact* const fact = fact_of(query, known, i);
     CandidateReport& candidate = result.candidates[i];
-    if (!fact || is_dropped(question, i)) continue;
+    if (!fact || is_dropped(query, i)) continue;
     candidate.problem = fact->problem;
     candidate.differs = fact->differs;
     if (fact->median_us == 0) continue;
-    // What it would have taken in turns with the default as that is known.
+    // Scales the time to the known time of the default.
     const double scale = standard_us / fact->reference_us;
     candidate.median_us = scale * fact->median_us;
     candidate.lower_quartile_us = scale * fact->lower_quartile_us;
@@ -127,16 +127,16 @@ TuneResult decide(const TuningQuestion& question, const TunedSize& known) {
   return result;
 }
 
-const TunedSize* nearest(const TuningQuestion& question, const KernelTunings& known) {
+const TunedSize* nearest(const TuningQuery& query, const KernelTunings& known) {
   const TunedSize* best = nullptr;
   double least = 0;
   for (const TunedSize& size : known.sizes) {
-    const std::optional<double> far = distance(question.numbers, size.numbers);
+    const std::optional<double> far = distance(query.numbers, size.numbers);
     if (!far || (best && *far >= least)) continue;
     bool has_all = true;
-    for (std::size_t i = 0; i < question.candidates.size() && has_all; ++i)
-      has_all = is_dropped(question, i) || fact_of(question, size, i);
-    const TuningFact* const standard = fact_of(question, size, 0);
+    for (std::size_t i = 0; i < query.candidates.size() && has_all; ++i)
+      has_all = is_dropped(query, i) || fact_of(query, size, i);
+    const TuningFact* const standard = fact_of(query, size, 0);
     if (!has_all || !standard || standard->median_us == 0) continue;
     best = &size;
     least = *far;
@@ -144,27 +144,27 @@ const TunedSize* nearest(const TuningQuestion& question, const KernelTunings& kn
   return best;
 }
 
-TunedSize facts_of(const TuningQuestion& question, const TuneResult& result,
+TunedSize facts_of(const TuningQuery& query, const TuneResult& result,
                    const std::vector<bool>& measured, bool was_disturbed) {
-  TunedSize size{.numbers = question.numbers, .sizes = cut(question.sizes), .facts = {}};
+  TunedSize size{.numbers = query.numbers, .sizes = cut(query.sizes), .facts = {}};
   if (result.candidates[0].median_us == 0) return size;  // nothing was measured
   for (std::size_t i = 0; i < result.candidates.size(); ++i) {
     const CandidateReport& candidate = result.candidates[i];
     const bool is_logged = candidate.median_us > 0 || !candidate.problem.empty();
     if (!measured[i] || !is_logged) continue;
-    size.facts[question.candidates[i]] = {.median_us = candidate.median_us,
-                                          .lower_quartile_us = candidate.lower_quartile_us,
-                                          .upper_quartile_us = candidate.upper_quartile_us,
-                                          .gigabytes_per_second = candidate.gigabytes_per_second,
-                                          .reference_us = result.candidates[0].median_us,
-                                          .blocks = question.blocks[i],
-                                          .rounds = result.rounds,
-                                          .launches = result.launches,
-                                          .effort = question.effort,
-                                          .schedule = cut(candidate.schedule),
-                                          .problem = cut(candidate.problem),
-                                          .differs = candidate.differs,
-                                          .was_disturbed = was_disturbed};
+    size.facts[query.candidates[i]] = {.median_us = candidate.median_us,
+                                       .lower_quartile_us = candidate.lower_quartile_us,
+                                       .upper_quartile_us = candidate.upper_quartile_us,
+                                       .gigabytes_per_second = candidate.gigabytes_per_second,
+                                       .reference_us = result.candidates[0].median_us,
+                                       .blocks = query.blocks[i],
+                                       .rounds = result.rounds,
+                                       .launches = result.launches,
+                                       .effort = query.effort,
+                                       .schedule = cut(candidate.schedule),
+                                       .problem = cut(candidate.problem),
+                                       .differs = candidate.differs,
+                                       .was_disturbed = was_disturbed};
   }
   return size;
 }

@@ -1,5 +1,5 @@
-// What is known of how fast kernels are: the timing of each candidate is a fact of its own, which
-// stays true whatever other candidates come and go.
+// Facts about the speed of kernels. The timing of each candidate is a separate fact, which stays
+// valid when other candidates are added or removed.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,23 @@
 
 namespace sinter {
 
-/// How one candidate fared at one size.
+/// The timing of one candidate at one size, or the reason why it was dropped.
 struct TuningFact {
-  double median_us = 0;  ///< of one launch; 0: it was dropped, and `problem` says why
+  double median_us = 0;  ///< of one launch; 0: dropped, see `problem`
   double lower_quartile_us = 0;
   double upper_quartile_us = 0;
   double gigabytes_per_second = 0;
-  /// The median of the default, measured in turns with it: clocks drift from day to day, and what
-  /// was measured on different days is compared by way of the default.
+  /// The median of the default in the same measurement. Times of different days are scaled by it,
+  /// because clocks drift.
   double reference_us = 0;
-  std::int64_t blocks = 0;  ///< that the launch asks for
+  std::int64_t blocks = 0;  ///< of the launch
   int rounds = 0;
   int launches = 0;  ///< per measurement
   Tune effort = Tune::quick;
-  std::string schedule;  ///< in words, for who reads a tuning file
+  std::string schedule;  ///< as text, for readers of a tuning file
   std::string problem;
-  bool differs = false;  ///< its result was not the default's
-  /// The program launched kernels of its own meanwhile, so that these times are only good for who
-  /// would have to measure beside the program as well.
+  bool differs = false;  ///< its bits differed from the default's
+  /// The program launched kernels or copied meanwhile. Only background tuning uses these times.
   bool was_disturbed = false;
 
   friend bool operator==(const TuningFact&, const TuningFact&) = default;
@@ -40,9 +39,9 @@ struct TuningFact {
 
 /// The facts of a kernel at one size.
 struct TunedSize {
-  std::vector<std::int64_t> numbers;        ///< extents and elements of arrays that it is given
-  std::string sizes;                        ///< in words: `rows = 2048`
-  std::map<std::string, TuningFact> facts;  ///< by what decides a candidate
+  std::vector<std::int64_t> numbers;        ///< its extent arguments and the sizes of its arrays
+  std::string sizes;                        ///< as text: `rows = 2048`
+  std::map<std::string, TuningFact> facts;  ///< by the hash of a candidate
 
   friend bool operator==(const TunedSize&, const TunedSize&) = default;
 };
@@ -56,41 +55,41 @@ struct KernelTunings {
   friend bool operator==(const KernelTunings&, const KernelTunings&) = default;
 };
 
-/// A kernel with the candidates that it has today, the default first.
-struct TuningQuestion {
-  std::string kernel;  ///< what decides the kernel and how it is compiled, and the machine
+/// A kernel with its present candidates, the default first.
+struct TuningQuery {
+  std::string kernel;  ///< hash of the kernel, the compiler and the machine
   std::vector<std::int64_t> numbers;
   std::string sizes;
-  std::vector<std::string> candidates;  ///< what decides each
+  std::vector<std::string> candidates;  ///< a hash of each
   std::vector<std::int64_t> blocks;
   Tune effort = Tune::quick;
-  bool is_in_background = false;  ///< so that times which were disturbed are an answer
-  /// What is known without measuring: schedules, registers, and why some are not worth it.
+  bool is_in_background = false;  ///< disturbed times are accepted
+  /// Known without measuring: schedules, registers, and why some candidates are ruled out.
   std::vector<CandidateReport> reports;
 };
 
-/// Sizes beyond so many that a kernel was tuned for are forgotten, the oldest first.
-inline constexpr std::size_t kMostTunedSizes = 32;
+/// The most sizes per kernel. Beyond that the oldest ones are dropped.
+inline constexpr std::size_t kMaxTunedSizes = 32;
 
-/// Texts of facts are cut after so many bytes; no file has longer ones.
-inline constexpr std::size_t kLongestTuningText = 1000;
+/// The most bytes of a text in a fact. Longer texts are cut, and rejected in files.
+inline constexpr std::size_t kMaxTuningTextBytes = 1000;
 
-/// Adds what `into` lacks, and what was measured with more effort or, instead of beside something
-/// else, by itself.
+/// Adds the facts that `into` lacks. Replaces facts by ones with more effort, another grid, or an
+/// undisturbed measurement.
 void merge(KernelTunings& into, const KernelTunings& from);
 
-/// The candidates that must be measured, the default among them; none if all is known.
-std::vector<bool> unknown(const TuningQuestion& question, const TunedSize* known);
+/// Per candidate: whether it must be measured. If any must, so must the default.
+std::vector<bool> candidates_to_measure(const TuningQuery& query, const TunedSize* known);
 
-/// The choice among candidates that are all known; unknown ones take no part.
-TuneResult decide(const TuningQuestion& question, const TunedSize& known);
+/// The choice among the known candidates. Unknown ones are ignored.
+TuneResult choose_from_facts(const TuningQuery& query, const TunedSize& known);
 
-/// The size nearest to that of the question at which all of its candidates are known; null if there
-/// is none whose numbers are within a factor of four.
-const TunedSize* nearest(const TuningQuestion& question, const KernelTunings& known);
+/// The nearest size at which all candidates of the query are known. Null if there is none whose
+/// numbers are all within a factor of four.
+const TunedSize* nearest(const TuningQuery& query, const KernelTunings& known);
 
-/// What a measurement of some candidates says; `measured` is what `tune` was asked for.
-TunedSize facts_of(const TuningQuestion& question, const TuneResult& result,
+/// The facts of a measurement. `measured` says which candidates `tune` measured.
+TunedSize facts_of(const TuningQuery& query, const TuneResult& result,
                    const std::vector<bool>& measured, bool was_disturbed = false);
 
 }  // namespace sinter

@@ -33,7 +33,7 @@ ParsedTunings unpack_tuning_file(std::string_view file) {
   };
   const std::size_t end = file.find('\n');
   if (!file.starts_with(kTuningMark) || end == std::string_view::npos)
-    return fail("is no tuning file: write one with export_tuning (sinter tune --export)");
+    return fail("is not a tuning file: write one with export_tuning (sinter tune --export)");
   const std::string_view head = file.substr(kTuningMark.size(), end - kTuningMark.size());
   const std::string_view format = head.substr(0, head.find(' '));
   if (format != kFormat)
@@ -44,7 +44,7 @@ ParsedTunings unpack_tuning_file(std::string_view file) {
     return fail("is damaged: its contents do not have the checksum of its first line");
   ParsedTunings parsed = parse_tunings(text);
   if (!parsed.tunings)
-    parsed.problem = fmt::format("means nothing ({}): export it again", parsed.problem);
+    parsed.problem = fmt::format("cannot be parsed ({}): export it again", parsed.problem);
   return parsed;
 }
 
@@ -52,7 +52,7 @@ void export_tuning(const Device& device, const std::string& path) {
   const DeviceState& state = *device.state();
   const std::string file =
       pack_tuning_file({.machine = machine_of(state), .kernels = state.tuning_store.get().all()});
-  // Unlike an entry of the cache it is there to be handed on.
+  // Unlike a cache entry, the file is meant for other users, so they may read it.
   const int error = write_named_file(path, bytes_of(file));
   if (error != 0)
     throw UserError(
@@ -70,8 +70,8 @@ std::size_t import_tuning(const Device& device, const std::string& path) {
   const std::string machine = machine_of(*device.state());
   if (parsed.tunings->machine != machine)
     throw UserError(fmt::format(
-        "import_tuning: {} was written on \"{}\", and this is \"{}\": what is fast on one may be "
-        "slow on the other; tune here, and export that",
+        "import_tuning: {} was written on \"{}\", and this is \"{}\": machines differ in which "
+        "candidate is fastest; tune here, and export that",
         path, parsed.tunings->machine, machine));
   device.state()->tuning_store.get().import(parsed.tunings->kernels);
   return parsed.tunings->kernels.size();

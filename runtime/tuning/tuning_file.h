@@ -1,4 +1,4 @@
-// The format of a tuning file: `sinter tuning 1` with the SHA-256 of the rest, and JSON.
+// The format of a tuning file: a line `sinter tuning 1 SHA-256`, then JSON with that hash.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace sinter {
 
 std::string pack_tuning_file(const StoredTunings& tunings);
-/// `problem` says what is wrong with the file and what to do; empty: nothing is.
+/// `problem` says what is wrong with the file and what to do; empty: the file is valid.
 ParsedTunings unpack_tuning_file(std::string_view file);
 
 }  // namespace sinter

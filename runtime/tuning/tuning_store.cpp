@@ -6,14 +6,14 @@ namespace sinter {
 
 namespace {
 
-// Whoever holds an entry longer than this is no reason to wait: at worst it is measured again.
+// The longest wait for the lock of an entry. Without it, facts may be lost and measured again.
 constexpr std::chrono::seconds kLongestMergeWait{10};
 
-/// What the key says already need not be stored with it.
+/// The disk cache entry of a kernel. Its key covers the machine, which is therefore not stored.
 CacheName entry_of(const std::string& kernel) { return name_of("tunings\n" + kernel); }
 
 KernelTunings read_tunings(const std::string& kernel, DiskCache& disk) {
-  const auto entry = disk.find(entry_of(kernel), DiskCache::Look::uncounted);
+  const auto entry = disk.find(entry_of(kernel), DiskCache::Lookup::uncounted);
   if (!entry) return {};
   ParsedTunings parsed =
       parse_tunings({reinterpret_cast<const char*>(entry->data()), entry->size()});
@@ -30,7 +30,7 @@ KernelTunings TuningStore::find(const std::string& kernel, DiskCache& disk) {
   return known.tunings;
 }
 
-bool TuningStore::has_met(const std::string& kernel) const {
+bool TuningStore::was_queried(const std::string& kernel) const {
   const std::lock_guard lock(mutex_);
   const auto found = known_.find(kernel);
   return found != known_.end() && found->second.is_read;
@@ -62,7 +62,7 @@ void TuningStore::import(const TuningsByKernel& kernels) {
   const std::lock_guard lock(mutex_);
   for (const auto& [kernel, tunings] : kernels) {
     KernelTunings& known = known_[kernel].tunings;
-    KernelTunings merged;  // the oldest first, as which count those that were never asked for
+    KernelTunings merged;  // oldest first; imported sizes that nothing used count as oldest
     for (const TunedSize& size : tunings.sizes)
       if (!known.at(size.numbers)) merged.sizes.push_back(size);
     for (TunedSize& size : known.sizes) {
@@ -71,7 +71,7 @@ void TuningStore::import(const TuningsByKernel& kernels) {
       merge(both, {.sizes = {std::move(size)}});
       merged.sizes.push_back(std::move(both.sizes[0]));
     }
-    merge(merged, {});  // within the bound
+    merge(merged, {});  // enforces the bound
     known = std::move(merged);
   }
 }

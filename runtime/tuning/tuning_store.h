@@ -1,4 +1,4 @@
-// Where facts about kernels are kept: in memory, and in the disk cache for other processes.
+// Stores facts about kernels: in memory, and in the disk cache for other processes.
 #pragma once
 
 #include <mutex>
@@ -11,21 +11,20 @@
 
 namespace sinter {
 
-/// What is known of kernels on one device. Usable from any thread.
+/// The known facts about kernels on one device. Usable from any thread.
 class TuningStore {
  public:
-  /// Looks on disk once for each kernel. What is damaged there, or means nothing, is not there.
+  /// The facts about a kernel. Reads the disk once per kernel; damaged entries count as missing.
   KernelTunings find(const std::string& kernel, DiskCache& disk);
-  /// True if `find` was asked for the kernel, or `put` told of it.
-  bool has_met(const std::string& kernel) const;
-  /// Adds facts to what is known, and to what others have stored meanwhile.
+  /// True if `find` was called for the kernel.
+  bool was_queried(const std::string& kernel) const;
+  /// Adds facts in memory and on disk, where other processes may have added some meanwhile.
   void put(const std::string& kernel, const TunedSize& size, DiskCache& disk);
 
-  /// All that this process has measured or looked up.
+  /// All facts that this process has measured, looked up or imported.
   TuningsByKernel all() const;
-  /// Adds facts for as long as the process lives; they count more than those that are known of the
-  /// same candidates. Where there are too many sizes, those that are known from here alone go
-  /// first.
+  /// Adds facts for the lifetime of the process. They override known facts of the same candidates,
+  /// unless these are better. If there are too many sizes, sizes that only the import has go first.
   void import(const TuningsByKernel& kernels);
 
  private:

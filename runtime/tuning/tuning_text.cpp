@@ -10,26 +10,26 @@ namespace sinter {
 
 namespace {
 
-// Of a SHA-256, which tells kernels apart, and of half as much, which tells candidates of one
-// apart.
+// Hexadecimal digits of the SHA-256 that identifies a kernel, and of the 128-bit hash that
+// identifies one of its candidates.
 constexpr std::size_t kKernelDigits = 64;
 constexpr std::size_t kCandidateDigits = 32;
-/// Microseconds, and GB/s: what lies outside was never measured.
+/// The plausible range of measured microseconds and GB/s.
 constexpr double kLeast = 1e-12;
 constexpr double kMost = 1e12;
 
-/// Says which part of the text means nothing.
-struct Meaningless {
+/// Thrown for invalid text; says which part is wrong.
+struct ParseError {
   std::string what;
 };
 
-/// A value in the text, with the way to it.
+/// A value in the text, with its path for messages.
 class TuningReader {
  public:
   TuningReader(const JsonTree& value, std::string path) : value_(value), path_(std::move(path)) {}
 
   [[noreturn]] void fail(std::string_view what) const {
-    throw Meaningless{fmt::format("{}: {}", path_, what)};
+    throw ParseError{fmt::format("{}: {}", path_, what)};
   }
   bool has(const char* key) const {
     return value_.is(Kind::object) && value_.members.contains(key);
@@ -39,44 +39,44 @@ class TuningReader {
     return {value_.members.at(key), fmt::format("{} {}", path_, key)};
   }
   std::string text() const {
-    if (!value_.is(Kind::text)) fail("not a text");
-    if (value_.text.size() > kLongestTuningText)
-      fail(fmt::format("longer than {} bytes", kLongestTuningText));
-    for (const char c : value_.text)
+    if (!value_.is(Kind::string)) fail("not a text");
+    if (value_.string.size() > kMaxTuningTextBytes)
+      fail(fmt::format("longer than {} bytes", kMaxTuningTextBytes));
+    for (const char c : value_.string)
       if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) fail("has control characters");
-    return value_.text;
+    return value_.string;
   }
-  bool truth() const {
-    if (!value_.is(Kind::truth)) fail("neither true nor false");
-    return value_.truth;
+  bool boolean() const {
+    if (!value_.is(Kind::boolean)) fail("neither true nor false");
+    return value_.boolean;
   }
-  /// 0, or what may have been measured.
-  double measure() const {
-    if (!value_.is(Kind::whole) && !value_.is(Kind::real)) fail("not a number");
-    const double number = value_.real;
+  /// 0, or a number in the plausible range.
+  double measurement() const {
+    if (!value_.is(Kind::integer) && !value_.is(Kind::number)) fail("not a number");
+    const double number = value_.number;
     if (number != 0 && !(number >= kLeast && number <= kMost))
-      fail(fmt::format("{} was never measured", number));
+      fail(fmt::format("{} is not a plausible measurement", number));
     return number;
   }
-  std::int64_t whole(std::int64_t low, std::int64_t high) const {
-    if (!value_.is(Kind::whole) || value_.whole < low || value_.whole > high)
+  std::int64_t integer(std::int64_t low, std::int64_t high) const {
+    if (!value_.is(Kind::integer) || value_.integer < low || value_.integer > high)
       fail(fmt::format("not a whole number from {} to {}", low, high));
-    return value_.whole;
+    return value_.integer;
   }
   template <class Take>
   void each_of_list(std::size_t most, Take take) const {
-    if (!value_.is(Kind::list)) fail("not a list");
-    if (value_.list.size() > most) fail(fmt::format("has more than {} elements", most));
-    for (std::size_t i = 0; i < value_.list.size(); ++i)
-      take(TuningReader(value_.list[i], fmt::format("{} {}", path_, i)));
+    if (!value_.is(Kind::array)) fail("not a list");
+    if (value_.array.size() > most) fail(fmt::format("has more than {} elements", most));
+    for (std::size_t i = 0; i < value_.array.size(); ++i)
+      take(TuningReader(value_.array[i], fmt::format("{} {}", path_, i)));
   }
-  /// `take(key, value)`; members are called by so many hexadecimal digits.
+  /// Calls `take(key, value)` for each member. Keys must have `digits` hexadecimal digits.
   template <class Take>
   void each_of_object(std::size_t digits, Take take) const {
     if (!value_.is(Kind::object)) fail("not an object");
     for (const auto& [key, value] : value_.members) {
       if (key.size() != digits || key.find_first_not_of("0123456789abcdef") != std::string::npos)
-        fail(fmt::format("has a member that is not called by {} hexadecimal digits", digits));
+        fail(fmt::format("has a key that is not {} hexadecimal digits", digits));
       take(key, TuningReader(value, fmt::format("{} {}…", path_, key.substr(0, 8))));
     }
   }
@@ -88,7 +88,7 @@ class TuningReader {
   std::string path_;
 };
 
-/// With its quotes; what devices are called may be in any encoding.
+/// The JSON of a fact. `json_quoted` escapes texts, which may be in any encoding.
 std::string to_json(const TuningFact& fact) {
   return fmt::format(
       R"({{"median_us": {}, "lower_quartile_us": {}, "upper_quartile_us": {},)"
@@ -102,27 +102,27 @@ std::string to_json(const TuningFact& fact) {
 
 TuningFact read_fact(const TuningReader& from) {
   TuningFact fact{
-      .median_us = from.at("median_us").measure(),
-      .lower_quartile_us = from.at("lower_quartile_us").measure(),
-      .upper_quartile_us = from.at("upper_quartile_us").measure(),
-      .gigabytes_per_second = from.at("gigabytes_per_second").measure(),
-      .reference_us = from.at("reference_us").measure(),
-      .blocks = from.at("blocks").whole(0, INT64_MAX),
-      .rounds = static_cast<int>(from.at("rounds").whole(1, 1 << 20)),
-      .launches = static_cast<int>(from.at("launches").whole(1, 1 << 20)),
-      .effort = from.at("wide").truth() ? Tune::wide : Tune::quick,
+      .median_us = from.at("median_us").measurement(),
+      .lower_quartile_us = from.at("lower_quartile_us").measurement(),
+      .upper_quartile_us = from.at("upper_quartile_us").measurement(),
+      .gigabytes_per_second = from.at("gigabytes_per_second").measurement(),
+      .reference_us = from.at("reference_us").measurement(),
+      .blocks = from.at("blocks").integer(0, INT64_MAX),
+      .rounds = static_cast<int>(from.at("rounds").integer(1, 1 << 20)),
+      .launches = static_cast<int>(from.at("launches").integer(1, 1 << 20)),
+      .effort = from.at("wide").boolean() ? Tune::wide : Tune::quick,
       .schedule = from.at("schedule").text(),
       .problem = from.at("problem").text(),
-      .differs = from.at("differs").truth(),
-      // Older files say nothing of it.
-      .was_disturbed = from.has("was_disturbed") && from.at("was_disturbed").truth(),
+      .differs = from.at("differs").boolean(),
+      // Older files do not have this key.
+      .was_disturbed = from.has("was_disturbed") && from.at("was_disturbed").boolean(),
   };
   if ((fact.median_us > 0) != fact.problem.empty())
     from.fail("a candidate has either a time or a problem");
   if (fact.median_us > 0 && fact.reference_us == 0)
-    from.fail("a time means nothing without that of the default");
+    from.fail("a time needs the time of the default");
   if (fact.lower_quartile_us > fact.median_us || fact.median_us > fact.upper_quartile_us)
-    from.fail("quartiles are in no order");
+    from.fail("quartiles are not in order");
   return fact;
 }
 
@@ -138,7 +138,7 @@ std::string to_json(const TunedSize& size) {
 TunedSize read_size(const TuningReader& from) {
   TunedSize size{.numbers = {}, .sizes = from.at("sizes").text(), .facts = {}};
   from.at("numbers").each_of_list(SIZE_MAX, [&](const TuningReader& number) {
-    size.numbers.push_back(number.whole(0, INT64_MAX));
+    size.numbers.push_back(number.integer(0, INT64_MAX));
   });
   from.at("candidates")
       .each_of_object(kCandidateDigits,
@@ -170,16 +170,16 @@ ParsedTunings parse_tunings(std::string_view text) {
     StoredTunings tunings{.machine = from.at("machine").text(), .kernels = {}};
     from.at("kernels").each_of_object(
         kKernelDigits, [&](const std::string& kernel, const TuningReader& sizes) {
-          sizes.each_of_list(kMostTunedSizes, [&](const TuningReader& size) {
+          sizes.each_of_list(kMaxTunedSizes, [&](const TuningReader& size) {
             TunedSize read = read_size(size);
             KernelTunings& known = tunings.kernels[kernel];
-            if (known.at(read.numbers)) size.fail("that size is there twice");
+            if (known.at(read.numbers)) size.fail("the size is listed twice");
             known.sizes.push_back(std::move(read));
           });
         });
     return {.tunings = std::move(tunings), .problem = {}};
-  } catch (const Meaningless& meaningless) {
-    return {.tunings = {}, .problem = meaningless.what};
+  } catch (const ParseError& error) {
+    return {.tunings = {}, .problem = error.what};
   }
 }
 

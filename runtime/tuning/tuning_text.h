@@ -1,5 +1,5 @@
-// Facts about kernels as JSON, which is what files hold. Whatever a file says, reading it ends with
-// facts that mean something or with a sentence.
+// Facts about kernels as JSON, the contents of tuning files and disk cache entries. Reading ends
+// with valid facts or with a sentence that says what is wrong.
 #pragma once
 
 #include <map>
@@ -11,12 +11,12 @@
 
 namespace sinter {
 
-/// By what decides each kernel.
+/// By the hash of each kernel.
 using TuningsByKernel = std::map<std::string, KernelTunings>;
 
-/// What a tuning file holds, and an entry of the disk cache for one kernel.
+/// The contents of a tuning file, or of a disk cache entry for one kernel.
 struct StoredTunings {
-  std::string machine;  ///< that was measured
+  std::string machine;  ///< of the measurements
   TuningsByKernel kernels;
 
   friend bool operator==(const StoredTunings&, const StoredTunings&) = default;
@@ -26,7 +26,7 @@ std::string to_text(const StoredTunings& tunings);
 
 struct ParsedTunings {
   std::optional<StoredTunings> tunings;
-  std::string problem;  ///< `kernels 12ab… sizes 0 numbers: not a list of whole numbers`
+  std::string problem;  ///< `tunings kernels 12ab34cd… 0 numbers: not a list`
 };
 
 ParsedTunings parse_tunings(std::string_view text);

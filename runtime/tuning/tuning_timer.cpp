@@ -22,16 +22,8 @@ void launch_once(DeviceState& device, const TimedKernel& kernel, const TuningDat
   std::vector<std::uint64_t> values = data.arguments(kernel.source, set);
   std::vector<void*> parameters = addresses_of(values);
   LaunchAttributes attributes = node_attributes(kernel.source);
-  const CUlaunchConfig config{.gridDimX = static_cast<unsigned>(kernel.grid),
-                              .gridDimY = 1,
-                              .gridDimZ = 1,
-                              .blockDimX = static_cast<unsigned>(kernel.source.threads),
-                              .blockDimY = 1,
-                              .blockDimZ = 1,
-                              .sharedMemBytes = static_cast<unsigned>(kernel.source.shared_bytes),
-                              .hStream = stream,
-                              .attrs = attributes.list.data(),
-                              .numAttrs = attributes.count};
+  CUlaunchConfig config = launch_config(kernel.source, kernel.grid, attributes);
+  config.hStream = stream;
   check(device.driver,
         device.driver.cuLaunchKernelEx(&config, kernel.function, parameters.data(),
                                        /*extra=*/nullptr),
@@ -40,28 +32,18 @@ void launch_once(DeviceState& device, const TimedKernel& kernel, const TuningDat
 
 RepeatedLaunches::RepeatedLaunches(DeviceState& device, const TimedKernel& kernel,
                                    const TuningData& data, int launches)
-    : RepeatedLaunches(device) {  // from here on the destructor cleans up, whatever fails
+    : RepeatedLaunches(device) {  // from here on the destructor cleans up after any failure
   const Driver& driver = device.driver;
   const auto context = [&] { return "tuning of kernel " + kernel.source.entry; };
   check(driver, driver.cuGraphCreate(&graph_, /*flags=*/0), "cuGraphCreate", context);
-  const LaunchAttributes attributes = node_attributes(kernel.source);
+  LaunchAttributes attributes = node_attributes(kernel.source);
+  const CUlaunchConfig config = launch_config(kernel.source, kernel.grid, attributes);
   CUgraphNode last = nullptr;
   for (int i = 0; i < launches; ++i) {
     std::vector<std::uint64_t> values = data.arguments(kernel.source, i % data.sets());
     std::vector<void*> parameters = addresses_of(values);
-    const CUDA_KERNEL_NODE_PARAMS node{
-        .func = kernel.function,
-        .gridDimX = static_cast<unsigned>(kernel.grid),
-        .gridDimY = 1,
-        .gridDimZ = 1,
-        .blockDimX = static_cast<unsigned>(kernel.source.threads),
-        .blockDimY = 1,
-        .blockDimZ = 1,
-        .sharedMemBytes = static_cast<unsigned>(kernel.source.shared_bytes),
-        .kernelParams = parameters.data(),
-        .extra = nullptr,
-        .kern = nullptr,
-        .ctx = nullptr};
+    const CUDA_KERNEL_NODE_PARAMS node =
+        node_parameters(config, kernel.function, parameters.data());
     const CUgraphNode before = last;
     check(driver, driver.cuGraphAddKernelNode(&last, graph_, &before, i == 0 ? 0 : 1, &node),
           "cuGraphAddKernelNode", context);
@@ -74,7 +56,7 @@ RepeatedLaunches::RepeatedLaunches(DeviceState& device, const TimedKernel& kerne
 }
 
 RepeatedLaunches::~RepeatedLaunches() {
-  const ReleaseContext current(device_);
+  const CurrentContextNoThrow current(device_);
   const Driver& driver = device_.driver;
   if (exec_) log_failed_release(driver, driver.cuGraphExecDestroy(exec_), "cuGraphExecDestroy");
   if (graph_) log_failed_release(driver, driver.cuGraphDestroy(graph_), "cuGraphDestroy");
@@ -88,7 +70,7 @@ TuningTimer::TuningTimer(DeviceState& device, CUstream stream, int launches)
       end_(make_timing_event(device, kTiming)) {
   if (!device.is_host)
     flush_ = std::make_unique<DeviceMemory>(device, 2 * device.target.l2_bytes,
-                                            "memory that empties L2 before tuning");
+                                            "memory that flushes L2 for tuning");
 }
 
 double TuningTimer::measure(const RepeatedLaunches& repeated) {

@@ -1,4 +1,4 @@
-// Timing one kernel: a CUDA Graph of launches over cold data, between two events.
+// Times a kernel: a CUDA Graph of launches over cold data, between two events.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace sinter {
 struct TimedKernel {
   const Source& source;
   CUfunction function = nullptr;
-  std::int64_t grid = 0;  ///< blocks that are launched
+  std::int64_t grid = 0;  ///< blocks
 };
 
-/// One launch on `stream` with the arguments of a set.
+/// Launches the kernel once on `stream`, with the arguments of a set.
 void launch_once(DeviceState& device, const TimedKernel& kernel, const TuningData& data, int set,
                  CUstream stream);
 
-/// A CUDA Graph of launches one after the other, over all sets in turn.
+/// A CUDA Graph of consecutive launches that uses the sets in turn.
 class RepeatedLaunches {
  public:
   RepeatedLaunches(DeviceState& device, const TimedKernel& kernel, const TuningData& data,
@@ -41,17 +41,17 @@ class RepeatedLaunches {
 
 class TuningTimer {
  public:
-  /// `launches` is how many each graph holds.
+  /// `launches` is the number of launches in each graph.
   TuningTimer(DeviceState& device, CUstream stream, int launches);
 
-  /// Microseconds of one launch, with nothing of its data in L2 before the first.
+  /// The mean microseconds of one launch. L2 is flushed before the first one.
   double measure(const RepeatedLaunches& repeated);
 
  private:
   DeviceState& device_;
   CUstream stream_;
   int launches_;
-  std::unique_ptr<DeviceMemory> flush_;  ///< writing it empties L2; null on the host device
+  std::unique_ptr<DeviceMemory> flush_;  ///< writing it flushes L2; null on the host device
   std::unique_ptr<EventState> start_;
   std::unique_ptr<EventState> end_;
 };

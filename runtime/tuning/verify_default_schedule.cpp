@@ -22,15 +22,15 @@ namespace sinter {
 
 namespace {
 
-/// Elements of all values of a kernel that the oracle computes in some hundredths of a second.
-constexpr std::int64_t kMostElements = 1 << 18;
-/// Where a class has such sizes: rows of several blocks, and some left over.
-constexpr std::int64_t kSeveral = 7;
-/// Sizes beyond it are not searched for: they would hardly be small.
+/// The most elements of all values together. The oracle computes them in a few 0.01 s.
+constexpr std::int64_t kMaxElements = 1 << 18;
+/// The preferred size: rows for several blocks, with a remainder.
+constexpr std::int64_t kPreferredSize = 7;
+/// The largest size that the search tries.
 constexpr std::int64_t kLargestSize = 1 << 10;
 
-/// True if all guards hold and there is as much as one of everything that there is at the sizes
-/// `given`: no guard says that extents are not negative.
+/// True if all guards hold and every extent is positive, or 0 like at the sizes `given`. Guards do
+/// not exclude negative extents.
 bool are_sizes(const Program& program, std::span<const std::int64_t> symbols,
                std::span<const std::int64_t> given) {
   const auto is_extent = [&](Extent extent) {
@@ -42,13 +42,13 @@ bool are_sizes(const Program& program, std::span<const std::int64_t> symbols,
            std::ranges::all_of(program.graph->data().nodes, [&](const Node* node) {
              return std::ranges::all_of(node->shape, is_extent);
            });
-  } catch (const UserError&) {  // a division by what is 0, say
+  } catch (const UserError&) {  // for example a division by 0
     return false;
   }
 }
 
-/// Small sizes of the class, one symbol after the other: the first from several on, else the
-/// largest below.
+/// Small sizes of the class, chosen symbol by symbol: the smallest one from 7 on, else the largest
+/// one below.
 std::vector<std::int64_t> small_sizes(const Program& program,
                                       std::span<const std::int64_t> symbols) {
   std::vector<std::int64_t> sizes(symbols.begin(), symbols.end());
@@ -58,25 +58,26 @@ std::vector<std::int64_t> small_sizes(const Program& program,
       size = tried;
       return are_sizes(program, sizes, symbols);
     };
-    if (given <= kSeveral) continue;
-    const auto from_several = std::views::iota(kSeveral, std::min(given, kLargestSize));
-    const auto below = std::views::iota(std::int64_t{1}, kSeveral) | std::views::reverse;
-    if (!std::ranges::any_of(from_several, fits) && !std::ranges::any_of(below, fits)) size = given;
+    if (given <= kPreferredSize) continue;
+    const auto upwards = std::views::iota(kPreferredSize, std::min(given, kLargestSize));
+    const auto below = std::views::iota(std::int64_t{1}, kPreferredSize) | std::views::reverse;
+    if (!std::ranges::any_of(upwards, fits) && !std::ranges::any_of(below, fits)) size = given;
   }
   return sizes;
 }
 
-/// What a kernel computes, as a graph of its own: what it loads are inputs, and all sizes numbers.
-class Excerpt {
+/// The computation of a kernel as a graph: loaded arrays are inputs, and sizes are numbers.
+class KernelGraph {
  public:
-  Excerpt(const Program& program, const Kernel& kernel, const TuningData& data,
-          std::span<const std::int64_t> symbols)
+  KernelGraph(const Program& program, const Kernel& kernel, const TuningData& data,
+              std::span<const std::int64_t> symbols)
       : program_(program),
         data_(data),
         symbols_(symbols),
         inside_(kernel.nodes.begin(), kernel.nodes.end()) {}
 
-  /// `node` in the excerpt; nullptr if it is made of what the kernel does not have.
+  /// `node` in this graph; nullptr if an operand is neither computed nor in memory, or if the graph
+  /// is too large.
   const Node* of(const Node* node) {
     if (const auto known = made_.find(node); known != made_.end()) return known->second;
     const Node* const made = make(node);
@@ -84,7 +85,7 @@ class Excerpt {
     return made;
   }
 
-  /// What `of` has met: the numbers that its inputs hold.
+  /// The contents of the inputs that `of` has met.
   const HostArrays& inputs() const { return inputs_; }
   std::int64_t elements() const { return elements_; }
   const GraphData& graph() const { return graph_.data(); }
@@ -93,14 +94,14 @@ class Excerpt {
   const Node* make(const Node* node) {
     const std::vector<std::int64_t> shape = evaluate_all(node->shape, symbols_);
     elements_ += element_count(shape);
-    if (elements_ > kMostElements) return nullptr;
+    if (elements_ > kMaxElements) return nullptr;
     if (!inside_.contains(node)) {
       const auto buffer = program_.buffer_of.find(node);
-      const bool is_there = buffer != program_.buffer_of.end() && data_.covers(buffer->second);
-      // What the kernel writes some of holds other numbers before the launch: pieces say which. An
-      // input is what it was.
+      const bool is_there = buffer != program_.buffer_of.end() && data_.contains(buffer->second);
+      // A buffer that the kernel overwrites in part held other numbers before the launch, so the
+      // graph uses the parts of its concat. Inputs are still unchanged when they are read here.
       const bool is_in_pieces =
-          is_there && node->op != Op::input && data_.is_overwritten(buffer->second);
+          is_there && node->op != Op::input && data_.writes_to_array_of(buffer->second);
       if (is_there && !is_in_pieces) return array(buffer->second, shape);
       if (node->op == Op::scalar) return scalar(*node);
       const bool is_made_of_others =
@@ -119,7 +120,7 @@ class Excerpt {
                       std::span<const Node* const> operands) {
     const std::vector<Extent> extents(shape.begin(), shape.end());
     std::vector<Attribute> attributes(node.attributes.begin(), node.attributes.end());
-    std::vector<std::vector<Extent>> lists;  // what the attributes' spans show
+    std::vector<std::vector<Extent>> lists;  // storage of the attributes' spans
     for (Attribute& attribute : attributes) {
       attribute.extent = evaluate(attribute.extent, symbols_);
       if (attribute.extents.empty()) continue;
@@ -163,22 +164,22 @@ class Excerpt {
 };
 
 /// The default schedule of one kernel at small sizes.
-class SmallDefault {
+class DefaultVerifier {
  public:
-  SmallDefault(DeviceState& device, const TuneRequest& request)
+  DefaultVerifier(DeviceState& device, const TuneRequest& request)
       : device_(device), request_(request), source_(request.sources[0]) {}
 
   DefaultVerification run() {
     DefaultVerification result;
     if (request_.program.numerics != Numerics{})
-      return not_judged("it may round in other ways than the oracle");
-    // Their oracles are functions of the caller's, who does not expect them to be called now.
+      return not_verified("it may round in other ways than the oracle");
+    // Oracles of custom ops are functions of the user, who does not expect calls during tuning.
     if (std::ranges::any_of(request_.kernel.nodes,
                             [](const Node* node) { return node->op == Op::custom; }))
-      return not_judged("it has custom ops");
+      return not_verified("it has custom ops");
     request_.cancellation.check();
     symbols_ = small_sizes(request_.program, request_.symbols);
-    if (elements_touched() > kMostElements) return too_large();
+    if (elements_touched() > kMaxElements) return too_large();
     const CurrentContext current(device_);
     const Stream stream = Device(&device_).stream();
     TuningData data(device_,
@@ -190,39 +191,39 @@ class SmallDefault {
                      .workspace_bytes = evaluate(source_.workspace_bytes, symbols_),
                      .tickets = evaluate(source_.tickets, symbols_)},
                     /*sets=*/1, stream.state()->handle);
-    Excerpt excerpt(request_.program, request_.kernel, data, symbols_);
+    KernelGraph kernel_graph(request_.program, request_.kernel, data, symbols_);
     std::vector<const Node*> wanted;
     for (const Store& store : request_.kernel.stores) {
-      if (!data.has(store.buffer)) continue;  // kept on the SM
+      if (!data.is_touched(store.buffer)) continue;  // stays on the SM
       stores_.push_back(store);
-      wanted.push_back(excerpt.of(store.node));
-      if (excerpt.elements() > kMostElements) return too_large();
-      if (!wanted.back()) return not_judged("it reads what is made of other values on the way");
+      wanted.push_back(kernel_graph.of(store.node));
+      if (kernel_graph.elements() > kMaxElements) return too_large();
+      if (!wanted.back()) return not_verified("it reads a value that is not in memory");
     }
     const CUfunction function = request_.unit.functions[0].handle;
     const TimedKernel kernel{
         .source = source_,
         .function = function,
-        .grid = launched_blocks(source_, resident_blocks(device_, source_, function), symbols_)};
-    if (kernel.grid == 0) return not_judged("there is nothing to launch");
+        .grid = grid_size(source_, cooperative_grid_limit(device_, source_, function), symbols_)};
+    if (kernel.grid == 0) return not_verified("there is nothing to launch");
     request_.cancellation.check();
     const std::vector<Expected> expected =
-        interpret_nodes(excerpt.graph(), excerpt.inputs(), {}, wanted);
+        interpret_nodes(kernel_graph.graph(), kernel_graph.inputs(), {}, wanted);
     launch_once(device_, kernel, data, /*set=*/0, stream.state()->handle);
     compare(data, expected, result);
     return result;
   }
 
  private:
-  static DefaultVerification not_judged(std::string reason) {
+  static DefaultVerification not_verified(std::string reason) {
     return {.reason = std::move(reason)};
   }
   static DefaultVerification too_large() {
-    return not_judged(
-        fmt::format("it has more than {} elements at any size of its class", kMostElements));
+    return not_verified(
+        fmt::format("it has more than {} elements at any size of its class", kMaxElements));
   }
 
-  /// Of all arrays and scratch memory.
+  /// The number of elements of all arrays and of the scratch memory.
   std::int64_t elements_touched() const {
     std::int64_t count = evaluate(source_.workspace_bytes, symbols_) / 4;
     for (const int buffer : buffers_of(source_))
@@ -241,32 +242,28 @@ class SmallDefault {
       undecided += checked.undecided;
       if (checked.passes()) continue;
       result.passes = false;
-      result.says = fmt::format("at {}: {}", sizes_text(),
-                                describe(request_.program.names().of(store.node), checked));
+      result.summary = fmt::format("at {}: {}", sizes_text(),
+                                   describe(request_.program.names().of(store.node), checked));
       return;
     }
-    result.says = fmt::format(
+    result.summary = fmt::format(
         "at {} {} elements are within the oracle's bounds, worst error/bound {:.2g}, {} undecided",
         sizes_text(), elements, worst, undecided);
   }
 
-  /// Of a program of fixed sizes, that there are no others.
-  std::string sizes_text() const {
-    const std::string text = symbols_text(request_.program, symbols_);
-    return text.empty() ? "its sizes" : text;
-  }
+  std::string sizes_text() const { return symbols_text(request_.program, symbols_, "its sizes"); }
 
   DeviceState& device_;
   const TuneRequest& request_;
   const Source& source_;
   std::vector<std::int64_t> symbols_;
-  std::vector<Store> stores_;  ///< that are compared
+  std::vector<Store> stores_;  ///< the compared ones
 };
 
 }  // namespace
 
 DefaultVerification verify_default_schedule(DeviceState& device, const TuneRequest& request) {
-  return SmallDefault(device, request).run();
+  return DefaultVerifier(device, request).run();
 }
 
 }  // namespace sinter

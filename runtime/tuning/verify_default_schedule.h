@@ -1,5 +1,5 @@
-// The default schedule of a kernel, judged by the oracle: all other candidates are held against it
-// bit by bit.
+// Verifies the default schedule of a kernel with the oracle. Tuning compares the bits of all other
+// candidates with the default.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 namespace sinter {
 
 struct DefaultVerification {
-  std::string reason;  ///< it could not be judged; empty: it was
-  bool passes = true;  ///< all results are within the oracle's bounds
-  std::string says;    ///< of which sizes and results, in one line
+  std::string reason;   ///< why it could not be verified; empty: it was
+  bool passes = true;   ///< all results are within the oracle's bounds
+  std::string summary;  ///< the sizes and results, in one line
 };
 
-/// Runs the first source of `request` on random numbers at the smallest sizes of its class, as far
-/// as these are found, and holds the results against the oracle's bounds. Kernels that are large at
-/// any size of their class are not judged.
+/// Runs the first source of `request` on random numbers, at small sizes of its class, and compares
+/// the results with the oracle's bounds. Kernels that are large at all sizes that it tries, have
+/// custom ops, or round differently than the oracle are not verified.
 DefaultVerification verify_default_schedule(DeviceState& device, const TuneRequest& request);
 
 }  // namespace sinter

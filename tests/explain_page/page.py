@@ -88,7 +88,7 @@ def test_boundaries(pages):
         pages.browser.press(f'.edge[data-from="{boundary["producer"]}"]'
                             f'[data-to="{boundary["consumer"]}"] text')
         shown = pages.text('#detail')
-        pages.expect('Why these are two' in shown and boundary['reason'] in shown,
+        pages.expect('Why these are separate' in shown and boundary['reason'] in shown,
                      f'pressing a line does not say: {boundary["reason"]}')
         pages.expect(boundary['reason'] in pages.text('#boundaries'),
                      f'the list does not say: {boundary["reason"]}')
@@ -104,7 +104,7 @@ def test_keys(pages):
     pages.expect(pages.text('#detail .source') == second['source'], 'Enter does not press a kernel')
     pages.browser.value('document.querySelector(".edge").focus()')
     pages.browser.key(' ', 32, ' ')
-    pages.expect('Why these are two' in pages.text('#detail'), 'Space does not press a line')
+    pages.expect('Why these are separate' in pages.text('#detail'), 'Space does not press a line')
     pages.expect(pages.count('[role=button] [role=button]') == 0, 'buttons lie in one another')
     for what in ('.kernel > .box', '.kernel > .toggle', '.edge', '.dot'):
         pages.expect(pages.count(f'{what}:not([role=button][tabindex="0"][aria-label])') == 0,
@@ -203,7 +203,7 @@ def test_many_values(pages):
     pages.open('thousand')
     pages.expect(pages.count('.item') == 0, 'a thousand values are drawn at once')
     pages.expect('1,000 values' in pages.text('#graph-note'), 'nothing says why kernels are closed')
-    pages.browser.press('button[aria-label="show what is in all kernels"]')
+    pages.browser.press('button[aria-label="show the contents of all kernels"]')
     pages.expect(pages.count('.item.computed') >= 1000, 'not every value is drawn')
     pages.browser.press('button[aria-label="fit into the frame"]')
     pages.expect(pages.fits(), 'what fits into the frame does not')

@@ -1,5 +1,6 @@
 // Random graphs through the whole of sinter. SINTER_FUZZ_ROUNDS=N in the environment asks for N
 // times as many graphs, SINTER_FUZZ_SEED=S for other ones: the first is that of seed S.
+#include "tests/support/files/read_text.h"
 #include "tests/support/fuzz/fuzz.h"
 #include "tests/support/fuzz/minimise.h"
 #include "tests/support/run/run.h"
@@ -7,8 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -90,8 +89,7 @@ TEST(FuzzFailures, AreWrittenToAFile) {
       write_minimised(failing, {.check = "made up", .text = "made up: y[0] is wrong"}, "seed_7");
   unsetenv("SINTER_FUZZ_OUT");
   EXPECT_EQ(path, folder / "seed_7.sinter");
-  std::ifstream file(path);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}),
+  EXPECT_EQ(read_text(path),
             "// made up: y[0] is wrong\n"
             "// inputs of seed 7\n"
             "// sizes: n = 2\n" +

@@ -119,7 +119,7 @@ std::vector<View> views() {
 TEST(SimplifyChainsTest, OfViewsKeepEveryBit) {
   std::vector<double> values(6 * 4);
   std::iota(values.begin(), values.end(), 1.0);
-  const HostArrays inputs = {{"x", HostArray::of(f32, {6, 4}, values)}};
+  const HostArrays inputs = {{"x", HostArray::from_values(f32, {6, 4}, values)}};
   const std::vector<View> all = views();
   int chains = 0;
   for (const View& first : all) {

@@ -54,7 +54,7 @@ class Recorder {
   void add_input(const std::string& name) {
     std::vector<double> values(kRows * kColumns);
     for (double& value : values) value = special();
-    inputs[name] = HostArray::of(dtype_, {kRows, kColumns}, values);
+    inputs[name] = HostArray::from_values(dtype_, {kRows, kColumns}, values);
     values_.push_back(graph.input(name, dtype_, {kRows, kColumns}));
   }
 

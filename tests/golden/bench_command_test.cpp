@@ -38,7 +38,7 @@ class BenchCommand : public testing::Test {
 };
 
 TEST_F(BenchCommand, ListsTheSuitesBesideIt) {
-  EXPECT_EQ(run("").output, "there are no suites beside the command\n");
+  EXPECT_EQ(run("").output, "there are no suites in the command's folder\n");
   add_suite("plan", "");
   add_suite("launch", "");
   std::ofstream(folder_.path() + "/notes_bench") << "no program";
@@ -61,7 +61,7 @@ TEST_F(BenchCommand, SaysThatASuiteFailedOrIsNotThere) {
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.output,
             "sinter: there is neither a file plan nor a suite of this name; there are no suites "
-            "beside the command: build plan_bench\n");
+            "in the command's folder: build plan_bench\n");
   add_suite("plan", "exit 3");
   add_suite("launch", "kill -9 $$");
   result = run("cache");

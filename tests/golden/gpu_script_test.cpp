@@ -9,13 +9,16 @@
 
 #include "runtime/support/process.h"
 #include "tests/support/files/command.h"
+#include "tests/support/files/read_text.h"
 #include "tests/support/files/scratch_folder.h"
 
 namespace sinter::test::gpu_script_test {
 namespace {
 
 using nlohmann::json;
+using testing::AnyOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class GpuScript : public testing::Test {
  protected:
@@ -52,14 +55,12 @@ TEST_F(GpuScript, SaysWhatIsMissingWithoutAGpu) {
     EXPECT_EQ(steps[name]["note"], "no GPU") << name;
   }
   // It is not even tried, and takes no time from what is.
-  EXPECT_THAT(result.output,
-              testing::AnyOf(HasSubstr("gpu: missing: quack: python3 has no module quack\n"),
-                             HasSubstr("gpu: missing: quack: python3 has no NumPy\n")));
+  EXPECT_THAT(result.output, AnyOf(HasSubstr("gpu: missing: quack: python3 has no module quack\n"),
+                                   HasSubstr("gpu: missing: quack: python3 has no NumPy\n")));
   EXPECT_EQ(steps.count("quack"), 0U);
   EXPECT_EQ(results["host"].size(), 1U);
   for (const json& host : results["host"]) EXPECT_FALSE(host["benchmarks"].empty());
-  std::ifstream report(out() + "/report.md");
-  const std::string text{std::istreambuf_iterator<char>(report), {}};
+  const std::string text = read_text(out() + "/report.md");
   EXPECT_THAT(text, HasSubstr("**There is no GPU to use: "));
   EXPECT_THAT(text, HasSubstr("| gpu_tests | not run | 0 | no GPU |"));
   EXPECT_TRUE(std::filesystem::exists(out() + "/logs.tar.gz"));
@@ -109,10 +110,7 @@ class GpuScriptOfStubs : public GpuScript {
                        std::filesystem::current_path());
   }
   json results() const { return json::parse(std::ifstream(out() + "/results.json")); }
-  std::string report() const {
-    std::ifstream file(out() + "/report.md");
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string report() const { return read_text(out() + "/report.md"); }
 
   std::string root = SINTER_SOURCE_DIR;
 };
@@ -160,7 +158,7 @@ TEST_F(GpuScriptOfStubs, WhatATestBreaksCostsNoOther) {
   EXPECT_THAT(report(),
               HasSubstr("gpu_tests: Gpu.Breaks failed: CUDA_ERROR_ILLEGAL_ADDRESS (gpu_t"));
   EXPECT_THAT(report(), HasSubstr("gpu_tests: Gpu.Dies died: ended by signal 11 (gpu_tests_"));
-  EXPECT_THAT(report(), HasSubstr("gpu_tests: Gpu.Hangs hung: it said nothing for too long (gpu_"));
+  EXPECT_THAT(report(), HasSubstr("gpu_tests: Gpu.Hangs hung: it printed nothing for too long (g"));
   EXPECT_THAT(result.output, HasSubstr("3 of 6 passed, 1 failed, 1 died, 1 hung, in "));
 }
 
@@ -202,6 +200,10 @@ TEST_F(GpuScriptOfStubs, NvrtcIsThatOfTheToolkitOrTheWheel) {
   const std::string look = "--only host:none --seconds 15";
   EXPECT_THAT(run_stubs(look).output, HasSubstr("gpu: NVRTC: 13.0, " + wheel + "\n"));
   const std::string newer = library("cuda-13.0/lib64/libnvrtc.so.13");
+  stub("nvidia-smi", "echo 'CUDA Version: 12.8'");
+  EXPECT_THAT(run_stubs(look).output, Not(AnyOf(HasSubstr(wheel), HasSubstr(newer))))
+      << "a driver rejects the output of a newer NVRTC";
+  stub("nvidia-smi", "echo 'CUDA Version: 13.0'");
   const std::string older = library("cuda-12.9/lib64/libnvrtc.so.12");
   EXPECT_THAT(run_stubs(look).output, HasSubstr("gpu: NVRTC: 13.0, " + newer + "\n"));
   stub("nvidia-smi", "echo 'CUDA Version: 12.8'");
@@ -244,7 +246,7 @@ TEST_F(GpuScriptOfStubs, WhatACaseBreaksCostsNoOther) {
   EXPECT_EQ(results()["results"].size(), 2U) << "the process that was stopped wrote none";
   EXPECT_THAT(report(), HasSubstr("scale failed: CUDA_ERROR_MISALIGNED_ADDRESS\n"
                                   "softmax not_run: the device no longer works after scale\n"
-                                  "gpu_bench: softmax: said nothing for 2 s\n"
+                                  "gpu_bench: softmax: printed nothing for 2 s\n"
                                   "sum K sinter 1 us\n"));
 }
 

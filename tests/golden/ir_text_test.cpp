@@ -3,12 +3,12 @@
 #include "ir/verify/verify.h"
 #include "sinter/text.h"
 #include "tests/support/files/errors.h"
+#include "tests/support/files/read_text.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -21,11 +21,6 @@ namespace fs = std::filesystem;
 
 const fs::path kFolder = fs::path(SINTER_SOURCE_DIR) / "tests/golden/ir";
 
-std::string read_file(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 /// The names, without ending, of the texts in `folder`.
 std::vector<std::string> texts_in(const fs::path& folder) {
   std::vector<std::string> names;
@@ -37,14 +32,14 @@ std::vector<std::string> texts_in(const fs::path& folder) {
 
 void expect_golden(const fs::path& path, const std::string& actual) {
   if (std::getenv("SINTER_BLESS")) std::ofstream(path, std::ios::binary) << actual;
-  EXPECT_EQ(read_file(path), actual) << "SINTER_BLESS=1 accepts the second into " << path;
+  EXPECT_EQ(test::read_text(path), actual) << "SINTER_BLESS=1 accepts the second into " << path;
 }
 
 class IrTextTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(IrTextTest, IsPrintedAsExpectedAndReadsBack) {
   const fs::path file = kFolder / (GetParam() + ".sinter");
-  const Graph graph = parse(read_file(file), file.filename().string());
+  const Graph graph = parse(test::read_text(file), file.filename().string());
   verify(graph);
   const std::string printed = print(graph);
   const Graph again = parse(printed);
@@ -58,7 +53,7 @@ class IrTextErrorTest : public testing::TestWithParam<std::string> {};
 TEST_P(IrTextErrorTest, AllMistakesAreReported) {
   const fs::path file = kFolder / "errors" / (GetParam() + ".sinter");
   const std::string message =
-      test::error_of([&] { parse(read_file(file), file.filename().string()); });
+      test::error_of([&] { parse(test::read_text(file), file.filename().string()); });
   expect_golden(kFolder / "errors" / (GetParam() + ".errors"), message + "\n");
 }
 

@@ -22,7 +22,7 @@ struct Runner {
              .status = one.name == "bad" ? "failed" : "ok",
              .reason = {}}};
   }
-  std::string why_broken() const { return broken; }
+  std::string device_error() const { return broken; }
 
   std::string broken = {};
   std::vector<std::string> begun = {};
@@ -36,41 +36,41 @@ class MeasureAllTest : public testing::Test {
     return measure_all(
         cases, runner, seconds, [&] { return ++now; },
         [&](const std::vector<Row>& rows) {
-          for (const Row& row : rows) told.push_back(row.name + " " + row.status + row.reason);
+          for (const Row& row : rows) reported.push_back(row.name + " " + row.status + row.reason);
         });
   }
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
 };
 
 TEST_F(MeasureAllTest, AFailureIsThatOfItsCaseAlone) {
   Runner runner;
   EXPECT_EQ(measure(runner), Outcome::wrong);
-  EXPECT_THAT(told, ElementsAre("first ok", "bad failed", "last ok"));
+  EXPECT_THAT(reported, ElementsAre("first ok", "bad failed", "last ok"));
 }
 
 TEST_F(MeasureAllTest, NoCaseBeginsOnADeviceThatIsBroken) {
   Runner runner{.broken = "CUDA_ERROR_ILLEGAL_ADDRESS"};
   EXPECT_EQ(measure(runner), Outcome::broken);
   EXPECT_THAT(runner.begun, ElementsAre("first", "bad"));
-  EXPECT_THAT(told, ElementsAre("first ok", "bad failed",
-                                "last not_runthe device no longer works after bad: "
-                                "CUDA_ERROR_ILLEGAL_ADDRESS"));
+  EXPECT_THAT(reported, ElementsAre("first ok", "bad failed",
+                                    "last not_runthe device no longer works after bad: "
+                                    "CUDA_ERROR_ILLEGAL_ADDRESS"));
 }
 
 TEST_F(MeasureAllTest, NoCaseBeginsOnceTimeIsOver) {
   Runner runner;
   EXPECT_EQ(measure(runner, 0.5), Outcome::right);
   EXPECT_THAT(runner.begun, IsEmpty());
-  EXPECT_EQ(told[0], "first not_runthe 0.5 seconds were over");
+  EXPECT_EQ(reported[0], "first not_runthe limit of 0.5 s was reached");
 }
 
-TEST(BrokenDeviceTest, SaysWhatTheDriverAnswers) {
+TEST(DeviceErrorTest, SaysWhatTheDriverAnswers) {
   const Device device = host_device();
-  EXPECT_EQ(why_broken(device), "");
+  EXPECT_EQ(device_error(device), "");
   host::inject_fault("cuCtxSynchronize", 1, CUDA_ERROR_ILLEGAL_ADDRESS);
-  EXPECT_THAT(why_broken(device), HasSubstr("cuCtxSynchronize failed on the host device for a "
-                                            "benchmark: CUDA_ERROR_ILLEGAL_ADDRESS"));
-  EXPECT_EQ(why_broken(device), "");
+  EXPECT_THAT(device_error(device), HasSubstr("cuCtxSynchronize failed on the host device for a "
+                                              "benchmark: CUDA_ERROR_ILLEGAL_ADDRESS"));
+  EXPECT_EQ(device_error(device), "");
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ struct Figures {
 /// Sectors that a kernel asks for, against the fewest.
 double sectors_ratio(const Program& program, const Kernel& kernel, const Schedule& schedule) {
   const Sectors sectors = sectors_of(body_of(program, kernel), schedule, program.facts);
-  return sectors.asked / sectors.fewest;
+  return sectors.requested / sectors.minimum;
 }
 
 /// What tiles do for `kernel`; nothing is said of one without.

@@ -91,7 +91,7 @@ for case in suite.cases:
     const int of_one = static_cast<int>(kernels);
     EXPECT_EQ(suite::sets_of(bytes, std::int64_t{60} << 20, of_one), sets) << bytes;
     EXPECT_EQ(suite::calls_of(bytes, static_cast<int>(sets), of_one), calls) << bytes;
-    EXPECT_LE(calls * kernels, 2 * suite::kMostKernels) << bytes;
+    EXPECT_LE(calls * kernels, 2 * suite::kMaxKernels) << bytes;
     EXPECT_EQ(calls % sets, 0) << bytes;
   }
   EXPECT_GT(seen, 300);
@@ -101,8 +101,8 @@ TEST_F(PeersTest, WhatIsSlowIsCalledLessOften) {
   const CommandResult result = run_text(R"(
 import timing
 for us in (10, 1000, 100000):
-    effort = timing.Effort(us)
-    print(effort.in_graph(1000, 7), effort.in_stream(), effort.one_by_one(), effort.together())
+    counts = timing.CallCounts(us)
+    print(counts.in_graph(1000, 7), counts.in_stream(), counts.one_by_one(), counts.together())
 )");
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.output,
@@ -124,7 +124,7 @@ class Peer(common.System):
         return 5
 
 runner = common.Runner(Peer(), common.Suite(), common.arguments_of(["--device", "cpu"]))
-runner.timed(runner.suite.cases[0], "L", lambda i: order.append("call"), None, 2, timing.Effort(1))
+runner.timed(runner.suite.cases[0], "L", lambda i: order.append("call"), None, 2, timing.CallCounts(1))
 print(*order)
 )");
   EXPECT_EQ(result.exit_code, 0) << result.output;
@@ -174,9 +174,9 @@ import os, time
 import numpy as np
 import common, timing
 from formulas import FORMULAS
-from judging import FLOAT64
-from words import ArrayWords
-timing.LONGEST_CALL_US = 20_000
+from checking import FLOAT64
+from operations import ArrayOps
+timing.MAX_CALL_US = 20_000
 
 class Peer(common.System):
     name, fuses, broken = "peer", True, False
@@ -194,7 +194,7 @@ class Peer(common.System):
                 raise RuntimeError("of no consequence")
             if case["name"] == "axpby_relu_f32_tiny":
                 time.sleep(0.1)
-            results = FORMULAS[case["op"]](ArrayWords(np, FLOAT64, np.float64), **arrays)
+            results = FORMULAS[case["op"]](ArrayOps(np, FLOAT64, np.float64), **arrays)
             return {name: result + (case["name"] == "add_f32_tiny") for name, result in results.items()}
         return call
 
@@ -226,7 +226,7 @@ TEST_F(PeersTest, NoCaseCostsAnotherItsTimes) {
   EXPECT_THAT(rows["add_f32_tiny peer"], HasSubstr("wrong: the worst error is "));
   EXPECT_EQ(rows["add_f16_tiny peer"], "failed: RuntimeError: of no consequence");
   EXPECT_THAT(rows["axpby_relu_f32_tiny peer"],
-              testing::MatchesRegex("not_run: one call takes 1.. ms, at most 20 are waited for"));
+              testing::MatchesRegex("not_run: one call takes 1.. ms; the limit is 20 ms"));
   EXPECT_EQ(rows["silu_mul_f32_tiny peer"], "failed: RuntimeError: illegal address");
   EXPECT_EQ(rows["silu_mul_bf16_tiny peer"], behind);
   EXPECT_EQ(rows["latency5_f32_tiny peer"], behind);
@@ -239,7 +239,7 @@ TEST_F(PeersTest, NoCaseCostsAnotherItsTimes) {
   EXPECT_EQ(rows["silu_mul_bf16_tiny peer"], "ok");
   EXPECT_EQ(rows["latency1_f32_tiny peer"], "ok");
   EXPECT_EQ(rows["latency5_f32_tiny peer"],
-            "missing: each op is to be a launch, and it would fuse them");
+            "missing: each op must be a launch, but this system would fuse them");
 }
 
 TEST_F(PeersTest, AProgramThatIsStoppedSaysHowFarItCame) {
@@ -253,7 +253,7 @@ TEST_F(PeersTest, AProgramThatIsStoppedSaysHowFarItCame) {
   auto rows = told("peer.json");
   EXPECT_EQ(rows["scale_f32_tiny peer"], "ok");
   EXPECT_EQ(rows["add_f16_tiny peer"], "failed: it did not end");
-  EXPECT_EQ(rows["transpose_add_f32_tiny peer"], "not_run: the program was stopped before");
+  EXPECT_EQ(rows["transpose_add_f32_tiny peer"], "not_run: the program was stopped earlier");
 }
 
 TEST_F(PeersTest, APeerThatDoesNotStartHasFailed) {
@@ -289,7 +289,7 @@ TEST_F(PeersTest, MistakesAreSaid) {
   const CommandResult after = run("torch_eager.py' --tiny --only scale_f32 --after nothing");
   EXPECT_EQ(after.exit_code, 1);
   EXPECT_EQ(after.output,
-            "--after nothing: that is none of the 2 chosen cases; --list shows them\n");
+            "--after nothing: it is not one of the 2 chosen cases; --list shows them\n");
 }
 
 /// What cub_peer says, by a program that has no GPU.
@@ -333,7 +333,7 @@ TEST_F(PeersTest, CubIsReadUpToWhereItEnds) {
 
   EXPECT_EQ(run_cub("no", "1e30").exit_code, 1);
   EXPECT_EQ(told("cub.json")["add_f32_tiny cub"],
-            "wrong: the worst error is 1e+30 times what is allowed");
+            "wrong: the worst error is 1e+30 times the allowed error");
 
   EXPECT_EQ(run_cub("dies").exit_code, 4);
   rows = told("cub.json");
@@ -348,7 +348,7 @@ TEST_F(PeersTest, CubIsReadUpToWhereItEnds) {
             "not_run: the device no longer works after add_bf16_tiny: misaligned address");
 
   EXPECT_EQ(run_cub("stops").exit_code, 0);
-  EXPECT_EQ(told("cub.json")["add_bf16_tiny cub"], "not_run: the 50 seconds were over");
+  EXPECT_EQ(told("cub.json")["add_bf16_tiny cub"], "not_run: the limit of 50 s was reached");
 
   EXPECT_EQ(run_cub("hangs").exit_code, 124);
   rows = told("cub.json");

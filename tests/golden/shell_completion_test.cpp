@@ -62,7 +62,7 @@ TEST_F(ShellCompletion, FishOffersTheWordsOfACommand) {
   if (!has("fish")) GTEST_SKIP() << "there is no fish";
   EXPECT_THAT(from_fish("ca"), HasSubstr("cache\t"));
   EXPECT_EQ(from_fish("cache p"),
-            "path\tPrint where the disk cache lies\nprune\tRemove what was used longest ago\n");
+            "path\tPrint the folder of the disk cache\nprune\tRemove the least recently used entries\n");
   EXPECT_THAT(from_fish("run x.sinter --out"), HasSubstr("--outputs\tWrite each output"));
   EXPECT_EQ(from_fish("run x.sinter --htm"), "");
 }

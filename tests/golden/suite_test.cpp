@@ -13,6 +13,7 @@
 #include "runtime/support/process.h"
 #include "tests/support/files/command.h"
 #include "tests/support/files/golden.h"
+#include "tests/support/files/read_text.h"
 #include "tests/support/files/scratch_folder.h"
 
 namespace sinter::test::suite_test {
@@ -54,7 +55,7 @@ TEST_F(SuiteTest, AWrongNumberOfBytesIsSaid) {
   std::ofstream(path("wrong.json")) << suite;
   const CommandResult result = run("--list --tier tiny --suite '" + path("wrong.json") + "'");
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.output, HasSubstr(" 17 bytes, but its graph moves 8024 at least"));
+  EXPECT_THAT(result.output, HasSubstr(" 17 bytes, but its graph moves at least 8024"));
 }
 
 TEST_F(SuiteTest, MeasuresEveryModeAndWritesWhatItSaw) {
@@ -91,7 +92,7 @@ TEST_F(SuiteTest, WhatTimeWasTooShortForIsNamed) {
   EXPECT_EQ(result.exit_code, 0) << result.output;
   const json row = read("none.json")["rows"][0];
   EXPECT_EQ(row["status"], "not_run");
-  EXPECT_EQ(row["reason"], "the 1e-09 seconds were over");
+  EXPECT_EQ(row["reason"], "the limit of 1e-09 s was reached");
 }
 
 TEST_F(SuiteTest, ARunThatBrokeOffIsGoneOnWith) {
@@ -103,7 +104,7 @@ TEST_F(SuiteTest, ARunThatBrokeOffIsGoneOnWith) {
   EXPECT_EQ(result.output, all.substr(all.find('\n') + 1));
   EXPECT_THAT(
       run(chosen + "--after scale_f32_tiny").output,
-      HasSubstr("--after scale_f32_tiny: that is none of the 3 chosen cases; --list shows"));
+      HasSubstr("--after scale_f32_tiny: it is not one of the 3 chosen cases; --list shows"));
 }
 
 /// What peers' formulas are held against is what the oracle says now.
@@ -131,7 +132,8 @@ TEST_F(SuiteTest, MistakesAreSaid) {
   EXPECT_THAT(option.output, HasSubstr("The following argument was not expected: --fast"));
   const CommandResult nothing = run("--device host --only none_is_called_so");
   EXPECT_EQ(nothing.exit_code, 2);
-  EXPECT_THAT(nothing.output, HasSubstr("no case of tier quick was chosen; --list shows those"));
+  EXPECT_THAT(nothing.output,
+              HasSubstr("no case of tier quick was chosen; --list shows the cases"));
   const CommandResult file = run("--suite /no/suite.json --list");
   EXPECT_EQ(file.exit_code, 1);
   EXPECT_THAT(file.output, HasSubstr("suite_bench: the suite /no/suite.json cannot be read"));
@@ -183,8 +185,7 @@ TEST(CompareTest, ReadsWhatGpuShWrote) {
   const CommandResult result = run_command(
       "python3 -B '" SINTER_SOURCE_DIR "/bench/compare' sinter.json peer.json", folder.path());
   EXPECT_EQ(result.exit_code, 0) << result.output;
-  std::ifstream tables(std::string(kResults) + "/tables.md");
-  EXPECT_EQ(result.output, std::string(std::istreambuf_iterator<char>(tables), {}));
+  EXPECT_EQ(result.output, read_text(std::string(kResults) + "/tables.md"));
 }
 
 TEST(CompareTest, MistakesAreSaid) {
@@ -194,7 +195,7 @@ TEST(CompareTest, MistakesAreSaid) {
               HasSubstr("compare: tables.md: Expecting value"));
   const CommandResult nothing = run_command(compare, kResults);
   EXPECT_EQ(nothing.exit_code, 2);
-  EXPECT_THAT(nothing.output, HasSubstr("give files of results, or --against and a baseline"));
+  EXPECT_THAT(nothing.output, HasSubstr("give results files, or --against and a baseline"));
   const CommandResult command =
       run_command(compare + "--against . --sinter /no/sinter --only add_f32_64MiB", kResults);
   EXPECT_EQ(command.exit_code, 1);

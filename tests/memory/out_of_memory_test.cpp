@@ -20,7 +20,7 @@
 #include "runtime/device/device_state.h"
 #include "runtime/device/staging.h"
 #include "runtime/driver/host/host_driver.h"
-#include "runtime/support/background.h"
+#include "runtime/support/background_thread.h"
 #include "sinter/sinter.h"
 #include "sinter/text.h"
 #include "tests/memory/failing_new.h"
@@ -92,7 +92,7 @@ Bits use(const Executable& executable, bool as_graph) {
 
 /// What is under way there refers to the device.
 struct AwaitBackground {
-  ~AwaitBackground() { Background::of_process().wait(); }
+  ~AwaitBackground() { BackgroundThread::process_wide().wait(); }
 };
 
 class OutOfMemory : public ::testing::Test {
@@ -290,8 +290,8 @@ TEST_F(OutOfMemory, InAThreadThatRunsForTheFirstTime) {
 TEST_F(OutOfMemory, AsMemoryIsKeptAndCopiesAreStaged) {
   DeviceState device(host::host_driver(), 0);
   const Executable executable = compile(record(), Device(&device), options());
-  device.memory_pool->keep_at_most(1 << 20);
-  device.staging->set_limits({.piece_bytes = 1024, .pieces = 2, .least_bytes = 1000});
+  device.memory_pool->set_idle_limit(1 << 20);
+  device.staging->set_limits({.buffer_bytes = 1024, .buffers = 2, .least_bytes = 1000});
   live_through(
       "run in a pool",
       [&] {

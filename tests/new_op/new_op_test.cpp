@@ -66,7 +66,7 @@ TEST(NewOpTest, ItRejectsWhatItsTypingRuleExcludes) {
   Graph graph("g");
   const Tensor stored = graph.input("stored", c64, {4});
   EXPECT_THAT(error_of([&] { gudermannian(stored); }),
-              StartsWith("gudermannian: wants floating operands, not c64; cast them "
+              StartsWith("gudermannian: takes floating operands, not c64; cast them "
                          "(recorded at new_op_test.cpp:"));
 }
 

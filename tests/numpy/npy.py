@@ -121,12 +121,12 @@ def check_damaged():
         b"{'descr': '<f4', 'fortran_order': False, 'shape': 4}": "expected '('",
         b"{'descr': '<f4', 'fortran_order': False, 'shape': (4,": "expected an extent",
         b"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (4,)}": "records",
-        b"{'descr': '<f4', 'colour': 'red'}": "'colour' is no key",
-        b"{'descr': '\xff\xff', }": "a word is none",
-        b"{'descr': '<f4": "a word does not end",
+        b"{'descr': '<f4', 'colour': 'red'}": "'colour' is not a key",
+        b"{'descr': '\xff\xff', }": "a string is too long or not printable",
+        b"{'descr': '<f4": "a string does not end",
         good + b"x": "something follows",
     }.items():
-        refuse(head(dictionary) + elements, part, "its head is not NumPy's")
+        refuse(head(dictionary) + elements, part, "its header is invalid")
     huge = b"{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }"
     refuse(head(huge % b"4611686018427387904, 4611686018427387904") + elements, "more than 2^63")
     refuse(head(huge % b"4611686018427387904, 4611686018427387904, 0") + elements, "more than 2^63")
@@ -134,7 +134,7 @@ def check_damaged():
     refuse(head(huge % (b"1, " * 17)) + elements, "17 axes", "at most 16")
     for wrong in (">f4", "<f8", "<i4", "|O", "<U1", "|V4"):
         refuse(head(good.replace(b"<f4", wrong.encode())) + elements,
-               f"its elements are '{wrong}', but the graph wants f32: '<f4'")
+               f"its elements are '{wrong}', but the graph expects f32: '<f4'")
     (FOLDER / "x.npy").write_bytes(
         head(b"{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }") + b"\x01\x07")
     code, text = run("graph g(x: bool[2]) {\n  y = logical_not x\n  return y\n}\n",

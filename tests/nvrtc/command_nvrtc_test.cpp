@@ -3,10 +3,10 @@
 #include "runtime/saved/saved_file.h"
 #include "tests/support/files/command.h"
 #include "tests/support/files/json_schema.h"
+#include "tests/support/files/read_text.h"
 #include "tests/support/files/scratch_folder.h"
 
 #include <fstream>
-#include <iterator>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,8 +21,7 @@ constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/command";
 
 /// What a saved program has kernels for.
 std::vector<std::string> saved_archs(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+  const std::string bytes = read_text(path);
   std::vector<std::string> archs;
   for (const OpenedSection& section : open_saved_file(std::as_bytes(std::span(bytes))).sections)
     if (section.kind == kKernelsSection.name) archs.push_back(section.name);
@@ -52,8 +51,7 @@ TEST_F(CommandNvrtcTest, DumpsCubinsIntoFiles) {
                   CommandNvrtc::machine);
   ASSERT_EQ(result.exit_code, 0) << result.output;
   EXPECT_EQ(result.output, folder.path() + "/add_0.cubin\n");
-  std::ifstream stream(folder.path() + "/add_0.cubin", std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+  const std::string bytes = read_text(folder.path() + "/add_0.cubin");
   EXPECT_TRUE(
       bytes.starts_with("\x7f"
                         "ELF"));

@@ -39,7 +39,7 @@ class CompareNvrtcTest : public testing::Test {
 TEST_F(CompareNvrtcTest, NoFigureIsWorseThanInTheBaseline) {
   const CommandResult result = compare(kBaseline);
   EXPECT_EQ(result.exit_code, 0) << result.output;
-  EXPECT_THAT(result.output, HasSubstr("4 cases looked at, registers known of 4; no figure is more "
+  EXPECT_THAT(result.output, HasSubstr("4 cases compared, registers known for 4; no figure is more "
                                        "than 10 % worse than in "));
 }
 

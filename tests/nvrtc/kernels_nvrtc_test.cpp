@@ -36,7 +36,7 @@ std::vector<Emitted> emit_all(const Program& program, std::string_view prefix = 
       const std::string entry = fmt::format("{}{}_c{}", prefix, kernel.name, i);
       const Schedule& schedule = kernel.candidates.list()[i];
       Source source = emit(program, kernel, schedule, entry);
-      source.code = anonymous_text(program, kernel, schedule);
+      source.code_key = anonymous_text(program, kernel, schedule);
       result.push_back({.source = std::move(source), .schedule = schedule, .is_default = i == 0});
     }
   return result;
@@ -47,7 +47,7 @@ class DistinctKernels {
  public:
   void add(std::vector<Emitted> more) {
     for (Emitted& kernel : more)
-      if (codes_.insert(kernel.source.code).second) kernels_.push_back(std::move(kernel));
+      if (codes_.insert(kernel.source.code_key).second) kernels_.push_back(std::move(kernel));
   }
   const std::vector<Emitted>& list() const { return kernels_; }
 

@@ -6,7 +6,7 @@
 
 #include "runtime/compile/nvrtc.h"
 #include "sinter/sinter.h"
-#include "tests/support/doubles/posing_gpu.h"
+#include "tests/support/doubles/fake_gpu.h"
 #include "tests/support/files/scratch_folder.h"
 
 namespace sinter::many_devices_nvrtc_test {
@@ -25,9 +25,9 @@ TEST(ManyDevicesNvrtc, ShareWhatIsCompiledForTheirArchitecture) {
     Device device;
     std::int64_t compiles;
   };
-  const Case cases[] = {{test::posing_gpu<86>(), 1},
-                        {test::posing_gpu<90, 232448, 2>(), 1},
-                        {test::posing_gpu<90, 232448, 2, kAnother>(), 0}};
+  const Case cases[] = {{test::fake_gpu<86>(), 1},
+                        {test::fake_gpu<90, 232448, 2>(), 1},
+                        {test::fake_gpu<90, 232448, 2, kAnother>(), 0}};
   setenv("SINTER_CACHE", "read_write", 1);  // which tests turn off
   for (const Case& one : cases) {
     SCOPED_TRACE(testing::Message() << one.device.name() << " " << one.device.arch());

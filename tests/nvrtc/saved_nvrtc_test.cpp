@@ -12,8 +12,8 @@
 #include "runtime/saved/read_saved.h"
 #include "runtime/support/atomic_file.h"
 #include "sinter/sinter.h"
+#include "tests/support/doubles/fake_gpu.h"
 #include "tests/support/doubles/opaque.h"
-#include "tests/support/doubles/posing_gpu.h"
 #include "tests/support/files/errors.h"
 #include "tests/support/files/scratch_folder.h"
 #include "tests/support/run/run.h"
@@ -80,7 +80,7 @@ TEST_F(SavedNvrtc, HasCubinsForEveryArchitecture) {
       EXPECT_EQ(report.registers, resources[0].registers);
       EXPECT_EQ(report.cubin.arch, saved.archs[i]);
       EXPECT_EQ(report.spill_bytes, 0);
-      EXPECT_EQ(report.tuning, "saved for a GPU that was not there: the default schedule");
+      EXPECT_EQ(report.tuning, "saved for a GPU that was not available: the default schedule");
       images.push_back(image);
     }
   }
@@ -123,9 +123,9 @@ graph add(x: f32[n]) {
                                         host_device(), {.tune = Tune::off, .optimize_host = false});
   executable.prepare({{"n", 512}});
   executable.save(path, {.archs = {"sm_80", "sm_90"}});
-  const Device device = test::posing_gpu<90>();
+  const Device device = test::fake_gpu<90>();
   const Executable loaded = load(path, device);
-  EXPECT_EQ(loaded.report().kernels[1].tuning, "a call of the user's has no candidates");
+  EXPECT_EQ(loaded.report().kernels[1].tuning, "an opaque call has no candidates");
   Context context = loaded.context();
   const Array x = device.empty(f32, {7}), z = device.empty(f32, {7});
   context.run(device.stream(), {{"x", x}}, {{"z", z}});
@@ -135,24 +135,24 @@ graph add(x: f32[n]) {
 
 /// What is there for the GPU itself is saved as it is; for others it is planned.
 TEST_F(SavedNvrtc, KeepsWhatTheGpuItselfRuns) {
-  const Executable executable = compile(rms_norm(), test::posing_gpu<90>(), {.force_candidate = 1});
+  const Executable executable = compile(rms_norm(), test::fake_gpu<90>(), {.force_candidate = 1});
   executable.prepare({{"rows", 512}});
   executable.save(path, {.archs = {"sm_80", "sm_90"}});
   test::loaded_images().clear();
-  const Executable loaded = load(path, test::posing_gpu<90>());
+  const Executable loaded = load(path, test::fake_gpu<90>());
   const Report there = executable.report();
   const Report here = loaded.report();
   EXPECT_EQ(here.target, "a GPU");
   ASSERT_EQ(here.kernels.size(), there.kernels.size());
   for (std::size_t i = 0; i < here.kernels.size(); ++i) {
     EXPECT_EQ(here.kernels[i].schedule, there.kernels[i].schedule);
-    EXPECT_EQ(here.kernels[i].tuning, "candidate 1 was asked for");
+    EXPECT_EQ(here.kernels[i].tuning, "candidate 1 was forced");
   }
   EXPECT_THAT(test::loaded_images(), ::testing::Each(StartsWith("\x7f"
                                                                 "ELF")));
-  const Report old = load(path, test::posing_gpu<80, 166912>()).report();
+  const Report old = load(path, test::fake_gpu<80, 166912>()).report();
   EXPECT_EQ(old.target, "a100");
-  EXPECT_EQ(old.kernels[0].tuning, "saved for a GPU that was not there: the default schedule");
+  EXPECT_EQ(old.kernels[0].tuning, "saved for a GPU that was not available: the default schedule");
   EXPECT_NE(old.kernels[0].schedule, here.kernels[0].schedule);
 }
 
@@ -160,13 +160,13 @@ constexpr char kH200[] = "NVIDIA H200";
 
 /// A GPU may be called by its name or by its architecture, or both.
 TEST_F(SavedNvrtc, KnowsTheGpuItselfByName) {
-  const Device device = test::posing_gpu<90, 232448, 2, kH200>();
+  const Device device = test::fake_gpu<90, 232448, 2, kH200>();
   const Executable executable = compile(rms_norm(), device, {.force_candidate = 1});
   executable.prepare({{"rows", 512}});
   for (const std::vector<std::string>& archs : std::vector<std::vector<std::string>>{
            {"h200"}, {"sm_90", "h200"}, {"h200", "sm_80", "sm_90"}}) {
     executable.save(path, {.archs = archs});
-    EXPECT_EQ(load(path, device).report().kernels[0].tuning, "candidate 1 was asked for");
+    EXPECT_EQ(load(path, device).report().kernels[0].tuning, "candidate 1 was forced");
   }
   const std::string error = test::error_of([&] {
     executable.save(path, {.archs = {"h200", "h100"}});

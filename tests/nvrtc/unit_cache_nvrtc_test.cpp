@@ -29,7 +29,7 @@ CompileUnit unit(const std::string& entry) {
            "(const float* __restrict__ x, float* __restrict__ y) {\n"
            "  y[threadIdx.x] = x[threadIdx.x] + 1.0f;\n}\n";
   };
-  return {{{.entry = entry, .text = text(entry), .code = text("kernel"), .threads = 32}}};
+  return {{{.entry = entry, .text = text(entry), .code_key = text("kernel"), .threads = 32}}};
 }
 
 bool has_opened_nvrtc() {
@@ -67,14 +67,14 @@ class UnitCacheNvrtc : public ::testing::Test {
       const auto contents = disk.find(name);
       std::string path, stamp, identity;
       try {
-        Reader reader(*contents);
+        ArchiveReader reader(*contents);
         reader(path, stamp, identity);
         reader.finish();
-      } catch (const Damage&) {  // an entry of another kind
+      } catch (const InvalidData&) {  // an entry of another kind
         continue;
       }
       if (path.find("nvrtc") == std::string::npos) continue;
-      Writer writer;
+      ArchiveWriter writer;
       writer(path, stamp, std::string("another compiler"));
       disk.store(name, writer.take());
       return true;

@@ -1,4 +1,4 @@
-// Files stay small: none beyond 500 lines, half of them within 200.
+// Checks that files stay small: at most 500 lines each, with a median of at most 200.
 #include "tests/repo/source_tree.h"
 
 #include <gtest/gtest.h>

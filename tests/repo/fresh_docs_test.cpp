@@ -5,6 +5,7 @@
 #include "sinter/text.h"
 #include "tests/repo/source_tree.h"
 #include "tests/support/files/command.h"
+#include "tests/support/files/read_text.h"
 
 #include <cstdlib>
 #include <regex>
@@ -15,22 +16,19 @@ namespace sinter::repo::fresh_docs_test {
 namespace {
 
 using test::command_path;
+using test::read_text;
 using test::run_command;
 
-std::string read_text(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-/// A part of a README that is made from a table.
+/// A part of a page that is generated from a table.
 struct Reference {
-  std::string path;   ///< of the file, from the root
-  std::string name;   ///< it lies between `<!-- name:begin -->` and `<!-- name:end -->`
-  std::string table;  ///< what it is made from
-  std::string text;   ///< what the table says
+  std::string path;   ///< of the page, from the root
+  std::string name;   ///< the part is between `<!-- name:begin -->` and `<!-- name:end -->`
+  std::string table;  ///< the name of the table, for messages
+  std::string text;   ///< the generated text
 };
 
-/// Where `section`, which follows `head` in the file, leaves the reference; empty if nowhere.
+/// A message about the first line of `section` that differs from the reference, or "". `section`
+/// follows `head` in the page.
 std::string first_difference(const Reference& reference, const std::string& head,
                              const std::string& section) {
   const std::vector<std::string> wanted = split_lines(reference.text);
@@ -46,7 +44,7 @@ std::string first_difference(const Reference& reference, const std::string& head
   return "";
 }
 
-/// Rewrites it where SINTER_BLESS is set.
+/// Expects the part of the page to equal the reference. With SINTER_BLESS=1, rewrites it instead.
 void expect_fresh(const Reference& reference) {
   const std::string begin_mark = "<!-- " + reference.name + ":begin -->\n";
   const std::string end_mark = "<!-- " + reference.name + ":end -->\n";
@@ -97,7 +95,7 @@ TEST(FreshDocsTest, TheCommandReferenceIsItsHelp) {
   expect_fresh({"docs/reference/command.md", "command", "help of sinter", command_reference()});
 }
 
-/// The fields of `struct NAME` in `text`, in their order.
+/// The fields of `struct NAME` in `text`, in order.
 std::vector<std::string> fields_of(const std::string& text, const std::string& name) {
   const std::size_t begin = text.find("struct " + name + " {\n");
   const std::size_t end = text.find("\n};", begin);

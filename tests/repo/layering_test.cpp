@@ -1,5 +1,5 @@
-// Includes go only downward (ir, compiler, codegen, runtime), public headers show nothing of what
-// sinter is built with, and no file needs a CUDA header.
+// Checks includes. They go only downward (ir, compiler, codegen, runtime), public headers include
+// only public and standard headers, and no file needs a CUDA header.
 #include "tests/repo/source_tree.h"
 
 #include <array>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kLayers = {"ir", "compiler", "codegen", "runtime"};
 
-/// The layer that a path from the root lies in, 0 for ir; none outside the layers.
+/// The layer of a path from the root, 0 for ir; nullopt outside of the layers.
 std::optional<int> layer_of(std::string_view path) {
   for (int layer = 0; layer < static_cast<int>(kLayers.size()); ++layer)
     if (path.starts_with(std::string(kLayers[layer]) + "/")) return layer;
@@ -22,7 +22,7 @@ std::optional<int> layer_of(std::string_view path) {
 
 bool is_public(std::string_view path) { return path.find("/include/sinter/") != std::string::npos; }
 
-/// What prelude files say about each other is for compilers that see them one by one.
+/// True for files of the prelude. Their includes serve only tools that read each file separately.
 bool is_prelude(std::string_view path) { return path.starts_with("codegen/device/"); }
 
 struct Include {
@@ -37,7 +37,7 @@ std::optional<Include> parse_include(const std::string& line) {
   return Include{match[2], match[1] == "<"};
 }
 
-/// Where the public header sinter/NAME lies, as a path from the root; empty if in no layer.
+/// The path from the root of the public header `name` (`sinter/…`); empty if no layer has it.
 std::string find_public(const std::string& name) {
   for (std::string_view layer : kLayers) {
     const std::string path = std::string(layer) + "/include/" + name;
@@ -46,8 +46,8 @@ std::string find_public(const std::string& name) {
   return "";
 }
 
-/// What is wrong with `include` in the file at `path`; empty if nothing is.
-std::string judge(const std::string& path, const Include& include) {
+/// The error in `include` of the file at `path`; empty if there is none.
+std::string include_error(const std::string& path, const Include& include) {
   static const std::regex cuda_header(R"(^(cuda.*|nvrtc.*|driver_types)\.h$)");
   static const std::regex standard_header("^[a-z0-9_]+$");
   if (std::regex_match(include.name, cuda_header))
@@ -74,7 +74,7 @@ std::string offences_in(const SourceFile& file) {
   std::string offences;
   for (std::size_t i = 0; i < file.lines.size(); ++i)
     if (const std::optional<Include> include = parse_include(file.lines[i]))
-      if (const std::string wrong = judge(file.path, *include); !wrong.empty())
+      if (const std::string wrong = include_error(file.path, *include); !wrong.empty())
         offences += offence(file, i, wrong);
   return offences;
 }

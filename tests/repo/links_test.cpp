@@ -1,4 +1,4 @@
-// Checks that relative links of Markdown pages lead to files that exist. tools/docs checks the
+// Checks that relative links in Markdown pages lead to files that exist. tools/docs checks the
 // anchors.
 #include "tests/repo/source_tree.h"
 

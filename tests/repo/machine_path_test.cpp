@@ -1,4 +1,4 @@
-// No file names a folder of the machine that it was written on.
+// Checks that no file contains a path of the machine on which it was written.
 #include "tests/repo/source_tree.h"
 
 #include <regex>

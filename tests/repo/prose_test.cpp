@@ -1,5 +1,5 @@
-// Checks the English of pages and public headers: sentences of at most 25 words, no clause that has
-// a question word as its subject, and no phrase of the list below (CONTRIBUTING.md, "Style").
+// Checks the English of pages and comments (CONTRIBUTING.md, "Style"). Sentences have at most 25
+// words, do not begin with a question word, and contain no phrase of the list below.
 #include "tests/repo/source_tree.h"
 
 #include <regex>
@@ -20,13 +20,15 @@ struct Passage {
 const std::vector<std::regex>& banned() {
   static const std::vector<std::regex> list = [] {
     std::vector<std::regex> result;
-    for (const char* phrase : {"is made of",   "are made of", "comes? of (it|this|that|them)",
-                               "lies",         "has place",   "have place",
-                               "as may be",    "all along",   "at last",
-                               "by way of",    "for want of", "whoever",
-                               "whatever",     "nobody",      "somebody",
-                               "dealt out",    "handed over", "on its way",
-                               "on their way", "at hand",     "turned round"})
+    for (const char* phrase : {"is made of",    "are made of", "comes? of (it|this|that|them)",
+                               "lies?",         "has place",   "have place",
+                               "as may be",     "all along",   "at last",
+                               "by way of",     "for want of", "whoever",
+                               "whatever",      "nobody",      "somebody",
+                               "dealt out",     "handed over", "on its way",
+                               "on their way",  "at hand",     "turned round",
+                               "stands?",       "stood",       "anew",
+                               "goes? through", "gone through"})
       result.emplace_back("\\b(" + std::string(phrase) + ")\\b",
                           std::regex::ECMAScript | std::regex::icase);
     return result;
@@ -63,8 +65,8 @@ std::size_t words_in(const std::string& sentence) {
   return count;
 }
 
-/// The paragraphs, list items and table cells of a page; not its code, its generated references and
-/// its headings.
+/// The paragraphs, list items and table cells of a page, without code, generated references and
+/// headings.
 std::vector<Passage> passages_of_page(const SourceFile& page) {
   std::vector<Passage> result;
   Passage open;
@@ -98,15 +100,15 @@ std::vector<Passage> passages_of_page(const SourceFile& page) {
   return result;
 }
 
-/// The comments of a header: neighbouring comment lines are one passage.
-std::vector<Passage> passages_of_header(const SourceFile& header) {
+/// The comments of a header. Adjacent comment lines are one passage.
+std::vector<Passage> passages_of_source(const SourceFile& file) {
   static const std::regex whole(R"(^\s*//[/!]?<? ?(.*)$)"), trailing(R"([;,{)]\s*///?<? ?(.*)$)");
   std::vector<Passage> result;
   bool is_open = false;
-  for (std::size_t i = 0; i < header.lines.size(); ++i) {
+  for (std::size_t i = 0; i < file.lines.size(); ++i) {
     std::smatch match;
-    const bool is_whole = std::regex_match(header.lines[i], match, whole);
-    if (!is_whole && !std::regex_search(header.lines[i], match, trailing)) {
+    const bool is_whole = std::regex_match(file.lines[i], match, whole);
+    if (!is_whole && !std::regex_search(file.lines[i], match, trailing)) {
       is_open = false;
       continue;
     }
@@ -129,7 +131,7 @@ std::string offences_in(const SourceFile& file) {
   static const std::regex question(R"(^\s*(What|Who|Whose)\b[^?]*$)");
   const bool is_page = file.path.ends_with(".md");
   std::string offences;
-  for (const Passage& passage : is_page ? passages_of_page(file) : passages_of_header(file)) {
+  for (const Passage& passage : is_page ? passages_of_page(file) : passages_of_source(file)) {
     const std::string text = without_code(passage.text);
     for (const std::string& sentence : sentences(text)) {
       const std::size_t words = words_in(sentence);
@@ -146,14 +148,14 @@ std::string offences_in(const SourceFile& file) {
   return offences;
 }
 
-/// True for pages and public headers that follow the rules.
+/// True for pages, and for the comments of all product code.
 bool is_checked(const std::string& path) {
-  return path.starts_with("docs/")
-             ? path.ends_with(".md")
-             : path == "README.md" || path == "CONTRIBUTING.md" || path == "CHANGELOG.md";
+  if (path.starts_with("tests/")) return false;
+  constexpr std::string_view kEndings[] = {".md", ".h", ".cpp", ".cuh"};
+  return std::ranges::any_of(kEndings, [&](std::string_view end) { return path.ends_with(end); });
 }
 
-TEST(ProseTest, PagesAndPublicHeadersArePlainEnglish) {
+TEST(ProseTest, PagesAndCommentsArePlainEnglish) {
   std::string offences;
   for (const SourceFile& file : read_source_tree())
     if (is_checked(file.path)) offences += offences_in(file);

@@ -1,5 +1,5 @@
-// What README.md shows is what there is: its tour is part of examples/tour.cpp, its kernel is a
-// golden one, and the programs that it names exist.
+// Checks README.md: its tour is part of examples/tour.cpp, its kernel is a golden kernel, and the
+// programs that it names exist.
 #include "tests/repo/source_tree.h"
 
 #include <regex>
@@ -10,8 +10,7 @@ namespace sinter::repo::readme_test {
 namespace {
 
 std::vector<std::string> lines_of(const std::string& path) {
-  std::ifstream stream(source_root() / path, std::ios::binary);
-  return split_lines({std::istreambuf_iterator<char>(stream), {}});
+  return split_lines(test::read_text(source_root() / path));
 }
 
 std::string trimmed(const std::string& line) {
@@ -27,7 +26,8 @@ std::vector<std::string> block(const std::vector<std::string>& text, const std::
   return lines;
 }
 
-/// The first line of `part` that `whole` does not have after the ones before it; "" if none.
+/// The first line of `part` that does not follow the previous lines of `part` in `whole`; "" if all
+/// do.
 std::string first_missing(const std::vector<std::string>& part,
                           const std::vector<std::string>& whole) {
   auto at = whole.begin();

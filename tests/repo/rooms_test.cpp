@@ -1,5 +1,5 @@
-// Checks the rooms (sub-folders) of each layer against tests/repo/rooms.txt: every file is in a
-// listed room, includes go to the same or a lower room, and rooms stay small.
+// Checks the rooms (sub-folders) of each layer against tests/repo/rooms.txt. Every file is in a
+// listed room, includes go to the same room or a lower one, and rooms stay small.
 #include "tests/repo/source_tree.h"
 
 #include <map>
@@ -15,7 +15,7 @@ namespace {
 /// A header and the .cpp of the same name count as one source.
 constexpr std::size_t kMostSources = 20;
 
-/// The height of each room, by its path from the root.
+/// The index of each room in the list, by its path from the root. Lower rooms come first.
 using Rooms = std::map<std::string, int>;
 
 Rooms parse_rooms(const std::vector<std::string>& lines) {
@@ -37,8 +37,7 @@ Rooms parse_rooms(const std::vector<std::string>& lines) {
 }
 
 Rooms listed_rooms() {
-  std::ifstream stream(source_root() / "tests/repo/rooms.txt");
-  return parse_rooms(split_lines({std::istreambuf_iterator<char>(stream), {}}));
+  return parse_rooms(split_lines(test::read_text(source_root() / "tests/repo/rooms.txt")));
 }
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
@@ -48,7 +47,7 @@ bool is_source(const std::string& path) {
   return path.ends_with(".h") || path.ends_with(".cpp") || path.ends_with(".def");
 }
 
-/// True for the sources of a layer that are in a room: not the public headers and the prelude.
+/// True for the sources of a layer, except public headers and the prelude, which are in no room.
 bool is_in_a_room(const std::string& path) {
   static const std::regex layer("(ir|compiler|codegen|runtime)/.*");
   return std::regex_match(path, layer) && is_source(path) &&
@@ -84,7 +83,7 @@ std::string upward_includes(const std::vector<SourceFile>& files, const Rooms& r
   return offences;
 }
 
-/// Headers of one room that include one another in a circle, by the first include of it.
+/// Files that include one another in a cycle, reported at the include that closes it.
 std::string include_cycles(const std::vector<SourceFile>& files) {
   std::map<std::string, const SourceFile*> by_path;
   for (const SourceFile& file : files)

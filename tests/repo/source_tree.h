@@ -1,14 +1,14 @@
-// The project's own files as the tests of tests/repo read them.
+// Reads the project's own files for the tests in tests/repo.
 #pragma once
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tests/support/files/read_text.h"
 
 namespace sinter::repo {
 
@@ -18,7 +18,7 @@ struct SourceFile {
   std::vector<std::string> lines;
 };
 
-/// "path:line: what", the form in which every check names what offends.
+/// "path:line: what", the format in which all checks report an offence.
 inline std::string offence(const SourceFile& file, std::size_t line_index, std::string_view what) {
   return file.path + ":" + std::to_string(line_index + 1) + ": " + std::string(what) + "\n";
 }
@@ -40,8 +40,8 @@ inline bool is_text(const std::filesystem::path& path) {
   return extension.empty() || std::find(endings.begin(), endings.end(), extension) != endings.end();
 }
 
-/// Every text file of the project, by path; build outputs, data and hidden folders but .ci left
-/// out.
+/// Every text file of the project, sorted by path. Leaves out build outputs, folders named `data`,
+/// and hidden folders except .ci.
 inline std::vector<SourceFile> read_source_tree() {
   namespace fs = std::filesystem;
   std::vector<SourceFile> files;
@@ -54,11 +54,10 @@ inline std::vector<SourceFile> read_source_tree() {
       if (hidden || output || name == "data") it.disable_recursion_pending();
       continue;
     }
-    // A second working tree of a repository has a file where others have the folder .git.
+    // In a second working tree of a repository, .git is a file.
     if (!it->is_regular_file() || !is_text(it->path()) || name == ".git") continue;
-    std::ifstream stream(it->path(), std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(stream), {}};
-    files.push_back({fs::relative(it->path(), source_root()).generic_string(), split_lines(text)});
+    files.push_back({fs::relative(it->path(), source_root()).generic_string(),
+                     split_lines(test::read_text(it->path()))});
   }
   std::sort(files.begin(), files.end(),
             [](const SourceFile& a, const SourceFile& b) { return a.path < b.path; });

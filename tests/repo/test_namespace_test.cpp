@@ -1,5 +1,5 @@
-// Test files are compiled several at a time where nothing has been compiled before, so that each
-// has a namespace named for it: helpers of two may then have one name.
+// Checks that each test file has its own namespace, named after the file. A fresh build compiles
+// several test files as one translation unit, and their helpers may have equal names.
 #include "tests/repo/source_tree.h"
 
 #include <regex>

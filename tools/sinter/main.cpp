@@ -1,7 +1,7 @@
 // The `sinter` command: works with graphs in text form.
 //
-// Exit codes: 0 it worked; 1 the work failed (a graph with mistakes, a kernel that does not
-// compile, a result beyond its bounds); 2 it was called the wrong way.
+// Exit codes: 0 success; 1 failure (an invalid graph, a kernel that does not compile, a result
+// outside its error bounds); 2 usage error.
 #include "sinter/error.h"
 #include "tools/sinter/arguments/options.h"
 #include "tools/sinter/arguments/usage.h"
@@ -64,8 +64,8 @@ int complain(const std::exception& error, int code) {
   return code;
 }
 
-/// Runs the command; what it throws becomes a message and an exit code.
-int run_command(const Command& command) {
+/// Runs the command, and turns exceptions into a message and an exit code.
+int run_command(const Action& command) {
   try {
     const bool worked = command();
     if (std::fflush(stdout) != 0 || std::ferror(stdout)) throw UserError(kNoOutput);
@@ -89,9 +89,9 @@ int parse_and_run(int count, char** words) {
   app.require_subcommand(1);
   app.footer(
       "sinter COMMAND --help shows the options of a command and an example.\n"
-      "Exit codes: 0 it worked, 1 the work failed, 2 it was called the wrong way.");
-  Command chosen;
-  for (const Declare declare : kCommands) declare(app, chosen);
+      "Exit codes: 0 success, 1 failure, 2 usage error.");
+  Action action;
+  for (const Declare declare : kCommands) declare(app, action);
   refuse_empty_values(app);
   const std::vector<const char*> given(words + 1, words + std::max(count, 1));
   try {
@@ -106,7 +106,7 @@ int parse_and_run(int count, char** words) {
     std::cout.flush();  // help is written there
     return std::cout ? kWorked : complain(UserError(kNoOutput), kFailed);
   }
-  return run_command(chosen);
+  return run_command(action);
 }
 
 }  // namespace
@@ -114,6 +114,6 @@ int parse_and_run(int count, char** words) {
 }  // namespace sinter::command
 
 int main(int count, char** words) {
-  sinter::command::hold_standard_streams();
+  sinter::command::reopen_closed_streams();
   return sinter::command::parse_and_run(count, words);
 }

@@ -1,4 +1,4 @@
-// Element types: their names, sizes, and the types they are computed and accumulated in.
+// Element types: their names and sizes, and the dtypes in which ops compute and accumulate them.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace sinter {
 
-/// The type of one element of a Tensor or Array. f8e4m3 has no infinity and both f8 types saturate:
-/// what is beyond their largest number, infinities included, becomes that number. c64 is for
-/// storage only: it is cast to from real numbers, moved and written, but not computed with.
+/// The type of one element of a Tensor or Array. f8e4m3 has no infinity. Both f8 types saturate:
+/// values beyond the largest number, infinities included, become that number. The dtype c64 is for
+/// storage only: programs can cast reals to it, move it and write it, but not compute with it.
 enum class DType : std::uint8_t {
   boolean,
   i8,
@@ -48,18 +48,18 @@ inline constexpr DType c64 = DType::c64;
 
 enum class DTypeKind : std::uint8_t { boolean, signed_integer, unsigned_integer, floating };
 
-/// One row per dtype: everything that is known of it.
+/// One row per dtype, with all its properties.
 struct DTypeInfo {
   DType dtype;
-  std::string_view name;    ///< as in the text form: `bf16`
-  std::string_view c_name;  ///< as in emitted source: `bf16`, `long long`
+  std::string_view name;    ///< in the text form: `bf16`
+  std::string_view c_name;  ///< in emitted source: `bf16`, `long long`
   int size;                 ///< bytes of one element in memory
   DTypeKind kind;
-  DType compute;      ///< what an op on it is computed in before it rounds
-  DType accumulator;  ///< what a sum over it is carried in
-  int mantissa_bits;  ///< stored and implied bits of precision; 0 for integers
-  int min_exponent;   ///< of the smallest normal number
-  int max_exponent;   ///< of the largest finite number
+  DType compute;      ///< the dtype in which ops compute before they round
+  DType accumulator;  ///< the dtype in which sums accumulate
+  int mantissa_bits;  ///< bits of precision, with the implied one; 0 for integers
+  int min_exponent;   ///< exponent of the smallest normal number
+  int max_exponent;   ///< exponent of the largest finite number
 };
 
 // clang-format off
@@ -94,10 +94,13 @@ constexpr bool is_f8(DType dtype) { return is_floating(dtype) && size_of(dtype) 
 /// True for f16, bf16, the f8 types and c64: they compute in f32 and round once per op.
 constexpr bool is_narrow(DType dtype) { return info(dtype).compute != dtype; }
 
-/// The dtype that operands of `a` and `b` have in common: of one kind the wider; of a signed and an
-/// unsigned integer the smallest signed one that holds both; beside a floating dtype integers and
-/// bool take that one; f16 and bf16 meet in f32. nullopt where there is none: u64 beside a signed
-/// integer, two f8 types, c64 beside anything else.
+/// The common dtype of operands with dtypes `a` and `b`. For two dtypes of one kind, it is the
+/// wider dtype; for f16 and bf16, it is f32. For a signed and an unsigned integer, it is the
+/// smallest signed integer that holds both. For a floating dtype and an integer, it is the floating
+/// dtype. For bool and another dtype, it is the other dtype.
+///
+/// Returns nullopt if there is none: u64 with a signed integer, two different f8 types, and c64
+/// with any other dtype.
 std::optional<DType> common_dtype(DType a, DType b);
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// What sinter throws: four kinds of failure that never mix, and the check that raises ours.
+// The exceptions of sinter: one class for each of four kinds of failure, and the check for bugs.
 #pragma once
 
 #include <stdexcept>
@@ -7,28 +7,29 @@
 
 namespace sinter {
 
-/// The base of everything sinter throws.
+/// The base class of sinter's exceptions.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The caller's mistake: says what, where, the values, and what to do.
+/// A mistake of the caller. The message says what is wrong and where, the actual values, and what
+/// to do.
 class UserError : public Error {
  public:
   using Error::Error;
 };
 
-/// A kernel that did not compile: holds the numbered source and the compiler's log.
+/// A kernel did not compile. The message holds the numbered source and the compiler's log.
 class CompileError : public Error {
  public:
   using Error::Error;
 };
 
-/// A driver or compiler library call that failed, or a library that is missing or too old.
+/// A call of the driver or the compiler library failed, or a library is missing or too old.
 class DriverError : public Error {
  public:
-  /// `code` is the library's own result code, 0 where there is none.
+  /// `code` is the result code of the library, or 0 if there is none.
   explicit DriverError(const std::string& message, int code = 0) : Error(message), code_(code) {}
   int code() const { return code_; }
 
@@ -36,13 +37,14 @@ class DriverError : public Error {
   int code_;
 };
 
-/// A bug in sinter, stopped before it becomes a wrong number.
+/// A bug in sinter, detected before it can cause a wrong result.
 class InternalError : public Error {
  public:
   using Error::Error;
 };
 
-/// Throws InternalError with `what` and the place of the call unless `condition` holds. Always on.
+/// Throws InternalError with `what` and the location of the call unless `condition` holds. Active
+/// in all builds.
 inline void ensure(bool condition, std::string_view what, const char* file = __builtin_FILE(),
                    int line = __builtin_LINE()) {
   if (condition) [[likely]]

@@ -1,4 +1,4 @@
-// Derivatives of recorded values, by reverse mode, recorded in the same graph.
+// Reverse-mode derivatives of recorded values, recorded in the same graph.
 #pragma once
 
 #include <initializer_list>
@@ -10,15 +10,18 @@
 
 namespace sinter {
 
-/// For each of `inputs` Σ cotangent · ∂output/∂input, of the input's shape and dtype: ready to be
-/// an output, part of an update, or differentiated again. Inputs may be any floating values of the
-/// graph; the gradient of one that `output` does not depend on is 0, and so is what passes through
-/// stop_gradient, or through an integer or bool, which only jumps. Of equal operands of maximum,
-/// minimum, fmax and fmin the second gets the cotangent: relu has slope 0 at 0. Without `cotangent`
-/// the output must be one number.
+/// Records Σ cotangent · ∂output/∂input for each of `inputs`, in the shape and dtype of the input.
+/// The results are ordinary values: they can be outputs, parts of updates, or differentiated again.
 ///
-/// Throws UserError where an output, input or cotangent does not fit, and where an op on the way
-/// has no gradient (bitcast).
+/// `inputs` may be any floating values of the graph. The gradient of an input is 0 if `output` does
+/// not depend on it. stop_gradient, integers and bool pass no gradient on. If the operands of
+/// maximum, minimum, fmax or fmin are equal, the second operand gets the cotangent. relu therefore
+/// has slope 0 at 0.
+///
+/// `cotangent` has the dtype and shape of `output`. It may be omitted if `output` has rank 0.
+///
+/// Throws UserError if an output, input or cotangent does not fit. Also throws if an op between the
+/// inputs and the output has no gradient: bitcast, an opaque call, or a custom op without a vjp.
 std::vector<Tensor> gradient(Tensor output, std::span<const Tensor> inputs,
                              std::optional<Tensor> cotangent = {},
                              const char* file = __builtin_FILE(), int line = __builtin_LINE());

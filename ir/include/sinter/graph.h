@@ -1,4 +1,4 @@
-// Graph and Tensor: what a user records a computation with.
+// Graph, Tensor and Operand: the types with which a user records a computation.
 #pragma once
 
 #include <concepts>
@@ -14,18 +14,18 @@
 
 namespace sinter {
 
-struct Node;       // internal: one op applied
-struct GraphData;  // internal: the arena and what belongs to it
+struct Node;       // internal: one application of an op
+struct GraphData;  // internal: the nodes, inputs, outputs and updates
 
-/// A place in the user's source: where an op was recorded.
+/// A location in the user's source, at which an op was recorded.
 struct Location {
   const char* file = "";
   int line = 0;
 };
 
-/// A recorded value: a two-word handle to a node's result in a Graph. It holds no data and lives as
-/// long as its Graph. A default-constructed one is empty: every use but assignment throws
-/// UserError.
+/// A recorded value: a handle of two pointers to the result of a node in a Graph. It holds no data,
+/// and is valid as long as the Graph lives. A default-constructed Tensor is empty: every use except
+/// assignment throws UserError.
 class Tensor {
  public:
   Tensor() = default;
@@ -34,7 +34,8 @@ class Tensor {
   DType dtype() const;
   std::span<const Extent> shape() const;
   int rank() const { return static_cast<int>(shape().size()); }
-  /// Names the value in dumps and emitted source; the computation is not changed by it.
+  /// Names the value in dumps and emitted source, and returns it. An earlier label is replaced. The
+  /// computation does not change.
   Tensor label(std::string_view name) const;
 
   const Node* node() const { return node_; }
@@ -48,31 +49,31 @@ class Tensor {
 template <class Number>
 concept Arithmetic = std::integral<Number> || std::floating_point<Number>;
 
-/// A number, written as the user wrote it; it takes the op's compute type when it is recorded.
+/// A number as the user wrote it. Recording converts it to the compute dtype of the op.
 struct Literal {
-  /// `natural` is an integer of 2^63 or more.
-  enum class Kind : std::uint8_t { boolean, integer, natural, real };
+  /// `large_integer`: 2^63 or more.
+  enum class Kind : std::uint8_t { boolean, integer, large_integer, real };
   template <Arithmetic Number>
   static constexpr Literal of(Number value) {
     if constexpr (std::same_as<Number, bool>)
       return {.kind = Kind::boolean, .integer = value};
     else if constexpr (std::integral<Number>)
-      return {
-          .kind = value > 0 && static_cast<std::int64_t>(value) < 0 ? Kind::natural : Kind::integer,
-          .integer = static_cast<std::int64_t>(value)};
+      return {.kind = value > 0 && static_cast<std::int64_t>(value) < 0 ? Kind::large_integer
+                                                                        : Kind::integer,
+              .integer = static_cast<std::int64_t>(value)};
     else
       return {.kind = Kind::real, .real = static_cast<double>(value)};
   }
 
   Kind kind = Kind::real;
-  std::int64_t integer = 0;  ///< of a boolean or integer; the 64 bits of a natural
-  double real = 0;           ///< of a real
+  std::int64_t integer = 0;  ///< value of a boolean or integer; the 64 bits of a large integer
+  double real = 0;           ///< value of a real
 };
 
-/// Throws UserError: a default-constructed Tensor is no operand.
+/// Throws UserError: a default-constructed Tensor cannot be an operand.
 [[noreturn]] void fail_empty_tensor(Location location);
 
-/// An argument of an op: a Tensor or a number, with the place of the call.
+/// An argument of an op: a Tensor or a number, with the location of the call.
 class Operand {
  public:
   Operand(Tensor tensor, const char* file = __builtin_FILE(),  // NOLINT: implicit on purpose
@@ -93,20 +94,20 @@ class Operand {
   Location location;
 };
 
-/// What may be said of an input beyond its dtype and shape.
+/// Optional properties of an input.
 struct InputOptions {
   std::vector<Extent> strides = {};  ///< in elements, one per axis; empty: row-major
-  std::optional<double> low = {};    ///< range of the random numbers that checks fill it with
-  std::optional<double> high = {};
+  std::optional<double> low = {};    ///< smallest random number for it in checks
+  std::optional<double> high = {};   ///< largest random number for it in checks
 };
 
-/// What may be said of an output beyond its value.
+/// Optional properties of an output.
 struct OutputOptions {
-  std::vector<Extent> strides =
-      {};  ///< in elements, one per axis, no two elements in one place; row-major
+  /// In elements, one per axis, without two elements at one offset. Empty: row-major.
+  std::vector<Extent> strides = {};
 };
 
-/// A recorded computation. Belongs to one thread while it is being recorded.
+/// A recorded computation. Only one thread at a time may record into it.
 class Graph {
  public:
   explicit Graph(std::string_view name);
@@ -116,20 +117,22 @@ class Graph {
   Graph& operator=(Graph&&) noexcept;
 
   std::string_view name() const;
-  /// The symbol `name`: an extent that may be any size >= 0 at run time.
+  /// The symbol `name`: an extent that can be any size >= 0 at run time.
   Extent extent(std::string_view name);
-  /// An array that the program reads. Throws UserError on a taken name, or strides of another rank
-  /// or below 0.
+  /// Declares an array that the program reads. Throws UserError if the name is empty or taken, if
+  /// the shape is invalid, or if the strides are negative or have another rank.
   Tensor input(std::string_view name, DType dtype, Extents shape, InputOptions options = {},
                const char* file = __builtin_FILE(), int line = __builtin_LINE());
-  /// A number that may differ from call to call; rank 0.
+  /// Declares a number that may differ from call to call; its Tensor has rank 0. Throws UserError
+  /// if the name is empty or taken.
   Tensor scalar(std::string_view name, DType dtype, const char* file = __builtin_FILE(),
                 int line = __builtin_LINE());
-  /// Makes `value` an output called `name`. Throws UserError on a taken name, or strides of another
-  /// rank, below 0, or that put two elements in one place.
+  /// Makes `value` an output called `name`. Throws UserError if the name is empty or taken. Also
+  /// throws if the strides have another rank, are negative, or put two elements at one offset.
   void output(std::string_view name, Operand value, OutputOptions options = {});
-  /// Writes `value` into the input `parameter` after everything that reads its old value. Throws
-  /// UserError where it is no input, or one whose strides put two elements in one place.
+  /// Writes `value` into the input `parameter` after all reads of its old value. Throws UserError
+  /// if `parameter` is not an input array, has another type than `value`, or already has an update.
+  /// Also throws if its strides put two elements at one offset.
   void update(Operand parameter, Operand value);
 
   GraphData& data() { return *data_; }

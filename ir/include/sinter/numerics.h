@@ -1,25 +1,25 @@
-// What a caller may trade for speed. The defaults give the bits that were recorded.
+// Options that trade reproducibility or accuracy for speed. The defaults give the recorded bits.
 #pragma once
 
 #include <cstdint>
 
 namespace sinter {
 
-/// Where elementwise ops of f16, bf16 and the f8 types round.
+/// The points at which elementwise ops of f16, bf16 and the f8 types round.
 enum class Rounding : std::uint8_t {
-  as_recorded,  ///< every op to its dtype, fused or not: fusing changes no bit
-  wide,         ///< ops inside a kernel stay in f32; casts, reductions and what is stored round.
+  as_recorded,  ///< every op rounds to its dtype, fused or not: fusion changes no bit
+  wide,         ///< ops inside a kernel stay in f32; casts, reductions and stored values round.
                 ///< Results then depend on which ops share a kernel.
 };
 
-/// How f32 functions are computed, and those of the narrower dtypes, which are computed in f32.
+/// The accuracy of functions of f32, and of narrower dtypes, which compute in f32.
 enum class Math : std::uint8_t {
-  accurate,  ///< within the ulp of the op table
-  fast,      ///< by the approximations of the hardware where there are some (the column `fast` of
-             ///< ops.def: exp, exp2, log, log2, sin, cos, tan, tanh, div and pow), with no bound on
-             ///< the error
+  accurate,  ///< errors are within the ulp of the op table
+  fast,      ///< uses the hardware approximations of the column `fast` of ops.def, without an
+             ///< error bound: exp, exp2, log, log2, sin, cos, tan, tanh, div and pow
 };
 
+/// The numerics options of a program.
 struct Numerics {
   Rounding rounding = Rounding::as_recorded;
   Math math = Math::accurate;

@@ -1,5 +1,5 @@
-// Opaque calls: work of the user's own, such as a library's matrix product, on our stream between
-// fused regions.
+// Opaque calls: user functions, such as a library's matrix product, that put work on sinter's
+// stream between fused kernels.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace sinter {
 
-/// What one result of a call is.
+/// The type of one result of a call.
 struct OpaqueType {
   DType dtype = f32;
   std::vector<Extent> shape = {};
 };
 
-/// A number or a text that a call hands to its function.
+/// A named number or text that a call passes to its function.
 struct OpaqueAttribute {
   OpaqueAttribute(std::string_view name, Literal number) : name(name), number(number) {}
   template <Arithmetic Number>
@@ -35,18 +35,22 @@ struct OpaqueAttribute {
   bool is_text = false;
 };
 
-/// What `function`, which is registered by that name (see register_opaque), makes of `operands`:
-///   opaque("gemm", {x, w}, {.dtype = bf16, .shape = {rows, 1024}}, {{"alpha", 0.5}})
-/// The call is a launch of its own. It finds each operand whole and row-major in device memory, and
-/// writes its results so; a run-time scalar is handed over as a number. Nothing is fused into it or
-/// folded. Functions are taken to be pure: equal calls are one call, and one whose results nobody
-/// needs is not made. Throws UserError for numbers among the operands, and for names that the text
-/// form cannot write.
+/// Calls the function registered as `function` (see register_opaque) with `operands`:
+///
+///     opaque("gemm", {x, w}, {.dtype = bf16, .shape = {rows, 1024}}, {{"alpha", 0.5}})
+///
+/// The call is a separate launch. Operands and results are row-major arrays without gaps in device
+/// memory; a run-time scalar is passed as a number. Nothing is fused into the call or
+/// constant-folded. Functions must be pure: equal calls become one call, and a call without used
+/// results is removed.
+///
+/// Throws UserError if there are no operands, if an operand is a number, or if the text form cannot
+/// write a name.
 Tensor opaque(std::string_view function, std::initializer_list<Operand> operands,
               const OpaqueType& result, const std::vector<OpaqueAttribute>& attributes = {},
               const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
-/// The same for a function with several results.
+/// The same for a function with 1 to 64 results.
 std::vector<Tensor> opaque_results(std::string_view function, std::span<const Operand> operands,
                                    std::span<const OpaqueType> results,
                                    const std::vector<OpaqueAttribute>& attributes = {},
@@ -71,87 +75,90 @@ struct OpaqueArray {
   std::int64_t bytes() const { return elements() * size_of(dtype); }
 };
 
-/// What is known of a call before its memory is: arrays have no `data` here.
+/// The description of a call before it has memory: `data` of the arrays is null.
 struct OpaqueSizes {
   std::string_view function;
   std::span<const OpaqueArray> inputs;   ///< in the order of the operands
-  std::span<const OpaqueArray> outputs;  ///< all of them, also those that nobody needs
+  std::span<const OpaqueArray> outputs;  ///< all results, including unused ones
   std::span<const OpaqueAttribute> attributes;
 
-  /// The attribute `name`. Throws UserError where the call has none, or one of the other kind.
+  /// The attribute `name`. Throws UserError if it is missing, or has the other type.
   double number(std::string_view name) const;
   std::string_view text(std::string_view name) const;
-  /// The same, or `otherwise` where the call has none.
-  double number(std::string_view name, double otherwise) const;
-  std::string_view text(std::string_view name, std::string_view otherwise) const;
+  /// The same, but `default_value` if the attribute is missing.
+  double number(std::string_view name, double default_value) const;
+  std::string_view text(std::string_view name, std::string_view default_value) const;
 };
 
-/// One call, to be put on a stream.
+/// One call, which a function puts on a stream.
 struct OpaqueCall : OpaqueSizes {
-  void* stream = nullptr;       ///< the CUstream; while a CUDA Graph is made, one that records
-  bool is_host_device = false;  ///< `data` is memory of the CPU, and there is no CUDA
-  int device = 0;               ///< its number among devices of its kind
-  void* workspace = nullptr;    ///< device memory of this call alone, aligned to 256 bytes
+  void* stream = nullptr;       ///< a CUstream; it captures while a CUDA Graph is built
+  bool is_host_device = false;  ///< `data` is host memory, and CUDA cannot be used
+  int device = 0;               ///< its index among devices of its kind
+  void* workspace = nullptr;    ///< device memory for this call only, aligned to 256 bytes
   std::int64_t workspace_bytes = 0;
 
-  /// Lets the CPU carry out `work` when the stream gets there, in a CUDA Graph each time that runs.
-  /// It must call neither CUDA nor sinter; what it throws is told by a later call of the Context.
+  /// Enqueues `work`, which the CPU runs when the stream reaches it, at each replay of a CUDA
+  /// Graph. `work` must call neither CUDA nor sinter. If it throws, a later call of the Context
+  /// reports it.
   void on_host(std::function<void()> work) const;
 
-  std::function<void(std::function<void()>)> add_host_work;  ///< what on_host calls
+  std::function<void(std::function<void()>)> add_host_work;  ///< implements on_host
 };
 
-/// A value as the oracle knows it, row-major; of floating dtypes `reals`, of others `integers`.
+/// A value of the oracle, row-major: `reals` for floating dtypes, `integers` for other dtypes.
 struct OpaqueValue {
   DType dtype = f32;
   std::span<const std::int64_t> shape;
   std::span<const double> reals;
   std::span<const std::int64_t> integers;
-  std::span<const double> bounds;  ///< how far a device's may be off, infinite if it is undecided
+  std::span<const double> bounds;  ///< largest error on a device; infinite: undecided
 };
 
-/// What the oracle asks a function for.
+/// A result that a reference function computes for the oracle.
 struct OpaqueExpected {
   DType dtype = f32;
   std::span<const std::int64_t> shape;
-  std::span<double> reals;  ///< they are rounded to the dtype afterwards
+  std::span<double> reals;  ///< the oracle rounds them to the dtype afterwards
   std::span<std::int64_t> integers;
-  /// How far a device's may be from them, rounding to the dtype apart: to be filled in, from the
-  /// operands' too. Infinite to begin with where an operand may be off, else 0.
+  /// The largest error on a device, before rounding to the dtype. The function fills it in, and
+  /// accounts for the bounds of the operands. Initially infinite if an operand has a bound, else 0.
   std::span<double> bounds;
 };
 
-/// A call for the oracle. Scalars are values of rank 0.
+/// A call by the oracle. Scalars are values of rank 0.
 struct OpaqueReference {
   std::span<const OpaqueValue> inputs;
   std::span<const OpaqueExpected> outputs;
   OpaqueSizes sizes;  ///< for attributes
 };
 
-/// What is known of a function by its name.
+/// A function that opaque calls can name.
 struct OpaqueFunction {
-  /// Puts the work of one call on its stream. Any number but 0, and whatever it throws, ends the
-  /// run with an error that names the call. Several threads may be in it at once. Its calls in one
-  /// run follow one another on the device; those of other contexts do not wait for them.
+  /// Puts the work of one call on its stream. If it throws or returns a number other than 0, the
+  /// run ends with an error that names the call. Several threads may call it at once. Its calls in
+  /// one run execute in order on the device. Calls of different Contexts are not ordered.
   std::function<int(const OpaqueCall& call)> enqueue;
-  /// Bytes of device memory that a call of these sizes works in; without it, none.
+  /// Bytes of workspace that a call of these sizes needs in device memory. Default: 0.
   std::function<std::int64_t(const OpaqueSizes& sizes)> workspace = {};
-  /// The results for exact operands; without it, checks leave what comes of a call undecided.
+  /// Computes the results for the oracle. Without it, checks skip the results of a call.
   std::function<void(const OpaqueReference& call)> reference = {};
-  /// False for functions that wait for the stream, or do part of their work elsewhere than on it:
-  /// then a replay is two CUDA Graphs with the call between them.
+  /// False for functions that wait for the stream, or do part of their work outside it. A replay
+  /// then runs one CUDA Graph before the call and another one after it.
   bool can_capture = true;
-  /// Throws where a call of these operands, results and attributes is none that it can make;
-  /// without it, all are made. Asked when kernels are made for sizes, and when they are loaded.
+  /// Throws if the function does not support a call of these operands, results and attributes.
+  /// Called when kernels are made for new sizes, and when a saved program is loaded.
   std::function<void(const OpaqueSizes& sizes)> check = {};
-  /// Of what it computes. Programs that were saved are loaded where it is what it was then.
+  /// The version of the computation. A saved program loads only if the registered function has the
+  /// version with which it was saved.
   std::int64_t version = 0;
 };
 
-/// Makes `function` known to the whole process: graphs that call it may be compiled from now on.
-/// Throws UserError where the name is taken, or none that the text form can write.
+/// Registers `function` for the whole process. Graphs that call it can be compiled from then on.
+/// Throws UserError if the name is taken, if the text form cannot write it, or without `enqueue`.
 void register_opaque(std::string_view name, OpaqueFunction function);
-/// Forgets it, but what was compiled keeps it; false if there is none of that name.
+/// Removes the function. Programs that are already compiled keep it. Returns false if no function
+/// has this name.
 bool unregister_opaque(std::string_view name);
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// The recording functions: every row of the op table, the structural ops, and the composites.
+// The recording functions: all rows of the op table, and basic composites.
 #pragma once
 
 #include <string_view>
@@ -7,12 +7,12 @@
 
 namespace sinter {
 
-/// Whether a reduction leaves its axes behind with extent 1.
+/// `yes`: a reduction keeps the reduced axes, with extent 1.
 enum class Keep : bool { no, yes };
 inline constexpr Keep keep = Keep::yes;
 
-// Elementwise: numpy broadcasting; operands are cast to the dtype that they have in common, which a
-// number takes too (ir/README.md, "Dtypes").
+// Elementwise ops. Operands broadcast as in NumPy, and are cast to their common dtype. A number
+// takes the dtype of the Tensors (docs/internals/ir.md, "Dtypes").
 // clang-format off
 #define UNARY(NAME, ...) Tensor NAME(Operand a);
 #define BINARY(NAME, ...) Tensor NAME(Operand a, Operand b);
@@ -34,35 +34,44 @@ inline Tensor operator|(Operand a, Operand b) { return bitwise_or(a, b); }
 inline Tensor operator^(Operand a, Operand b) { return bitwise_xor(a, b); }
 inline Tensor operator~(Operand a) { return bitwise_not(a); }
 
-// Reductions over `axes` (negative ones count from the end; none: all axes).
-Tensor sum(Operand x, Axes axes = {}, Keep keep = Keep::no);   // integers and bool give 64 bits
-Tensor prod(Operand x, Axes axes = {}, Keep keep = Keep::no);  // likewise
+// Reductions over `axes`. Negative axes count from the end; no axes means all axes.
+
+/// The sum, in i64 or u64 for integers and bool. The sum of no elements is 0.
+Tensor sum(Operand x, Axes axes = {}, Keep keep = Keep::no);
+/// The product, in i64 or u64 for integers and bool. The product of no elements is 1.
+Tensor prod(Operand x, Axes axes = {}, Keep keep = Keep::no);
+/// The largest element; NaN if there is one. Over no elements, the smallest value of the dtype.
 Tensor max(Operand x, Axes axes = {}, Keep keep = Keep::no);
+/// The smallest element; NaN if there is one. Over no elements, the largest value of the dtype.
 Tensor min(Operand x, Axes axes = {}, Keep keep = Keep::no);
-Tensor any(Operand x, Axes axes = {}, Keep keep = Keep::no);  // bool
+/// True if any element is not 0, in bool.
+Tensor any(Operand x, Axes axes = {}, Keep keep = Keep::no);
+/// True if no element is 0, in bool.
 Tensor all(Operand x, Axes axes = {}, Keep keep = Keep::no);
+/// The sum divided by the number of elements, rounded once. Integers and bool give f32.
 Tensor mean(Operand x, Axes axes = {}, Keep keep = Keep::no);
-/// Divides by n − correction: 0 gives the variance of the elements themselves, 1 (as in PyTorch)
-/// the estimate for what they are drawn from.
+/// The sum of squared deviations from the mean, divided by n − correction. A correction of 0 gives
+/// the variance of the elements. 1 (PyTorch's default) gives the unbiased estimate.
 Tensor var(Operand x, Axes axes = {}, int correction = 0, Keep keep = Keep::no);
-/// log(Σ eˣ) without overflow: −inf of nothing and of nothing but −inf, inf where there is an inf.
+/// log(Σ eˣ) without overflow. It is −inf over no elements or only −inf, and inf if there is an
+/// inf.
 Tensor logsumexp(Operand x, Axes axes = {}, Keep keep = Keep::no);
-/// The first place of the extreme, in i64, or of NaN if there is one. Over several axes it counts
-/// their elements in row-major order.
+/// The index of the first NaN if there is one, else of the first largest element, in i64. Over
+/// several axes, it counts their elements in row-major order. Throws UserError over an empty axis.
 Tensor argmax(Operand x, Axes axes = {}, Keep keep = Keep::no);
+/// As argmax, for the smallest element.
 Tensor argmin(Operand x, Axes axes = {}, Keep keep = Keep::no);
 template <std::integral Axis>
-Tensor argmax(Operand x, Axis axis, Keep keep = Keep::no) {
-  return argmax(x, Axes({axis}), keep);
+Tensor argmax(Operand x, Axis axis, Keep keep_axes = Keep::no) {
+  return argmax(x, Axes({axis}), keep_axes);
 }
 template <std::integral Axis>
-Tensor argmin(Operand x, Axis axis, Keep keep = Keep::no) {
-  return argmin(x, Axes({axis}), keep);
+Tensor argmin(Operand x, Axis axis, Keep keep_axes = Keep::no) {
+  return argmin(x, Axes({axis}), keep_axes);
 }
 
-/// The extreme over axes and its first place, as argmax says; NaN and its place if there is one.
-/// The value of a zero may differ in its sign from the element there: the places of +0 and -0 are
-/// equal.
+/// The largest or smallest element over axes, and its first index as in argmax. The index treats +0
+/// and -0 as equal, so the sign of a zero value may differ from that of the element at the index.
 struct WithIndex {
   Tensor value;
   Tensor index;
@@ -70,61 +79,82 @@ struct WithIndex {
 WithIndex max_with_index(Operand x, Axes axes = {}, Keep keep = Keep::no);
 WithIndex min_with_index(Operand x, Axes axes = {}, Keep keep = Keep::no);
 template <std::integral Axis>
-WithIndex max_with_index(Operand x, Axis axis, Keep keep = Keep::no) {
-  return max_with_index(x, Axes({axis}), keep);
+WithIndex max_with_index(Operand x, Axis axis, Keep keep_axes = Keep::no) {
+  return max_with_index(x, Axes({axis}), keep_axes);
 }
 template <std::integral Axis>
-WithIndex min_with_index(Operand x, Axis axis, Keep keep = Keep::no) {
-  return min_with_index(x, Axes({axis}), keep);
+WithIndex min_with_index(Operand x, Axis axis, Keep keep_axes = Keep::no) {
+  return min_with_index(x, Axes({axis}), keep_axes);
 }
 
-/// Variance and mean over the same axes; the variance never uses E[x²] − E[x]².
+/// Variance and mean over the same axes. The variance never uses E[x²] − E[x]².
 struct VarMean {
   Tensor var;
   Tensor mean;
 };
 VarMean var_mean(Operand x, Axes axes = {}, int correction = 0, Keep keep = Keep::no);
 
-// Scans along one axis: each element of the result is made from all elements up to its place.
+/// Options of scans. By default, an element of the result combines all elements up to its position.
 struct ScanOptions {
-  bool exclusive = false;  ///< without the element at the place itself
-  bool reverse = false;    ///< from the place to the end
+  bool exclusive = false;  ///< excludes the element at the position
+  bool reverse = false;    ///< combines the elements from the position to the end
 };
-Tensor cumsum(Operand x, int axis, ScanOptions options = {});   // integers and bool give 64 bits
-Tensor cumprod(Operand x, int axis, ScanOptions options = {});  // likewise
+/// Prefix sums along an axis, in i64 or u64 for integers and bool.
+Tensor cumsum(Operand x, int axis, ScanOptions options = {});
+/// Prefix products along an axis, in i64 or u64 for integers and bool.
+Tensor cumprod(Operand x, int axis, ScanOptions options = {});
+/// The largest element so far along an axis; NaN from the first NaN on.
 Tensor cummax(Operand x, int axis, ScanOptions options = {});
+/// The smallest element so far along an axis; NaN from the first NaN on.
 Tensor cummin(Operand x, int axis, ScanOptions options = {});
 
 // Structural ops: index maps, no arithmetic.
+
+/// x in another dtype. To a floating dtype, values round to nearest even. From a floating dtype to
+/// an integer, they truncate: NaN gives 0, and values out of range give the nearest end of the
+/// range.
 Tensor cast(Operand x, DType to);
-Tensor bitcast(Operand x, DType to);       // of the same size
-Tensor reshape(Operand x, Extents shape);  // one extent may be -1
+/// The bits of x as another dtype of the same size. Neither dtype may be bool.
+Tensor bitcast(Operand x, DType to);
+/// The elements in row-major order with another shape. One extent may be -1: it is inferred.
+Tensor reshape(Operand x, Extents shape);
+/// x with reordered axes: axis i of the result is axis axes[i] of x.
 Tensor permute(Operand x, Axes axes);
+/// Repeats axes of extent 1 to fill `shape`. New axes come first.
 Tensor broadcast_to(Operand x, Extents shape);
+/// The elements begin, begin + step, … below end of `axis`. Negative numbers count from the end,
+/// and numbers beyond the ends are clamped. `step` must be at least 1.
 Tensor slice(Operand x, int axis, Extent begin, Extent end, int step = 1);
+/// x with the elements along `axes` in reverse order.
 Tensor flip(Operand x, Axes axes);
 /// Element offset + index · strides of x's elements in row-major order. Elements may be read more
-/// than once.
+/// than once. Strides must not be negative.
 Tensor as_strided(Operand x, Extents shape, Extents strides, Extent offset = 0);
-/// Windows of `size` elements, `step` apart along `axis`: their number takes the place of the
-/// extent, and a new last axis of extent `size` holds each window.
+/// Windows of `size` elements, `step` apart along `axis`. The extent of `axis` becomes the number
+/// of windows, and a new last axis of extent `size` holds each window.
 Tensor unfold(Operand x, int axis, std::int64_t size, std::int64_t step);
+/// The parts one after another along `axis`. Dtypes and all other extents must be equal.
 Tensor concat(std::span<const Operand> parts, int axis);
 Tensor concat(std::initializer_list<Operand> parts, int axis);
 Tensor concat(std::span<const Tensor> parts, int axis, const char* file = __builtin_FILE(),
               int line = __builtin_LINE());
-/// x's slices along `axis` at `indices`: shape x[:axis] + indices + x[axis+1:]. Negative indices
-/// wrap, others are clamped.
+/// The slices of x along `axis` at `indices`. The result has the shape x[:axis] + indices +
+/// x[axis+1:]. Negative indices count from the end, and others are clamped.
 Tensor take(Operand x, Operand indices, int axis);
-/// x[…, indices[…, i, …], …]; the shapes agree in every other axis.
+/// x[…, indices[…, i, …], …] along `axis`, with indices as in take. Every other axis must have
+/// equal extents.
 Tensor take_along_axis(Operand x, Operand indices, int axis);
 
-/// x [n, m] where, for each k in order, row `indices[k]` is replaced by row k of `source` [k, m],
-/// or with `accumulate` increased by it, rounding every time. Indices outside [0, n) write nothing:
-/// unlike in take, none wraps or is clamped. `index_put` and `scatter_add` are made of it.
+/// x [n, m] with replaced rows: for each i in order, row i of `source` [k, m] replaces the row
+/// `indices[i]` of x. With `accumulate`, it is added to that row and rounded each time. Indices
+/// outside [0, n) write nothing: unlike in take, they neither count from the end nor are clamped.
+/// `index_put` and `scatter_add` are written in scatter.
 Tensor scatter(Operand x, Operand indices, Operand source, bool accumulate);
 
-// Sources need a Graph.
+// Sources. They need a Graph.
+
+/// A Tensor of `shape` filled with `value`. Throws UserError if an integer dtype or bool does not
+/// have this value.
 Tensor full(Graph& graph, Extents shape, Literal value, DType dtype,
             const char* file = __builtin_FILE(), int line = __builtin_LINE());
 template <Arithmetic Number>
@@ -132,19 +162,30 @@ Tensor full(Graph& graph, Extents shape, Number value, DType dtype,
             const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   return full(graph, shape, Literal::of(value), dtype, file, line);
 }
+/// The `extent` numbers start, start + step, … in an integer dtype.
 Tensor iota(Graph& graph, Extent extent, std::int64_t start = 0, std::int64_t step = 1,
             DType dtype = i64, const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
-// Composites: functions written in ops. Those of several roundings compute halves in f32, as
-// sinter/nn.h says, and round once: trigamma, sigmoid, gelu, softmax and log_softmax.
-Tensor trigamma(Operand x);  // derivative of digamma
+// Composites: functions written in ops. trigamma, sigmoid, gelu, softmax and log_softmax compute in
+// f32 and round once, as sinter/nn.h describes.
+
+/// The derivative of digamma.
+Tensor trigamma(Operand x);
+/// 1 / x
 Tensor reciprocal(Operand x);
+/// x · x
 Tensor square(Operand x);
-Tensor frac(Operand x);  // x - trunc(x), with x's sign; NaN of infinities, 0 of integers
-Tensor relu(Operand x);  // integers stay integers, bool gives i64
+/// x − trunc(x), with x's sign; NaN for infinities, 0 for integers.
+Tensor frac(Operand x);
+/// maximum(x, 0). Integers keep their dtype, and bool gives i64.
+Tensor relu(Operand x);
+/// 1 / (1 + e⁻ˣ), without overflow.
 Tensor sigmoid(Operand x);
-Tensor gelu(Operand x);  // x / 2 * erfc(-x / sqrt(2))
+/// x / 2 · erfc(−x / √2)
+Tensor gelu(Operand x);
+/// eˣ / Σ eˣ along `axis`, after the largest element is subtracted.
 Tensor softmax(Operand x, int axis = -1);
+/// x − log(Σ eˣ) along `axis`, after the largest element is subtracted.
 Tensor log_softmax(Operand x, int axis = -1);
 
 }  // namespace sinter

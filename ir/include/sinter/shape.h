@@ -1,11 +1,11 @@
-// Extents (numbers, symbols, or polynomials of symbols) and the views that functions take them by.
+// Extents (numbers, symbols, or polynomials of symbols), and the parameter types for lists of them.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace sinter {
 
@@ -30,7 +30,7 @@ class Extent {
   constexpr bool is(std::int64_t value) const { return is_number() && value_ == value; }
 
   friend constexpr bool operator==(Extent, Extent) = default;
-  // Most sums and products are those of small numbers.
+  // Fast path: most sums and products have small numbers as operands.
   friend Extent operator+(Extent a, Extent b) {
     std::int64_t sum = 0;
     const bool is_small =
@@ -53,34 +53,37 @@ class Extent {
   const ExtentExpression* expression_ = nullptr;
 };
 
-/// floor(a / divisor), exactly when the division is exact. `divisor` > 0.
+/// floor(a / divisor); a plain quotient if the division is exact. `divisor` must be above 0; throws
+/// UserError if it is a number that is not.
 Extent floor_div(Extent a, Extent divisor);
-/// ceil(a / divisor). `divisor` > 0.
+/// ceil(a / divisor). `divisor` must be above 0.
 Extent ceil_div(Extent a, std::int64_t divisor);
 /// The text form: `4096`, `rows`, `rows * 16 + 1`.
 std::string to_string(Extent extent);
 /// The text form of a shape: `[rows, 4096]`.
 std::string to_string(std::span<const Extent> shape);
 
-/// How a function takes a shape: from `{rows, 4096}`, a vector, or a span. Holds no data.
+/// A shape as a parameter: from `{rows, 4096}`, or any contiguous list. It does not own the
+/// extents.
 class Extents : public std::span<const Extent> {
  public:
   constexpr Extents() = default;
   Extents(std::initializer_list<Extent> list) : span(list.begin(), list.size()) {}
-  Extents(const std::vector<Extent>& vector) : span(vector) {}  // NOLINT
-  Extents(std::span<const Extent> view) : span(view) {}         // NOLINT
+  template <std::convertible_to<std::span<const Extent>> List>
+  Extents(const List& list) : span(list) {}  // NOLINT
 };
 
-/// How a function takes axes or sizes: from `{0, -1}`, a vector, or a span. Holds no data.
+/// Axes or sizes as a parameter: from `{0, -1}`, or any contiguous list. It does not own the
+/// numbers.
 class Axes : public std::span<const std::int64_t> {
  public:
   constexpr Axes() = default;
   Axes(std::initializer_list<std::int64_t> list) : span(list.begin(), list.size()) {}
-  Axes(const std::vector<std::int64_t>& vector) : span(vector) {}  // NOLINT
-  Axes(std::span<const std::int64_t> view) : span(view) {}         // NOLINT
+  template <std::convertible_to<std::span<const std::int64_t>> List>
+  Axes(const List& list) : span(list) {}  // NOLINT
 };
 
-/// The most axes a Tensor may have.
+/// The largest rank of a Tensor.
 inline constexpr int kMaxRank = 16;
 
 }  // namespace sinter

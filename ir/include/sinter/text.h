@@ -1,4 +1,4 @@
-// The text form of a Graph: what tests, bug reports and the command line are written in.
+// The text form of a Graph, for tests, bug reports and the command line.
 #pragma once
 
 #include "sinter/graph.h"
@@ -8,8 +8,8 @@
 
 namespace sinter {
 
-/// The graph that `text` describes, recorded through the same functions that C++ code calls.
-/// Throws one UserError that lists every mistake in the text, each as
+/// Parses `text` and records its graph through the functions that C++ code calls. Throws one
+/// UserError that lists every mistake in the text, each in this form:
 ///
 ///     model.sinter:3:14: expected an attribute, found ']'
 ///       s = sum x {]
@@ -17,7 +17,7 @@ namespace sinter {
 Graph parse(std::string_view text, std::string_view file_name = "text");
 
 /// The text of `graph`: its inputs, the values that outputs and updates need in the order of
-/// recording, and its outputs. `print(parse(text))` of such a text is the text.
+/// recording, its updates and its outputs. Parsing a printed text and printing it gives that text.
 std::string print(const Graph& graph);
 
 }  // namespace sinter

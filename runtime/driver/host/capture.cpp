@@ -7,10 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "ir/support/sort_unique.h"
+
 namespace sinter::host {
 namespace {
 
-/// Of all captures. They are short, and of a thread's own mostly.
+/// One lock for all captures: they are short, and most are used by one thread.
 std::mutex& mutex() {
   static auto* const mutex = new std::mutex;
   return *mutex;
@@ -22,24 +24,24 @@ std::vector<std::weak_ptr<CaptureState>>& captures() {
 }
 
 CUresult invalidate(CaptureState& capture, const char* call) {
-  if (capture.why_invalid.empty())
-    capture.why_invalid = fmt::format("{} was called while a stream was captured", call);
-  return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, capture.why_invalid);
+  if (capture.invalid_reason.empty())
+    capture.invalid_reason = fmt::format("{} was called while a stream was captured", call);
+  return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, capture.invalid_reason);
 }
 
 CUresult check_valid(const CaptureState& capture) {
-  if (capture.why_invalid.empty()) return CUDA_SUCCESS;
-  return fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, capture.why_invalid);
+  if (capture.invalid_reason.empty()) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, capture.invalid_reason);
 }
 
-/// Whether what other streams recorded last comes before what `stream` would record next.
+/// True if the latest nodes of all other streams come before the next node of `stream`.
 bool is_joined(const CaptureState& capture, const StreamState& stream) {
   const Nodes& nodes = capture.graph->nodes;
   std::vector<bool> is_before(nodes.size());
   std::vector<std::vector<std::size_t>> waits_for(nodes.size());
   for (std::size_t node = 0; node < nodes.size(); ++node)
     for (const std::size_t user : nodes[node].users) waits_for[user].push_back(node);
-  for (std::vector<std::size_t> open = stream.captured; !open.empty();) {
+  for (std::vector<std::size_t> open = stream.capture_tail; !open.empty();) {
     const std::size_t node = open.back();
     open.pop_back();
     if (is_before[node]) continue;
@@ -49,14 +51,14 @@ bool is_joined(const CaptureState& capture, const StreamState& stream) {
   const auto is_missing = [&](std::size_t node) { return !is_before[node]; };
   return std::ranges::none_of(capture.streams, [&](const std::weak_ptr<StreamState>& weak) {
     const auto other = weak.lock();
-    return other && std::ranges::any_of(other->captured, is_missing);
+    return other && std::ranges::any_of(other->capture_tail, is_missing);
   });
 }
 
 thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
-std::atomic<int> ongoing = 0;  // captures, so that calls outside of any take no lock
+std::atomic<int> ongoing = 0;  // number of captures, so that calls take no lock without one
 
-/// Whether `capture` forbids this thread what is potentially unsafe.
+/// True if `capture` forbids potentially unsafe calls to this thread.
 bool forbids(const CaptureState& capture) {
   if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
   if (capture.thread == std::this_thread::get_id())
@@ -65,7 +67,7 @@ bool forbids(const CaptureState& capture) {
          capture.mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
 
-/// Makes errors of those that `is_meant` says.
+/// Invalidates the captures that `is_meant` selects. Success if there is none.
 CUresult refuse(const char* call, auto is_meant) {
   if (ongoing == 0) return CUDA_SUCCESS;
   const std::lock_guard lock(mutex());
@@ -86,13 +88,13 @@ bool captures_blocking_stream(int device) {
   });
 }
 
-/// The streams go on without it, and nothing finds it any more.
+/// Detaches the capture from its streams, and removes it from the list.
 void finish(const CaptureState& capture) {
   for (const std::weak_ptr<StreamState>& weak : capture.streams)
     if (const auto other = weak.lock()) {
       other->capture = nullptr;
-      other->captured.clear();
-      other->told.clear();
+      other->capture_tail.clear();
+      other->reported_dependencies.clear();
     }
   std::erase_if(captures(), [&](const std::weak_ptr<CaptureState>& weak) {
     const auto one = weak.lock();
@@ -112,7 +114,7 @@ CUresult capture_work(const std::shared_ptr<StreamState>& stream, Work work) {
   const std::lock_guard lock(mutex());
   CaptureState& capture = *stream->capture;
   if (const CUresult result = check_valid(capture); result != CUDA_SUCCESS) return result;
-  stream->captured = {append_node(*capture.graph, std::move(work), stream->captured)};
+  stream->capture_tail = {append_node(*capture.graph, std::move(work), stream->capture_tail)};
   return CUDA_SUCCESS;
 }
 
@@ -141,7 +143,7 @@ CUresult refuse_unsafe(const char* call) { return refuse(call, forbids); }
 
 CapturedPoint captured_end(const std::shared_ptr<StreamState>& stream) {
   const std::lock_guard lock(mutex());
-  return {.capture = stream->capture, .nodes = stream->captured};
+  return {.capture = stream->capture, .nodes = stream->capture_tail};
 }
 
 CUresult follow_captured(const std::shared_ptr<StreamState>& stream, const CapturedPoint& point) {
@@ -157,8 +159,8 @@ CUresult follow_captured(const std::shared_ptr<StreamState>& stream, const Captu
     capture.streams.push_back(stream);
   }
   for (const std::size_t node : point.nodes)
-    if (std::ranges::find(stream->captured, node) == stream->captured.end())
-      stream->captured.push_back(node);
+    if (std::ranges::find(stream->capture_tail, node) == stream->capture_tail.end())
+      stream->capture_tail.push_back(node);
   return CUDA_SUCCESS;
 }
 
@@ -180,8 +182,8 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode) {
   capture->thread = std::this_thread::get_id();
   capture->origin = state;
   capture->streams.push_back(state);
-  capture->graph->is_captured_into = true;
-  capture->handle = publish(capture->graph);
+  capture->graph->is_being_captured = true;
+  capture->handle = add_graph_handle(capture->graph);
   captures().push_back(capture);
   ongoing = static_cast<int>(captures().size());
   state->capture = std::move(capture);
@@ -211,11 +213,11 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
     result = fail(CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
                   "work on another stream was captured that the first one does not wait for");
   if (result != CUDA_SUCCESS) {
-    withdraw(capture->handle);
+    remove_graph_handle(capture->handle);
     return result;
   }
   const std::lock_guard graph_lock(made->mutex);
-  made->is_captured_into = false;
+  made->is_being_captured = false;
   *graph = capture->handle;
   return CUDA_SUCCESS;
 }
@@ -227,16 +229,16 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   if (state->is_legacy && captures_blocking_stream(state->device))
     return fail(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
                 "a stream is being captured that the legacy stream waits for");
-  *status = !state->capture                       ? CU_STREAM_CAPTURE_STATUS_NONE
-            : state->capture->why_invalid.empty() ? CU_STREAM_CAPTURE_STATUS_ACTIVE
-                                                  : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+  *status = !state->capture                          ? CU_STREAM_CAPTURE_STATUS_NONE
+            : state->capture->invalid_reason.empty() ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+                                                     : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
   return CUDA_SUCCESS;
 }
 
 CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status,
                                 unsigned long long* id, CUgraph* graph,
                                 const CUgraphNode** dependencies, std::size_t* count) {
-  if (!status) return fail(CUDA_ERROR_INVALID_VALUE, "nowhere to put the status");
+  if (!status) return fail(CUDA_ERROR_INVALID_VALUE, "a null status pointer");
   if (const CUresult result = cuStreamIsCapturing(stream, status); result != CUDA_SUCCESS)
     return result;
   if (*status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CUDA_SUCCESS;
@@ -245,12 +247,12 @@ CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status,
   const CaptureState& capture = *state->capture;
   if (id) *id = capture.id;
   if (graph) *graph = capture.handle;
-  state->told.clear();
+  state->reported_dependencies.clear();
   const std::lock_guard graph_lock(capture.graph->mutex);
-  for (const std::size_t node : state->captured)
-    state->told.push_back(capture.graph->nodes[node].handle);
-  if (dependencies) *dependencies = state->told.data();
-  if (count) *count = state->told.size();
+  for (const std::size_t node : state->capture_tail)
+    state->reported_dependencies.push_back(capture.graph->nodes[node].handle);
+  if (dependencies) *dependencies = state->reported_dependencies.data();
+  if (count) *count = state->reported_dependencies.size();
   return CUDA_SUCCESS;
 }
 
@@ -264,14 +266,13 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode* depende
   if (!state->capture) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is not being captured");
   CaptureState& capture = *state->capture;
   if (const CUresult result = check_valid(capture); result != CUDA_SUCCESS) return result;
-  std::vector<std::size_t> places;
-  if (!find_nodes(*capture.graph, {dependencies, count}, places))
-    return fail(CUDA_ERROR_INVALID_VALUE, "a dependency is no node of the graph of the capture");
+  std::vector<std::size_t> indices;
+  if (!find_nodes(*capture.graph, {dependencies, count}, indices))
+    return fail(CUDA_ERROR_INVALID_VALUE, "a dependency is not a node of the captured graph");
   if (flags == CU_STREAM_ADD_CAPTURE_DEPENDENCIES)
-    places.insert(places.end(), state->captured.begin(), state->captured.end());
-  std::ranges::sort(places);
-  places.erase(std::unique(places.begin(), places.end()), places.end());
-  state->captured = std::move(places);
+    indices.insert(indices.end(), state->capture_tail.begin(), state->capture_tail.end());
+  sort_unique(indices);
+  state->capture_tail = std::move(indices);
   return CUDA_SUCCESS;
 }
 

@@ -1,4 +1,4 @@
-// Errors, the devices and their contexts, of which each has one.
+// The entry points for errors, devices and their primary contexts.
 #include "runtime/driver/host/capture.h"
 #include "runtime/driver/host/execution/memory.h"
 #include "runtime/driver/host/state.h"
@@ -45,10 +45,6 @@ constexpr ResultText kResults[] = {
     {CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
      "too many resources requested for launch"},
     {CUDA_ERROR_CONTEXT_IS_DESTROYED, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed"},
-    {CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
-     "part or all of the requested memory range is already mapped"},
-    {CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
-     "pointer does not correspond to a registered memory region"},
     {CUDA_ERROR_MISALIGNED_ADDRESS, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
     {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
@@ -88,7 +84,7 @@ struct AttributeValue {
   int value;
 };
 
-// Those of an H200, except that each OS thread that runs blocks is a multiprocessor.
+// The attributes of an H200, except that each OS thread that runs blocks is a multiprocessor.
 constexpr AttributeValue kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
     {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
@@ -110,12 +106,10 @@ constexpr AttributeValue kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
     {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
     {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
-    {CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 233472},
     {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536},
     {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
     {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232448},
-    {CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32},
     {CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, 1024},
     {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
@@ -123,9 +117,8 @@ constexpr AttributeValue kAttributes[] = {
 };
 
 constexpr int kVersion = 12040;
-constexpr int kLowestPriority = 0, kHighestPriority = -5;
 
-/// The primary contexts of all devices, by ordinal.
+/// The reference counts of the primary contexts, by ordinal. Their addresses are the handles.
 struct Primaries {
   std::mutex mutex;
   int references[kDevices] = {};
@@ -139,7 +132,7 @@ CUcontext handle_of(CUdevice device) {
   return reinterpret_cast<CUcontext>(&primaries().references[device]);
 }
 bool is_device(CUdevice device) { return device >= 0 && device < kDevices; }
-/// -1 if the handle is no context.
+/// -1 if the handle is not a context.
 CUdevice device_of(CUcontext context) {
   for (CUdevice device = 0; device < kDevices; ++device)
     if (context == handle_of(device)) return device;
@@ -162,7 +155,7 @@ void release_everything() {
   drop_streams_and_events();
   drop_modules();
   free_all_memory();
-  schedule().clear_failure();
+  scheduler().clear_failure();
 }
 
 }  // namespace
@@ -268,7 +261,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
   if (references == 0)
     return fail(CUDA_ERROR_INVALID_CONTEXT, "the primary context is not retained");
   --references;
-  // What belongs to one of them goes with the last of all.
+  // Objects of all devices are released together, with the last context.
   if (std::ranges::all_of(primaries().references, [](int count) { return count == 0; }))
     release_everything();
   return CUDA_SUCCESS;
@@ -304,18 +297,12 @@ CUresult cuCtxGetDevice(CUdevice* device) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
-  if (least) *least = kLowestPriority;
-  if (greatest) *greatest = kHighestPriority;
-  return CUDA_SUCCESS;
-}
-
 CUresult cuCtxSynchronize() {
   if (const CUresult result = refuse_in_captures_of(current_device(), "cuCtxSynchronize");
       result != CUDA_SUCCESS)
     return result;
   update_counters([](Counters& counters) { ++counters.synchronizations; });
-  return run_until(schedule().ends(current_device()));
+  return run_until(scheduler().ends(current_device()));
 }
 
 }  // namespace entry

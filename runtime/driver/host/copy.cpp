@@ -1,4 +1,4 @@
-// Copies and fills, by themselves and as the work of graph nodes.
+// Copies and fills, on streams and as the work of graph nodes.
 #include "runtime/driver/host/capture.h"
 #include "runtime/driver/host/execution/memory.h"
 #include "runtime/driver/host/state.h"
@@ -11,11 +11,11 @@
 namespace sinter::host {
 namespace {
 
-/// One side of a copy: rows of bytes at a pitch, planes of rows.
+/// One side of a copy: rows of bytes at a pitch, in planes of `height` rows.
 struct Side {
   std::uintptr_t start;
   std::size_t pitch, height;
-  bool is_device;  // must lie in device memory
+  bool is_device;  // must be device memory
 
   std::uintptr_t row(std::size_t y, std::size_t z) const {
     return start + (z * height + y) * pitch;
@@ -45,23 +45,22 @@ std::size_t span_of(const Side& side, const CUDA_MEMCPY3D& copy) {
   return side.row(copy.Height - 1, copy.Depth - 1) + copy.WidthInBytes - side.start;
 }
 
-std::string bytes_in_words(const char* what, std::uintptr_t start, std::size_t bytes) {
+std::string byte_range_text(const char* what, std::uintptr_t start, std::size_t bytes) {
   return fmt::format("{} of {} bytes at {}, which is {}", what, bytes,
                      reinterpret_cast<const void*>(start),
                      describe_address(reinterpret_cast<const void*>(start)));
 }
 
-/// Whether the range may be touched: within an allocation, or, for host memory, outside of all.
+/// True if the range may be accessed: inside an allocation, or, for host memory, outside of all.
 bool is_legal(const Side& side, std::size_t bytes, bool must_be_ready) {
   const std::optional<Allocation> allocation = find_allocation(side.start);
   if (!allocation) return !side.is_device;
-  if (side.is_device && allocation->kind == MemoryKind::registered) return false;
-  // Of the caller's own memory we know the part that it lent, and it may copy the rest.
+  // Perhaps only a part of the host memory is lent. Copies may also access the rest.
   if (!side.is_device && allocation->kind == MemoryKind::lent) return true;
   return bytes <= allocation->end() - side.start && (allocation->is_ready || !must_be_ready);
 }
 
-/// Lent memory is pageable where a copy calls it the host's, and the device's elsewhere.
+/// True for pageable memory. Lent memory is pageable if the copy calls it host memory.
 bool is_pageable(const Side& side, CUmemorytype type) {
   const std::optional<Allocation> allocation = find_allocation(side.start);
   if (!allocation) return true;
@@ -89,7 +88,7 @@ CUresult submit_copy(CUDA_MEMCPY3D copy, CUstream stream) {
   if (copy.WidthInBytes == 0) return CUDA_SUCCESS;
   if (is_capturing(state)) return capture_work(state, copy);
 
-  // Pageable memory: what is read is staged at once, and what is written is there on return.
+  // Pageable memory: sources are staged at once, and targets are written when the call returns.
   std::shared_ptr<std::vector<std::byte>> staged;
   if (const Side source = source_of(copy); is_pageable(source, copy.srcMemoryType)) {
     const auto* const from = reinterpret_cast<const std::byte*>(source.start);
@@ -101,13 +100,13 @@ CUresult submit_copy(CUDA_MEMCPY3D copy, CUstream stream) {
   if (must_wait)
     if (const CUresult result = refuse_unsafe("a copy to pageable memory"); result != CUDA_SUCCESS)
       return result;
-  const Point done = schedule().submit(state, {.run = [copy, staged] { return run_copy(copy); }});
+  const Point done = scheduler().submit(state, {.run = [copy, staged] { return run_copy(copy); }});
   if (!must_wait) return CUDA_SUCCESS;
   update_counters([](Counters& counters) { ++counters.synchronizations; });
   try {
     return run_until({done});
-  } catch (const std::bad_alloc&) {  // the caller's memory may be gone when this has returned
-    schedule().drain();
+  } catch (const std::bad_alloc&) {  // the caller may free its memory after this returns
+    scheduler().drain();
     throw;
   }
 }
@@ -118,7 +117,7 @@ CUresult submit_memset(const CUDA_MEMSET_NODE_PARAMS& memset, CUstream stream) {
   if (const CUresult result = check_memset(memset); result != CUDA_SUCCESS) return result;
   if (memset.width == 0) return CUDA_SUCCESS;
   if (is_capturing(state)) return capture_work(state, memset);
-  schedule().submit(state, {.run = [memset] { return run_memset(memset); }});
+  scheduler().submit(state, {.run = [memset] { return run_memset(memset); }});
   return CUDA_SUCCESS;
 }
 
@@ -145,7 +144,7 @@ CUresult check_copy(const CUDA_MEMCPY3D& copy) {
   for (const Side& side : {source_of(copy), target_of(copy)})
     if (!is_legal(side, span_of(side, copy), /*must_be_ready=*/false))
       return fail(CUDA_ERROR_INVALID_VALUE,
-                  bytes_in_words("a copy", side.start, span_of(side, copy)));
+                  byte_range_text("a copy", side.start, span_of(side, copy)));
   return CUDA_SUCCESS;
 }
 
@@ -155,7 +154,7 @@ Failure run_copy(const CUDA_MEMCPY3D& copy) {
   for (const Side& side : {source, target})
     if (!is_legal(side, span_of(side, copy), /*must_be_ready=*/true))
       return {CUDA_ERROR_ILLEGAL_ADDRESS,
-              bytes_in_words("a copy", side.start, span_of(side, copy))};
+              byte_range_text("a copy", side.start, span_of(side, copy))};
   for (std::size_t z = 0; z < copy.Depth; ++z)
     for (std::size_t y = 0; y < copy.Height; ++y)
       std::memmove(reinterpret_cast<void*>(target.row(y, z)),
@@ -176,14 +175,14 @@ CUresult check_memset(const CUDA_MEMSET_NODE_PARAMS& memset) {
   if (memset.width == 0) return CUDA_SUCCESS;
   if (memset.height == 0) return fail(CUDA_ERROR_INVALID_VALUE, "a fill of no rows");
   if (!is_legal(target_of(memset), span_of(memset), /*must_be_ready=*/false))
-    return fail(CUDA_ERROR_INVALID_VALUE, bytes_in_words("a fill", memset.dst, span_of(memset)));
+    return fail(CUDA_ERROR_INVALID_VALUE, byte_range_text("a fill", memset.dst, span_of(memset)));
   return CUDA_SUCCESS;
 }
 
 Failure run_memset(const CUDA_MEMSET_NODE_PARAMS& memset) {
   if (memset.width == 0) return {};
   if (!is_legal(target_of(memset), span_of(memset), /*must_be_ready=*/true))
-    return {CUDA_ERROR_ILLEGAL_ADDRESS, bytes_in_words("a fill", memset.dst, span_of(memset))};
+    return {CUDA_ERROR_ILLEGAL_ADDRESS, byte_range_text("a fill", memset.dst, span_of(memset))};
   for (std::size_t y = 0; y < memset.height; ++y) {
     auto* const row = reinterpret_cast<std::byte*>(memset.dst + y * memset.pitch);
     if (memset.elementSize == 1) {
@@ -198,11 +197,6 @@ Failure run_memset(const CUDA_MEMSET_NODE_PARAMS& memset) {
 }
 
 namespace entry {
-
-CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
-  return submit_copy(flat_copy(to, CU_MEMORYTYPE_UNIFIED, from, CU_MEMORYTYPE_UNIFIED, bytes),
-                     stream);
-}
 
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
   return submit_copy(flat_copy(to, CU_MEMORYTYPE_DEVICE, reinterpret_cast<CUdeviceptr>(from),

@@ -1,4 +1,4 @@
-// The counters of the host device, and its options.
+// The counters and the options of the host device.
 #include "runtime/driver/host/execution/execute.h"
 #include "runtime/driver/host/execution/memory.h"
 #include "runtime/driver/host/state.h"
@@ -47,7 +47,7 @@ void configure(const Options& options) {
     const std::lock_guard lock(shared().mutex);
     shared().options = options;
   }
-  schedule().set_seed(options.seed);
+  scheduler().set_seed(options.seed);
   set_workers(options.workers);
 }
 

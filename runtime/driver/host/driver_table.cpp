@@ -1,5 +1,5 @@
-// The table: each entry point wrapped so that it is counted, can be made to fail, and is refused
-// where a real driver would refuse it.
+// The driver table of the host device. Each entry point is wrapped: the wrapper counts calls,
+// injects faults, and refuses calls that a real driver would refuse.
 #include "runtime/driver/host/capture.h"
 #include "runtime/driver/host/state.h"
 #include "runtime/support/fork_guard.h"
@@ -23,54 +23,40 @@ enum class Call {
 };
 constexpr std::size_t kCalls = std::size(kDriverSymbols);
 
-// Calls that only read what never changes.
+// Calls that work in every state, even before cuInit.
 constexpr Call kAlwaysAllowed[] = {Call::cuGetErrorName, Call::cuGetErrorString, Call::cuInit,
                                    Call::cuDriverGetVersion};
 // Calls that need the driver, but no context.
 constexpr Call kNeedNoContext[] = {
-    Call::cuDeviceGetCount,
-    Call::cuDeviceGet,
-    Call::cuDeviceGetName,
-    Call::cuDeviceGetAttribute,
-    Call::cuDeviceTotalMem,
-    Call::cuDevicePrimaryCtxRetain,
-    Call::cuDevicePrimaryCtxRelease,
-    Call::cuCtxSetCurrent,
-    Call::cuCtxGetCurrent,
-    Call::cuCtxPushCurrent,
-    Call::cuCtxPopCurrent,
-    Call::cuDeviceGetDefaultMemPool,
-    Call::cuThreadExchangeStreamCaptureMode,
+    Call::cuDeviceGetCount,          Call::cuDeviceGet,
+    Call::cuDeviceGetName,           Call::cuDeviceGetAttribute,
+    Call::cuDeviceTotalMem,          Call::cuDevicePrimaryCtxRetain,
+    Call::cuDevicePrimaryCtxRelease, Call::cuCtxSetCurrent,
+    Call::cuCtxGetCurrent,           Call::cuCtxPushCurrent,
+    Call::cuCtxPopCurrent,           Call::cuThreadExchangeStreamCaptureMode,
 };
-// Calls that still work after the device failed, so that everything can be given back.
+// Calls that still work after the device has failed, so that everything can be released.
 constexpr Call kAllowedAfterFailure[] = {
-    Call::cuCtxGetDevice,     Call::cuMemFree,           Call::cuMemFreeAsync,
-    Call::cuMemFreeHost,      Call::cuStreamDestroy,     Call::cuMemHostUnregister,
-    Call::cuEventDestroy,     Call::cuModuleUnload,      Call::cuGraphDestroy,
+    Call::cuCtxGetDevice,     Call::cuMemFree,           Call::cuMemFreeAsync, Call::cuMemFreeHost,
+    Call::cuStreamDestroy,    Call::cuEventDestroy,      Call::cuModuleUnload, Call::cuGraphDestroy,
     Call::cuGraphExecDestroy, Call::cuUserObjectRelease,
 };
 
-// Calls that stream captures forbid where neither the thread's mode nor theirs is relaxed: what
-// they do is no work of a stream, or waits for some. Functions may be loaded by the first call that
-// asks for one.
+// Calls that captures forbid unless the thread's mode or theirs is relaxed. They are not stream
+// work, or they wait for it. The first query of a function is among them, because it may load code.
 constexpr Call kUnsafeInCapture[] = {
     Call::cuDevicePrimaryCtxRetain,
     Call::cuDevicePrimaryCtxRelease,
     Call::cuMemAlloc,
     Call::cuMemFree,
-    Call::cuMemPoolTrimTo,
     Call::cuMemHostAlloc,
     Call::cuMemFreeHost,
-    Call::cuMemHostRegister,
-    Call::cuMemHostUnregister,
     Call::cuStreamCreate,
-    Call::cuStreamCreateWithPriority,
     Call::cuStreamSynchronize,
     Call::cuStreamQuery,
     Call::cuEventSynchronize,
     Call::cuEventQuery,
     Call::cuModuleLoadData,
-    Call::cuModuleLoadDataEx,
     Call::cuModuleUnload,
     Call::cuModuleGetFunction,
     Call::cuFuncSetAttribute,
@@ -80,7 +66,6 @@ constexpr Call kUnsafeInCapture[] = {
     Call::cuOccupancyMaxActiveClusters,
     Call::cuGraphInstantiateWithFlags,
     Call::cuGraphExecDestroy,
-    Call::cuGraphUpload,
 };
 
 template <std::size_t kSize>
@@ -90,14 +75,14 @@ constexpr bool is_in(Call call, const Call (&list)[kSize]) {
 
 struct Fault {
   int call;
-  int left;  // calls until it strikes
+  int calls_left;  // until it happens
   CUresult result;
 };
 
 struct Faults {
   std::mutex mutex;
   std::vector<Fault> list;
-  std::atomic<int> count = 0;  // of list, so that calls without faults take no lock
+  std::atomic<int> count = 0;  // size of `list`, so that calls without faults take no lock
 };
 
 Faults& faults() {
@@ -114,18 +99,18 @@ CUresult take_fault(Call call) {
   const std::lock_guard lock(all.mutex);
   CUresult result = CUDA_SUCCESS;
   for (Fault& fault : all.list)
-    if (fault.call == static_cast<int>(call) && --fault.left == 0) result = fault.result;
-  std::erase_if(all.list, [](const Fault& fault) { return fault.left <= 0; });
+    if (fault.call == static_cast<int>(call) && --fault.calls_left == 0) result = fault.result;
+  std::erase_if(all.list, [](const Fault& fault) { return fault.calls_left <= 0; });
   all.count = static_cast<int>(all.list.size());
   if (result != CUDA_SUCCESS) error_text = "a fault that was injected";
   return result;
 }
 
-CUresult begin(Call call) {
+CUresult begin_call(Call call) {
   call_counts[static_cast<std::size_t>(call)].fetch_add(1, std::memory_order_relaxed);
   if (is_in(call, kAlwaysAllowed)) return CUDA_SUCCESS;
   error_text.clear();
-  if (is_forked()) return fail(CUDA_ERROR_NOT_INITIALIZED, kForked);
+  if (is_forked()) return fail(CUDA_ERROR_NOT_INITIALIZED, kForkedError);
   if (const CUresult result = take_fault(call); result != CUDA_SUCCESS) return result;
   if (const CUresult result = check_context();
       result != CUDA_SUCCESS &&
@@ -137,7 +122,7 @@ CUresult begin(Call call) {
         result != CUDA_SUCCESS)
       return result;
   if (is_in(call, kNeedNoContext) || is_in(call, kAllowedAfterFailure)) return CUDA_SUCCESS;
-  const Failure failure = schedule().failure();
+  const Failure failure = scheduler().failure();
   return failure.code == CUDA_SUCCESS ? CUDA_SUCCESS : fail(failure.code, failure.text);
 }
 
@@ -149,7 +134,7 @@ template <Call kCall, class... Parameters, CUresult (*kImplementation)(Parameter
 struct Entry<kCall, kImplementation> {
   static CUresult call(Parameters... parameters) {
     try {
-      if (const CUresult result = begin(kCall); result != CUDA_SUCCESS) return result;
+      if (const CUresult result = begin_call(kCall); result != CUDA_SUCCESS) return result;
       return kImplementation(parameters...);
     } catch (const std::bad_alloc&) {
       return fail(CUDA_ERROR_OUT_OF_MEMORY, kNoMemory);
@@ -195,12 +180,12 @@ CUresult fail(CUresult code, const char* text) noexcept {
 }
 
 CUresult run_until(const std::vector<Point>& points) {
-  schedule().run_until(points);
-  const Failure failure = schedule().failure();
+  scheduler().run_until(points);
+  const Failure failure = scheduler().failure();
   return failure.code == CUDA_SUCCESS ? CUDA_SUCCESS : fail(failure.code, failure.text);
 }
 
-CUresult run_all() { return run_until(schedule().ends()); }
+CUresult run_all() { return run_until(scheduler().ends()); }
 
 std::uint64_t calls(std::string_view call) {
   return call_counts[index_of(call)].load(std::memory_order_relaxed);
@@ -223,7 +208,7 @@ std::string last_error() { return error_text; }
 
 void clear_error() {
   error_text.clear();
-  schedule().clear_failure();
+  scheduler().clear_failure();
 }
 
 void reset_calls() {

@@ -17,7 +17,7 @@ Failure run_node(const Work& work) {
   return {};
 }
 
-/// Nodes of a graph with those of its children among them: as on a GPU, they run side by side.
+/// The nodes of a graph and of its child graphs as one graph, because they may run concurrently.
 struct FlatGraph {
   Nodes nodes;
   Works works;
@@ -27,48 +27,48 @@ struct FlatGraph {
     works.push_back(std::move(work));
     return nodes.size() - 1;
   }
-  void join(std::size_t before, std::size_t after) {
+  void add_edge(std::size_t before, std::size_t after) {
     nodes[before].users.push_back(after);
     ++nodes[after].waits;
   }
 };
 
-/// Where a node, or all of a child graph, begins and ends.
-struct Place {
+/// The first and the last node of a child graph, or a single node twice.
+struct NodeRange {
   std::size_t first = 0;
   std::size_t last = 0;
 };
 
-std::vector<Place> append(FlatGraph& flat, const Nodes& nodes, const Works& works) {
+std::vector<NodeRange> append(FlatGraph& flat, const Nodes& nodes, const Works& works) {
   static const auto nothing = std::make_shared<const Work>();
-  std::vector<Place> places;
+  std::vector<NodeRange> ranges;
   for (const auto& work : works) {
     const auto* const child = std::get_if<ChildWork>(work.get());
     if (!child) {
       const std::size_t node = flat.add(work);
-      places.push_back({node, node});
+      ranges.push_back({node, node});
       continue;
     }
-    const Place whole{flat.add(nothing), flat.add(nothing)};
-    flat.join(whole.first, whole.last);
-    for (const Place& inner : append(flat, child->graph->nodes, child->graph->works)) {
-      flat.join(whole.first, inner.first);
-      flat.join(inner.last, whole.last);
+    const NodeRange whole{flat.add(nothing), flat.add(nothing)};
+    flat.add_edge(whole.first, whole.last);
+    for (const NodeRange& inner : append(flat, child->graph->nodes, child->graph->works)) {
+      flat.add_edge(whole.first, inner.first);
+      flat.add_edge(inner.last, whole.last);
     }
-    places.push_back(whole);
+    ranges.push_back(whole);
   }
   for (std::size_t node = 0; node < nodes.size(); ++node)
     for (const std::size_t user : nodes[node].users)
-      flat.join(places[node].last, places[user].first);
-  return places;
+      flat.add_edge(ranges[node].last, ranges[user].first);
+  return ranges;
 }
 
-/// Walks over the nodes, each after all that it waits for; `pick` chooses among those that are
-/// ready. Returns how many were reached before `visit` said no.
-std::size_t walk(const Nodes& nodes, auto pick, auto visit) {
+/// Visits the nodes in topological order; `pick` chooses among those that are ready. Stops when
+/// `visit` returns false. Returns the number of nodes before that.
+std::size_t visit_in_order(const Nodes& nodes, auto pick, auto visit) {
   std::vector<std::size_t> waits, ready;
   waits.reserve(nodes.size());
-  ready.reserve(nodes.size());  // from here on no more is taken
+  ready.reserve(nodes.size());  // no allocation from here on
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     waits.push_back(nodes[i].waits);
     if (nodes[i].waits == 0) ready.push_back(i);
@@ -94,8 +94,8 @@ Failure run_nodes(const Nodes& given, const Works& given_works) {
   const Works& works = flat.works;
   Failure failure;
   bool has_begun = false;
-  const auto pick = [](std::size_t count) { return schedule().random() % count; };
-  walk(nodes, pick, [&](std::size_t node) {
+  const auto pick = [](std::size_t count) { return scheduler().random() % count; };
+  visit_in_order(nodes, pick, [&](std::size_t node) {
     try {
       failure = run_node(*works[node]);
     } catch (const std::bad_alloc&) {
@@ -110,7 +110,7 @@ Failure run_nodes(const Nodes& given, const Works& given_works) {
 
 bool has_cycle(const Nodes& nodes) {
   const auto first = [](std::size_t) { return std::size_t{0}; };
-  return walk(nodes, first, [](std::size_t) { return true; }) < nodes.size();
+  return visit_in_order(nodes, first, [](std::size_t) { return true; }) < nodes.size();
 }
 
 }  // namespace sinter::host

@@ -1,4 +1,4 @@
-// CUDA Graphs of the host device: nodes with true dependencies, run in any order that those allow.
+// CUDA Graphs of the host device: nodes and dependencies, run in an order that these allow.
 #pragma once
 
 #include "runtime/driver/host/state.h"
@@ -12,7 +12,7 @@
 
 namespace sinter::host {
 
-/// What a node does.
+/// The work of a kernel node.
 struct KernelWork {
   CUfunction function;
   KernelLaunch launch;
@@ -30,20 +30,19 @@ using Work = std::variant<std::monostate, KernelWork, CUDA_MEMCPY3D, CUDA_MEMSET
 
 struct GraphState;
 struct NodeState {
-  GraphState* graph;  // whose node it is; there as long as the node's handle
+  GraphState* graph;  // owns the node, and lives as long as the node's handle
   std::size_t index;
 };
 
 struct Node {
   CUgraphNode handle;
-  std::vector<std::size_t> users;  // those that wait for it
-  std::size_t waits = 0;           // how many it waits for
+  std::vector<std::size_t> users;  // nodes that wait for it
+  std::size_t waits = 0;           // number of nodes that it waits for
 };
 using Nodes = std::vector<Node>;
-using Works = std::vector<std::shared_ptr<const Work>>;  // of the nodes, in their order
+using Works = std::vector<std::shared_ptr<const Work>>;  // by node
 
-/// What a graph keeps until it goes; its destructor is the user's, and runs with the last
-/// reference.
+/// An object that graphs keep alive. Dropping the last reference calls the user's destructor.
 struct UserObject {
   void* pointer;
   CUhostFn destroy;
@@ -53,9 +52,9 @@ struct UserObject {
   UserObject(const UserObject&) = delete;
   UserObject& operator=(const UserObject&) = delete;
 };
-using UserObjects = std::vector<std::shared_ptr<const UserObject>>;  // one for each reference
+using UserObjects = std::vector<std::shared_ptr<const UserObject>>;  // one element per reference
 
-/// A whole graph as it was when it became a node.
+/// A snapshot of a graph, taken when it became a node.
 struct ChildGraph {
   Nodes nodes;
   Works works;
@@ -67,34 +66,34 @@ struct GraphState {
   Nodes nodes;
   Works works;
   UserObjects user_objects;
-  bool is_captured_into = false;  // until the capture ends it is neither destroyed nor launched
+  bool is_being_captured = false;  // it cannot be destroyed or instantiated until the capture ends
 };
 
 struct ExecState {
   std::mutex mutex;
-  std::shared_ptr<const GraphState> graph;  // that it was made from; only compared
+  std::shared_ptr<const GraphState> graph;  // the source; used only for comparison
   std::shared_ptr<const Nodes> nodes;
   Works works;
   std::shared_ptr<const UserObjects> user_objects;
-  Point last;  // the end of its latest launch: a graph never runs beside itself
+  Point last;  // the end of its latest launch: launches of one graph never overlap
 };
 
-/// Adds a node that waits for others of the graph.
+/// Adds a node that depends on the nodes `waits_for`; returns its index.
 std::size_t append_node(GraphState& graph, Work work, std::span<const std::size_t> waits_for);
-/// The handles of a graph that goes.
-void forget_nodes(const GraphState& graph);
-/// A handle to the graph.
-CUgraph publish(std::shared_ptr<GraphState> graph);
-/// The handle of a graph that has none any more.
-void withdraw(CUgraph graph);
-/// Null if the handle is no graph (any more).
+/// Removes the handles of the nodes of a graph.
+void remove_node_handles(const GraphState& graph);
+/// Creates a handle to the graph.
+CUgraph add_graph_handle(std::shared_ptr<GraphState> graph);
+/// Removes the handles of the graph and of its nodes.
+void remove_graph_handle(CUgraph graph);
+/// Null if the handle is invalid.
 std::shared_ptr<GraphState> find_graph(CUgraph graph);
-/// The places of nodes of `graph`; false if one is none of its own.
+/// Appends the indices of the nodes to `indices`; false if one is not a node of `graph`.
 bool find_nodes(const GraphState& graph, std::span<const CUgraphNode> handles,
-                std::vector<std::size_t>& places);
+                std::vector<std::size_t>& indices);
 void drop_user_objects();
 
-/// Runs the nodes one by one; among those whose dependencies are done, the seed picks.
+/// Runs the nodes one by one. The seed picks among the nodes whose dependencies are done.
 Failure run_nodes(const Nodes& nodes, const Works& works);
 
 bool has_cycle(const Nodes& nodes);

@@ -1,4 +1,4 @@
-// The entry points of CUDA Graphs.
+// The entry points for CUDA Graphs.
 #include "runtime/driver/host/capture.h"
 #include "runtime/driver/host/graph.h"
 
@@ -48,7 +48,7 @@ CUresult add_node(CUgraphNode* handle, CUgraph graph, const CUgraphNode* depende
     for (Node& node : state->nodes) std::erase(node.users, index);
     state->nodes.pop_back();
     return fail(CUDA_ERROR_INVALID_VALUE,
-                fmt::format("dependency {} is no node of this graph, or named twice", i));
+                fmt::format("dependency {} is not a node of this graph, or is named twice", i));
   }
   state->works.push_back(std::make_shared<const Work>(std::move(work)));
   *handle = state->nodes[index].handle =
@@ -66,7 +66,7 @@ CUresult make_kernel_work(const CUDA_KERNEL_NODE_PARAMS* parameters, KernelWork&
                      parameters->kernelParams, parameters->extra, work.launch);
 }
 
-/// `graph` as it is now, for a node of another one.
+/// A snapshot of `graph`, as the work of a child graph node.
 CUresult child_of(CUgraph graph, ChildWork& work) {
   const auto state = graphs().find(graph);
   if (!state) return invalid("child graph");
@@ -76,7 +76,7 @@ CUresult child_of(CUgraph graph, ChildWork& work) {
   return CUDA_SUCCESS;
 }
 
-/// Whether one graph may take the place of the other in what is instantiated.
+/// True if one graph may replace the other in an instantiated graph.
 bool has_same_form(const ChildGraph& a, const ChildGraph& b) {
   const auto is_alike = [](const Node& x, const Node& y) { return x.users == y.users; };
   const auto is_of_kind = [](const std::shared_ptr<const Work>& x,
@@ -87,7 +87,7 @@ bool has_same_form(const ChildGraph& a, const ChildGraph& b) {
          std::ranges::equal(a.works, b.works, is_of_kind);
 }
 
-/// Gives a node of an instantiated graph other work of the same kind.
+/// Replaces the work of a node in an instantiated graph. The kind of work must be equal.
 CUresult replace_work(CUgraphExec exec, CUgraphNode node, Work work) {
   const auto state = execs().find(exec);
   if (!state) return invalid("executable graph");
@@ -114,7 +114,7 @@ CUresult replace_work(CUgraphExec exec, CUgraphNode node, Work work) {
   return CUDA_SUCCESS;
 }
 
-/// Why the kernels of `works` cannot be launched, if they cannot.
+/// Fails if a kernel of `works`, or of its child graphs, cannot be launched.
 CUresult check_kernels(const Works& works) {
   for (const auto& work : works) {
     if (const auto* const child = std::get_if<ChildWork>(work.get())) {
@@ -144,24 +144,26 @@ std::size_t append_node(GraphState& graph, Work work, std::span<const std::size_
   return index;
 }
 
-void forget_nodes(const GraphState& graph) {
+void remove_node_handles(const GraphState& graph) {
   for (const Node& node : graph.nodes) nodes().remove(node.handle);
 }
 
-CUgraph publish(std::shared_ptr<GraphState> graph) { return graphs().add(std::move(graph)); }
+CUgraph add_graph_handle(std::shared_ptr<GraphState> graph) {
+  return graphs().add(std::move(graph));
+}
 
-void withdraw(CUgraph graph) {
-  if (const auto state = graphs().remove(graph)) forget_nodes(*state);
+void remove_graph_handle(CUgraph graph) {
+  if (const auto state = graphs().remove(graph)) remove_node_handles(*state);
 }
 
 std::shared_ptr<GraphState> find_graph(CUgraph graph) { return graphs().find(graph); }
 
 bool find_nodes(const GraphState& graph, std::span<const CUgraphNode> handles,
-                std::vector<std::size_t>& places) {
+                std::vector<std::size_t>& indices) {
   for (const CUgraphNode handle : handles) {
     const auto node = nodes().find(handle);
     if (!node || node->graph != &graph) return false;
-    places.push_back(node->index);
+    indices.push_back(node->index);
   }
   return true;
 }
@@ -184,9 +186,9 @@ CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
 CUresult cuGraphDestroy(CUgraph graph) {
   const auto state = graphs().find(graph);
   if (!state) return invalid("graph");
-  if (const std::lock_guard lock(state->mutex); state->is_captured_into)
+  if (const std::lock_guard lock(state->mutex); state->is_being_captured)
     return fail(CUDA_ERROR_ILLEGAL_STATE, "the graph is being captured into");
-  withdraw(graph);
+  remove_graph_handle(graph);
   return CUDA_SUCCESS;
 }
 
@@ -206,7 +208,7 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeID att
   const std::lock_guard lock(graph.mutex);
   std::shared_ptr<const Work>& work = graph.works[node_state->index];
   const auto* const kernel = std::get_if<KernelWork>(work.get());
-  if (!kernel) return fail(CUDA_ERROR_INVALID_VALUE, "the node is no kernel");
+  if (!kernel) return fail(CUDA_ERROR_INVALID_VALUE, "the node is not a kernel");
   KernelWork changed = *kernel;
   if (const CUresult result = apply_attribute(attribute, *value, changed.launch);
       result != CUDA_SUCCESS)
@@ -238,7 +240,7 @@ CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode
 
 CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                                   std::size_t count, CUgraph child) {
-  if (graph == child) return fail(CUDA_ERROR_INVALID_VALUE, "a graph is no node of itself");
+  if (graph == child) return fail(CUDA_ERROR_INVALID_VALUE, "a graph cannot be a node of itself");
   ChildWork work;
   if (const CUresult result = child_of(child, work); result != CUDA_SUCCESS) return result;
   return add_node(node, graph, dependencies, count, std::move(work));
@@ -264,7 +266,8 @@ CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from, const CU
     if (!target || target->graph != state.get() || !add_edge(*state, from[i], target->index))
       return fail(
           CUDA_ERROR_INVALID_VALUE,
-          fmt::format("dependency {} joins no two nodes of this graph, or is there already", i));
+          fmt::format("dependency {} does not connect two nodes of this graph, or exists already",
+                      i));
   }
   return CUDA_SUCCESS;
 }
@@ -274,7 +277,7 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned 
   if (!state || !exec) return invalid("graph");
   auto exec_state = std::make_shared<ExecState>();
   const std::lock_guard lock(state->mutex);
-  if (state->is_captured_into)
+  if (state->is_being_captured)
     return fail(CUDA_ERROR_ILLEGAL_STATE, "the graph is being captured into");
   if (has_cycle(state->nodes)) return fail(CUDA_ERROR_INVALID_VALUE, "the graph has a cycle");
   exec_state->graph = state;
@@ -293,20 +296,6 @@ CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
   return replace_work(exec, node, std::move(work));
 }
 
-CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                        const CUDA_MEMCPY3D* parameters, CUcontext) {
-  if (!parameters) return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
-  if (const CUresult result = check_copy(*parameters); result != CUDA_SUCCESS) return result;
-  return replace_work(exec, node, *parameters);
-}
-
-CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                        const CUDA_MEMSET_NODE_PARAMS* parameters, CUcontext) {
-  if (!parameters) return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
-  if (const CUresult result = check_memset(*parameters); result != CUDA_SUCCESS) return result;
-  return replace_work(exec, node, *parameters);
-}
-
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child) {
   ChildWork work;
   if (const CUresult result = child_of(child, work); result != CUDA_SUCCESS) return result;
@@ -315,11 +304,6 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, 
 
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
   return execs().remove(exec) ? CUDA_SUCCESS : invalid("executable graph");
-}
-
-CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
-  if (!find_stream(stream)) return invalid_stream();
-  return execs().find(exec) ? CUDA_SUCCESS : invalid("executable graph");
 }
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
@@ -334,11 +318,11 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
         ChildGraph{*state->nodes, state->works, *state->user_objects})};
     return capture_work(stream_state, std::move(child));
   }
-  // Later changes to the executable graph do not reach this launch: it has the work as it is now.
+  // The launch copies the work, so later changes to the executable graph do not affect it.
   Operation operation{.run = [nodes = state->nodes, works = state->works,
                               kept = state->user_objects] { return run_nodes(*nodes, works); }};
   if (state->last.stream) operation.waits.push_back(state->last);
-  state->last = schedule().submit(stream_state, std::move(operation));
+  state->last = scheduler().submit(stream_state, std::move(operation));
   update_counters([](Counters& counters) { ++counters.graph_launches; });
   return CUDA_SUCCESS;
 }

@@ -1,4 +1,4 @@
-// The driver's opaque handles: real addresses, checked at every use.
+// The driver's opaque handles: addresses of objects, looked up at every use.
 #pragma once
 
 #include <memory>
@@ -17,13 +17,13 @@ class Handles {
     objects_[handle] = std::move(object);
     return handle;
   }
-  /// Null if there is no such object (any more).
+  /// Null if there is no object with this handle.
   std::shared_ptr<Object> find(Handle handle) const {
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(handle);
     return found == objects_.end() ? nullptr : found->second;
   }
-  /// Forgets the object and returns it; null if there is none.
+  /// Removes the object and returns it; null if there is none.
   std::shared_ptr<Object> remove(Handle handle) {
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(handle);
@@ -33,7 +33,7 @@ class Handles {
     return object;
   }
   void clear() {
-    std::unordered_map<Handle, std::shared_ptr<Object>> objects;  // destroyed outside of the lock
+    std::unordered_map<Handle, std::shared_ptr<Object>> objects;  // destroyed without the lock
     const std::lock_guard lock(mutex_);
     objects.swap(objects_);
   }

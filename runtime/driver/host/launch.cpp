@@ -1,4 +1,4 @@
-// Functions and their launches.
+// The entry points for functions and launches.
 #include "runtime/driver/host/capture.h"
 #include "runtime/driver/host/state.h"
 
@@ -24,18 +24,18 @@ std::uint64_t volume(const Index3& extents) {
   return std::uint64_t{extents.x} * extents.y * extents.z;
 }
 
-std::string in_words(const Index3& extents) {
+std::string extents_text(const Index3& extents) {
   return fmt::format("[{}, {}, {}]", extents.x, extents.y, extents.z);
 }
 
-/// What is wrong with the shape, if anything is.
-std::string find_misshape(const FunctionState& function, const LaunchShape& shape) {
+/// The part of the shape that is invalid, as text; empty if it is valid.
+std::string invalid_shape_text(const FunctionState& function, const LaunchShape& shape) {
   constexpr unsigned kMaxThreads = 1024;
   const auto& [grid, block, shared_bytes] = shape;
   if (volume(grid) == 0 || grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535)
-    return "grid " + in_words(grid);
+    return "grid " + extents_text(grid);
   if (volume(block) == 0 || volume(block) > kMaxThreads || block.z > 64)
-    return "block " + in_words(block);
+    return "block " + extents_text(block);
   const auto allowed = static_cast<unsigned>(function.max_dynamic_shared_bytes.load());
   if (shared_bytes > allowed)
     return fmt::format("{} bytes of shared memory, {} allowed", shared_bytes, allowed);
@@ -52,12 +52,12 @@ CUresult make_launch(CUfunction function, const LaunchShape& shape, void** param
   if (extra) return fail(CUDA_ERROR_NOT_SUPPORTED, "packed parameters (extra)");
   if (!parameters && kernel.parameter_count > 0)
     return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("kernel {}: no parameters", kernel.entry));
-  if (const std::string wrong = find_misshape(*state, shape); !wrong.empty())
+  if (const std::string wrong = invalid_shape_text(*state, shape); !wrong.empty())
     return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("kernel {}: {}", kernel.entry, wrong));
   if (volume(shape.block) > kernel.threads)
     return fail(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
                 fmt::format("kernel {}: block {}, built for at most {} threads", kernel.entry,
-                            in_words(shape.block), kernel.threads));
+                            extents_text(shape.block), kernel.threads));
   launch = {.kernel = &kernel,
             .module = state->module,
             .grid = shape.grid,
@@ -74,7 +74,7 @@ CUresult apply_attribute(CUlaunchAttributeID attribute, const CUlaunchAttributeV
   if (attribute == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
     if (cluster.y > 1 || cluster.z > 1)
       return fail(CUDA_ERROR_NOT_SUPPORTED,
-                  "clusters of " + in_words({cluster.x, cluster.y, cluster.z}) + " blocks");
+                  "clusters of " + extents_text({cluster.x, cluster.y, cluster.z}) + " blocks");
     launch.cluster = std::max(cluster.x, 1u);
   }
   if (attribute == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
@@ -92,7 +92,7 @@ CUresult check_clusters(const KernelLaunch& launch) {
   if (launch.cluster > launch.largest_cluster)
     return refuse(fmt::format("the function allows {}", launch.largest_cluster));
   if (launch.grid.x % launch.cluster != 0)
-    return refuse("which do not divide the grid " + in_words(launch.grid));
+    return refuse("which do not divide the grid " + extents_text(launch.grid));
   if (launch.cluster > 1 && launch.is_cooperative)
     return fail(CUDA_ERROR_NOT_SUPPORTED,
                 fmt::format("kernel {}: clusters in a cooperative launch", launch.kernel->entry));
@@ -101,7 +101,7 @@ CUresult check_clusters(const KernelLaunch& launch) {
 
 CUresult check_residence(const KernelLaunch& launch) {
   if (const CUresult result = check_clusters(launch); result != CUDA_SUCCESS) return result;
-  Failure excess = find_excess(launch);
+  Failure excess = cooperative_launch_failure(launch);
   return excess.code == CUDA_SUCCESS ? CUDA_SUCCESS : fail(excess.code, std::move(excess.text));
 }
 
@@ -127,10 +127,10 @@ void count_launch(const KernelLaunch& launch, const LaunchResult& result) {
 }  // namespace
 
 Failure run_kernel(const KernelLaunch& launch) {
-  LaunchResult result = execute(launch, schedule().random());
+  LaunchResult result = execute(launch, scheduler().random());
   try {
     count_launch(launch, result);
-  } catch (const std::bad_alloc&) {  // the launch is done, whether or not it is in the list
+  } catch (const std::bad_alloc&) {  // the launch is done even if it is missing from the list
   }
   return std::move(result.failure);
 }
@@ -152,7 +152,7 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfuncti
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
     case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
     case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
-    case CU_FUNC_ATTRIBUTE_NUM_REGS:  // the host has no such thing to tell
+    case CU_FUNC_ATTRIBUTE_NUM_REGS:  // the host has no values for these
       *value = 0;
       return CUDA_SUCCESS;
     default: return fail(CUDA_ERROR_INVALID_VALUE, "that function attribute is not known");
@@ -182,7 +182,7 @@ CUresult cuFuncGetParamInfo(CUfunction function, std::size_t index, std::size_t*
   const auto state = find_function(function);
   if (!state) return invalid_function();
   if (!offset) return fail(CUDA_ERROR_INVALID_VALUE, "a null offset of a parameter");
-  // No failure: this is how callers find out how many there are.
+  // Without an error text: callers find the number of parameters by this result.
   if (index >= state->kernel->parameter_count) return CUDA_ERROR_INVALID_VALUE;
   std::size_t at = 0;
   for (std::size_t i = 0; i <= index; ++i) {
@@ -201,7 +201,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction fun
   if (threads < 1 || threads > 1024 || shared_bytes > kMaxDynamicSharedBytes)
     return fail(CUDA_ERROR_INVALID_VALUE,
                 fmt::format("{} threads, {} bytes of shared memory", threads, shared_bytes));
-  // An OS thread, which stands for a multiprocessor, runs one block at a time.
+  // An OS thread, which acts as a multiprocessor, runs one block at a time.
   *blocks = static_cast<unsigned>(threads) <= state->kernel->threads ? 1 : 0;
   return CUDA_SUCCESS;
 }
@@ -246,7 +246,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   if (const CUresult result = check_residence(launch); result != CUDA_SUCCESS) return result;
   if (is_capturing(stream))
     return capture_work(stream, KernelWork{.function = function, .launch = std::move(launch)});
-  schedule().submit(stream, {.run = [launch = std::move(launch)] { return run_kernel(launch); }});
+  scheduler().submit(stream, {.run = [launch = std::move(launch)] { return run_kernel(launch); }});
   return CUDA_SUCCESS;
 }
 

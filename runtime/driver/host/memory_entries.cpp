@@ -1,4 +1,4 @@
-// Allocation, and what pointers are.
+// The entry points for memory and pointer attributes.
 #include "runtime/driver/host/capture.h"
 #include "runtime/driver/host/execution/memory.h"
 #include "runtime/driver/host/state.h"
@@ -10,15 +10,6 @@
 
 namespace sinter::host {
 namespace {
-
-/// One for each device; they keep nothing, so that they are alike.
-char pools[kDevices];
-
-bool is_default_pool(CUmemoryPool pool) {
-  const auto* const place = reinterpret_cast<const char*>(pool);
-  return place >= pools && place < pools + kDevices;
-}
-std::atomic<unsigned long long> release_threshold = 0;
 
 CUresult allocate_device(CUdeviceptr* pointer, std::size_t bytes, bool is_ready, CUdevice device) {
   if (!pointer || bytes == 0) return fail(CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
@@ -52,13 +43,13 @@ Failure release(CUdeviceptr pointer) {
                       reinterpret_cast<const void*>(pointer))};
 }
 
-/// Frees at once, after all work: work that is queued may use the memory.
+/// Frees memory now. First runs all queued work, which may use it.
 CUresult free_now(CUdeviceptr pointer, MemoryKind kind, const char* kind_name) {
   if (!starts(pointer, kind) || !mark_freeing(pointer)) return not_allocated(pointer, kind_name);
-  schedule().drain();
+  scheduler().drain();
   const Failure failure = release(pointer);
   if (failure.code == CUDA_SUCCESS) return CUDA_SUCCESS;
-  schedule().set_failure(failure);
+  scheduler().set_failure(failure);
   return fail(failure.code, failure.text);
 }
 
@@ -98,21 +89,21 @@ CUresult cuMemFree(CUdeviceptr pointer) {
   return pointer ? free_now(pointer, MemoryKind::device, "device") : CUDA_SUCCESS;
 }
 
-// The address is known at once; the memory is not there before the stream comes to it.
+// The address is known at once. The memory becomes accessible when the stream reaches the call.
 CUresult cuMemAllocAsync(CUdeviceptr* pointer, std::size_t bytes, CUstream stream) {
   const auto state = find_stream(stream);
   if (!state) return invalid_stream();
-  // Memory that a graph has of its own is not there on this device.
+  // This device does not support memory that belongs to a graph.
   if (const CUresult result = refuse_in_capture(state, "cuMemAllocAsync"); result != CUDA_SUCCESS)
     return result;
   if (const CUresult result = allocate_device(pointer, bytes, /*is_ready=*/false, state->device);
       result != CUDA_SUCCESS)
     return result;
   const std::uintptr_t start = *pointer;
-  schedule().submit(state, {.run = [start] {
-                      make_ready(start);
-                      return Failure();
-                    }});
+  scheduler().submit(state, {.run = [start] {
+                       make_ready(start);
+                       return Failure();
+                     }});
   return CUDA_SUCCESS;
 }
 
@@ -124,38 +115,8 @@ CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
     return result;
   if (!starts(pointer, MemoryKind::device) || !mark_freeing(pointer))
     return not_allocated(pointer, "device");
-  schedule().submit(state, {.run = [pointer] { return release(pointer); }});
+  scheduler().submit(state, {.run = [pointer] { return release(pointer); }});
   return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
-  if (device < 0 || device >= kDevices) return CUDA_ERROR_INVALID_DEVICE;
-  *pool = reinterpret_cast<CUmemoryPool>(pools + device);
-  return CUDA_SUCCESS;
-}
-
-CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
-  if (!is_default_pool(pool) || attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
-    return fail(CUDA_ERROR_INVALID_VALUE, "only the release threshold of the default pool is set");
-  release_threshold = *static_cast<unsigned long long*>(value);
-  return CUDA_SUCCESS;
-}
-
-CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
-  if (!is_default_pool(pool)) return fail(CUDA_ERROR_INVALID_VALUE, "not the default pool");
-  auto& result = *static_cast<unsigned long long*>(value);
-  switch (attribute) {
-    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: result = release_threshold; return CUDA_SUCCESS;
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: result = memory_use().live_bytes; return CUDA_SUCCESS;
-    case CU_MEMPOOL_ATTR_USED_MEM_HIGH: result = memory_use().peak_bytes; return CUDA_SUCCESS;
-  }
-  return fail(CUDA_ERROR_INVALID_VALUE, "that pool attribute is not known");
-}
-
-CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t) {
-  // Freed memory is never kept, so there is nothing to trim.
-  return is_default_pool(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
@@ -169,22 +130,6 @@ CUresult cuMemHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
 CUresult cuMemFreeHost(void* pointer) {
   if (!pointer) return CUDA_SUCCESS;
   return free_now(reinterpret_cast<CUdeviceptr>(pointer), MemoryKind::pinned, "pinned");
-}
-
-CUresult cuMemHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
-  constexpr unsigned kKnownFlags = kMemHostRegisterPortable | kMemHostRegisterDeviceMap;
-  if (!pointer || bytes == 0 || (flags & ~kKnownFlags)) return CUDA_ERROR_INVALID_VALUE;
-  return register_memory(reinterpret_cast<std::uintptr_t>(pointer), bytes)
-             ? CUDA_SUCCESS
-             : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-}
-
-CUresult cuMemHostUnregister(void* pointer) {
-  const auto start = reinterpret_cast<std::uintptr_t>(pointer);
-  if (!starts(start, MemoryKind::registered)) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-  schedule().drain();
-  unregister_memory(start);
-  return CUDA_SUCCESS;
 }
 
 CUresult cuMemGetInfo(std::size_t* free, std::size_t* total) {
@@ -202,7 +147,7 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdev
   return pointer_attribute(value, attribute, *allocation, pointer);
 }
 
-// As the real one, this succeeds for any pointer: values that do not exist become 0.
+// Like the real driver, this succeeds for any pointer: missing values become 0.
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** values,
                                 CUdeviceptr pointer) {
   const std::optional<Allocation> allocation = find_allocation(pointer);

@@ -1,22 +1,24 @@
-// Modules: shared objects that the host compiler built, loaded from memory.
+// The entry points for modules: shared objects of the host compiler, loaded from memory.
 #include "runtime/driver/host/state.h"
+#include "runtime/support/atomic_file.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <span>
 
 #include <dlfcn.h>
 #include <elf.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 namespace sinter::host {
 
-/// A loaded shared object. Kernels that are queued keep it loaded.
+/// A loaded shared object. Queued kernels keep it loaded.
 struct ModuleState {
-  int file = -1;
+  File file;
   CUdevice device = 0;
   void* library = nullptr;
   std::mutex mutex;
@@ -27,7 +29,6 @@ struct ModuleState {
   ModuleState& operator=(const ModuleState&) = delete;
   ~ModuleState() {
     if (library) dlclose(library);
-    if (file >= 0) close(file);
   }
 };
 
@@ -49,7 +50,7 @@ constexpr Elf64_Half kOurMachine = EM_AARCH64;
 #endif
 constexpr Elf64_Half kCudaMachine = 190;
 
-/// The size of an ELF file, whose last part is its section table or its last section.
+/// The size of an ELF file. It ends with the section table or with its last section.
 std::size_t elf_bytes(const std::byte* image, const Elf64_Ehdr& header) {
   std::size_t end = header.e_shoff + std::size_t{header.e_shnum} * header.e_shentsize;
   for (std::size_t i = 0; i < header.e_shnum; ++i) {
@@ -60,23 +61,13 @@ std::size_t elf_bytes(const std::byte* image, const Elf64_Ehdr& header) {
   return end;
 }
 
-bool write_all(int file, const std::byte* data, std::size_t bytes) {
-  while (bytes) {
-    const ssize_t written = write(file, data, bytes);
-    if (written <= 0) return false;
-    data += written;
-    bytes -= static_cast<std::size_t>(written);
-  }
-  return true;
-}
-
-CUresult load(ModuleState& module, const std::byte* image, std::size_t bytes) {
-  module.file = memfd_create("sinter-module", MFD_CLOEXEC);
-  if (module.file < 0 || !write_all(module.file, image, bytes))
+CUresult load(ModuleState& module, std::span<const std::byte> image) {
+  module.file = File(memfd_create("sinter-module", MFD_CLOEXEC));
+  if (const int error = module.file ? write_all(module.file, image) : errno; error != 0)
     return fail(CUDA_ERROR_OPERATING_SYSTEM,
-                fmt::format("a module of {} bytes: {}", bytes, std::strerror(errno)));
-  // The file stays open: the loader knows a library by this name until it is unloaded.
-  const std::string path = fmt::format("/proc/self/fd/{}", module.file);
+                fmt::format("a module of {} bytes: {}", image.size(), std::strerror(error)));
+  // The file stays open, because the loader uses this name until the library is unloaded.
+  const std::string path = fmt::format("/proc/self/fd/{}", module.file.descriptor());
   module.library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!module.library) return fail(CUDA_ERROR_INVALID_IMAGE, dlerror());
   return CUDA_SUCCESS;
@@ -99,7 +90,7 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   if (!module || !image) return fail(CUDA_ERROR_INVALID_VALUE, "a null module or image");
   const auto* const bytes = static_cast<const std::byte*>(image);
   if (std::memcmp(image, ELFMAG, SELFMAG) != 0)
-    return fail(CUDA_ERROR_INVALID_IMAGE, "the image is no ELF file");
+    return fail(CUDA_ERROR_INVALID_IMAGE, "the image is not an ELF file");
   Elf64_Ehdr header;
   std::memcpy(&header, image, sizeof(header));
   if (header.e_machine == kCudaMachine)
@@ -107,21 +98,18 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
                 "the image is a cubin; the host device runs what "
                 "the host compiler builds");
   if (header.e_machine != kOurMachine || header.e_type != ET_DYN)
-    return fail(CUDA_ERROR_INVALID_IMAGE, "the image is no shared object for this machine");
+    return fail(CUDA_ERROR_INVALID_IMAGE, "the image is not a shared object for this machine");
   auto state = std::make_shared<ModuleState>();
   state->device = current_device();
-  if (const CUresult result = load(*state, bytes, elf_bytes(bytes, header)); result != CUDA_SUCCESS)
+  if (const CUresult result = load(*state, {bytes, elf_bytes(bytes, header)});
+      result != CUDA_SUCCESS)
     return result;
   *module = modules().add(std::move(state));
   return CUDA_SUCCESS;
 }
 
-CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
-  return cuModuleLoadData(module, image);  // the options are about PTX
-}
-
 CUresult cuModuleUnload(CUmodule module) {
-  schedule().drain();
+  scheduler().drain();
   const auto state = modules().remove(module);
   if (!state) return fail(CUDA_ERROR_INVALID_HANDLE, "that module is not loaded (any more)");
   for (const auto& [name, function] : state->functions) functions().remove(function);
@@ -150,7 +138,8 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   function_state->module = state;
   function_state->device = state->device;
   function_state->kernel = kernel;
-  // The module forgets its functions when it goes, so it knows of them before they are there.
+  // The module removes its functions when it is unloaded. So it lists the function before the
+  // handle exists.
   const auto known = state->functions.try_emplace(name).first;
   try {
     *function = known->second = functions().add(std::move(function_state));

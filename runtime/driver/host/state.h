@@ -1,10 +1,10 @@
-// What the entry points of the host driver share.
+// The state and the functions that the entry points of the host driver share.
 #pragma once
 
 #include "runtime/driver/host/execution/execute.h"
 #include "runtime/driver/host/handles.h"
 #include "runtime/driver/host/host_driver.h"
-#include "runtime/driver/host/stream_schedule.h"
+#include "runtime/driver/host/stream_scheduler.h"
 
 #include <atomic>
 #include <functional>
@@ -13,21 +13,21 @@
 
 namespace sinter::host {
 
-/// The entry points, under the driver's names; table.cpp wraps each into what the table holds.
+/// The entry points, under the driver's names. driver_table.cpp wraps each one for the table.
 namespace entry {
 #define SYMBOL(NAME, VERSION, NEED, PARAMETERS) CUresult NAME PARAMETERS;
 #include "runtime/driver/driver_symbols.def"
 }  // namespace entry
 
-// ---- Failures (table.cpp) ----
+// ---- Failures (driver_table.cpp) ----
 
-/// Returns `code`, with words for last_error().
+/// Returns `code`, and sets the text of last_error().
 CUresult fail(CUresult code, std::string text);
-/// The same for words that are there already: without memory to keep them it fails without any.
+/// The same for a constant text. If there is no memory to copy it, the text stays empty.
 CUresult fail(CUresult code, const char* text) noexcept;
-/// Runs work until the points are reached; the device's failure, if it has one by then.
+/// Runs work until the points are reached. Returns the failure of the device, if any.
 CUresult run_until(const std::vector<Point>& points);
-/// Runs everything that is queued.
+/// Runs all queued work.
 CUresult run_all();
 
 // ---- Counters (counters.cpp) ----
@@ -38,31 +38,32 @@ void reset_calls();
 
 // ---- Contexts (context.cpp) ----
 
-/// How many devices there are. They share the machine's memory and its threads.
+/// The number of host devices. They share the machine's memory and threads.
 inline constexpr int kDevices = 4;
-/// The device of this thread's current context, where there is one.
+/// The device of this thread's current context, which must exist.
 CUdevice current_device();
 CUcontext context_of(CUdevice device);
-/// Why a call that needs a context cannot go on; success if it can.
+/// The error of a call that needs a context; success if it may run.
 CUresult check_context();
 /// Total device memory.
 std::uint64_t device_memory_bytes();
 
 // ---- Streams (stream.cpp) ----
 
-/// The stream; for null the legacy one of the current device; null if the handle is none.
+/// The stream of a handle; the legacy stream of the current device for null. Null if the handle is
+/// invalid.
 std::shared_ptr<StreamState> find_stream(CUstream stream);
 CUresult invalid_stream();
-/// Host functions may not call the driver.
+/// True inside a host function, which may not call the driver.
 bool is_in_host_function();
 void run_host_function(CUhostFn function, void* user_data);
 
 // ---- Copies (copy.cpp) ----
 
-/// Copies rows of bytes, checking that device and pinned memory is live at that time.
+/// Copies rows of bytes. Checks that device and pinned memory is still allocated.
 Failure run_copy(const CUDA_MEMCPY3D& copy);
 Failure run_memset(const CUDA_MEMSET_NODE_PARAMS& memset);
-/// Whether the ranges could be copied or set now; fails in words if not.
+/// Fails with a text if the ranges could not be copied or set now.
 CUresult check_copy(const CUDA_MEMCPY3D& copy);
 CUresult check_memset(const CUDA_MEMSET_NODE_PARAMS& memset);
 
@@ -76,25 +77,25 @@ struct FunctionState {
   std::atomic<int> max_dynamic_shared_bytes = 48 << 10;
   std::atomic<bool> allows_large_clusters = false;
 };
-/// Null if the handle is no function (any more).
+/// Null if the handle is invalid.
 std::shared_ptr<FunctionState> find_function(CUfunction function);
 
 struct LaunchShape {
   device_abi::Index3 grid, block;
   unsigned shared_bytes;
 };
-/// Does what the attribute says to the launch; fails in words if it cannot.
+/// Applies the attribute to the launch. Fails with a text if it is not supported.
 CUresult apply_attribute(CUlaunchAttributeID attribute, const CUlaunchAttributeValue& value,
                          KernelLaunch& launch);
-/// Fails in words if the launch has clusters that are too large, or do not divide its grid.
+/// Fails with a text if the clusters of the launch are too large or do not divide its grid.
 CUresult check_clusters(const KernelLaunch& launch);
-/// Fails in words if blocks that must run at once cannot: clusters, or those of a cooperative
-/// launch.
+/// Fails with a text if blocks that must run at once cannot: those of a cluster, or of a
+/// cooperative launch.
 CUresult check_residence(const KernelLaunch& launch);
-/// Checks a launch and copies its parameters; fails in words if it is not valid.
+/// Checks a launch and copies its parameters. Fails with a text if it is invalid.
 CUresult make_launch(CUfunction function, const LaunchShape& shape, void** parameters, void** extra,
                      KernelLaunch& launch);
-/// Runs it and records it in the counters.
+/// Runs the launch and adds it to the counters.
 Failure run_kernel(const KernelLaunch& launch);
 
 // ---- Release of the context ----

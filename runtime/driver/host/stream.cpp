@@ -1,4 +1,4 @@
-// Streams, events and host functions.
+// The entry points for streams, events and host functions.
 #include "runtime/driver/host/capture.h"
 #include "runtime/driver/host/state.h"
 
@@ -14,9 +14,9 @@ struct EventState {
   int device = 0;
   bool has_timing = true;
   std::mutex mutex;
-  Point recorded;                                   // no stream: never recorded
+  Point recorded;                                   // null stream: never recorded
   std::shared_ptr<std::atomic<std::int64_t>> time;  // nanoseconds of device time; -1: not reached
-  CapturedPoint captured;                           // in place of `recorded`, of a capture
+  CapturedPoint captured;                           // replaces `recorded` if it was captured
 };
 
 Handles<CUstream, StreamState>& streams() {
@@ -48,10 +48,10 @@ void count_synchronization() {
   update_counters([](Counters& counters) { ++counters.synchronizations; });
 }
 
-/// Succeeds, or says "not ready" after a step towards it.
+/// Success if the point is reached. Otherwise runs one piece of work and returns "not ready".
 CUresult poll(const Point& point) {
-  const bool is_reached = schedule().poll(point);
-  const Failure failure = schedule().failure();
+  const bool is_reached = scheduler().poll(point);
+  const Failure failure = scheduler().failure();
   if (failure.code != CUDA_SUCCESS) return fail(failure.code, failure.text);
   return is_reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
@@ -59,7 +59,8 @@ CUresult poll(const Point& point) {
 }  // namespace
 
 std::shared_ptr<StreamState> find_stream(CUstream stream) {
-  if (!stream || stream == cuda::legacy_stream()) return schedule().legacy_stream(current_device());
+  if (!stream || stream == cuda::legacy_stream())
+    return scheduler().legacy_stream(current_device());
   return streams().find(stream);
 }
 
@@ -83,18 +84,14 @@ void drop_streams_and_events() {
 namespace entry {
 
 CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
-  return cuStreamCreateWithPriority(stream, flags, 0);
-}
-
-CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
   if (!stream || flags > CU_STREAM_NON_BLOCKING)
     return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("stream flags {}", flags));
   const bool is_blocking = flags != CU_STREAM_NON_BLOCKING;
-  *stream = streams().add(schedule().create_stream(current_device(), is_blocking, priority));
+  *stream = streams().add(scheduler().create_stream(current_device(), is_blocking));
   return CUDA_SUCCESS;
 }
 
-// The stream's work outlives it.
+// Queued work of the stream still runs.
 CUresult cuStreamDestroy(CUstream stream) {
   return streams().remove(stream) ? CUDA_SUCCESS : invalid_stream();
 }
@@ -106,7 +103,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
       result != CUDA_SUCCESS)
     return result;
   count_synchronization();
-  return run_until({schedule().end_of(state)});
+  return run_until({scheduler().end_of(state)});
 }
 
 CUresult cuStreamQuery(CUstream stream) {
@@ -114,7 +111,7 @@ CUresult cuStreamQuery(CUstream stream) {
   if (!state) return invalid_stream();
   if (const CUresult result = refuse_in_capture(state, "cuStreamQuery"); result != CUDA_SUCCESS)
     return result;
-  return poll(schedule().end_of(state));
+  return poll(scheduler().end_of(state));
 }
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
@@ -127,10 +124,10 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
     return follow_captured(state, point);
   if (is_capturing(state))
     return fail(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
-                "a captured stream cannot wait for an event of outside");
+                "a captured stream cannot wait for an event from outside the capture");
   const Point point = recorded_point(*event_state);
   if (!point.stream || point.stream == state) return CUDA_SUCCESS;
-  schedule().submit(state, {.run = [] { return Failure(); }, .waits = {point}});
+  scheduler().submit(state, {.run = [] { return Failure(); }, .waits = {point}});
   return CUDA_SUCCESS;
 }
 
@@ -178,10 +175,10 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
     return CUDA_SUCCESS;
   }
   auto time = std::make_shared<std::atomic<std::int64_t>>(-1);
-  const Point point = schedule().submit(state, {.run = [time] {
-                                          *time = schedule().clock().count();
-                                          return Failure();
-                                        }});
+  const Point point = scheduler().submit(state, {.run = [time] {
+                                           *time = scheduler().clock().count();
+                                           return Failure();
+                                         }});
   const std::lock_guard lock(event_state->mutex);
   event_state->captured = {};
   event_state->recorded = point;
@@ -210,7 +207,7 @@ CUresult cuEventQuery(CUevent event) {
   return point.stream ? poll(point) : CUDA_SUCCESS;
 }
 
-// Device time: only what the device spent at work counts, since when work runs is up to the host.
+// Counts only the time that the device works, because the host decides when work runs.
 CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
   std::int64_t times[2];
   const CUevent handles[] = {start, end};
@@ -233,10 +230,10 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* user_data) {
   if (!function) return fail(CUDA_ERROR_INVALID_VALUE, "a null host function");
   if (is_capturing(state))
     return capture_work(state, HostWork{.function = function, .user_data = user_data});
-  schedule().submit(state, {.run = [function, user_data] {
-                      run_host_function(function, user_data);
-                      return Failure();
-                    }});
+  scheduler().submit(state, {.run = [function, user_data] {
+                       run_host_function(function, user_data);
+                       return Failure();
+                     }});
   return CUDA_SUCCESS;
 }
 

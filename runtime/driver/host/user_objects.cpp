@@ -1,4 +1,4 @@
-// User objects: what graphs, what is made from them, and launches of that keep alive.
+// The entry points for user objects, which graphs, executable graphs and launches keep alive.
 #include "runtime/driver/host/graph.h"
 
 #include <climits>
@@ -10,7 +10,7 @@ namespace {
 
 struct UserObjectState {
   std::mutex mutex;
-  UserObjects held;  // the caller's own references; with the last of them the handle goes
+  UserObjects held;  // the caller's references; the handle is removed with the last one
 };
 
 Handles<CUuserObject, UserObjectState>& user_objects() {
@@ -27,7 +27,7 @@ CUresult no_such_object() {
   return fail(CUDA_ERROR_INVALID_VALUE, "that user object does not exist (any more)");
 }
 
-/// Takes `count` of the caller's references; none if there are not so many.
+/// Takes `count` references from the caller. Empty if the caller has fewer.
 UserObjects take(CUuserObject object, UserObjectState& state, unsigned count) {
   UserObjects taken;
   const std::lock_guard lock(state.mutex);
@@ -39,7 +39,7 @@ UserObjects take(CUuserObject object, UserObjectState& state, unsigned count) {
 }
 
 CUresult fewer_references() {
-  return fail(CUDA_ERROR_INVALID_VALUE, "fewer references to the user object are the caller's");
+  return fail(CUDA_ERROR_INVALID_VALUE, "the caller has fewer references to the user object");
 }
 
 }  // namespace
@@ -51,7 +51,8 @@ namespace entry {
 CUresult cuUserObjectCreate(CUuserObject* object, void* pointer, CUhostFn destroy,
                             unsigned references, unsigned flags) {
   if (!object || !destroy || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
-    return fail(CUDA_ERROR_INVALID_VALUE, "a user object needs a destructor, and the one flag");
+    return fail(CUDA_ERROR_INVALID_VALUE,
+                "a user object needs a destructor and the flag NO_DESTRUCTOR_SYNC");
   if (const CUresult result = check_count(references); result != CUDA_SUCCESS) return result;
   auto state = std::make_shared<UserObjectState>();
   state->held.reserve(references);

@@ -1,4 +1,4 @@
-// Array and PinnedArray: memory with a dtype and a shape, which compiled graphs read and write.
+// Array and PinnedArray: device and host memory with a dtype and a shape.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,14 @@ namespace sinter {
 struct ArrayData;     // internal
 struct PinnedMemory;  // internal
 
-/// Device memory with a dtype, a shape and strides: a handle with shared ownership of the memory,
-/// usable from any thread. The memory is given back with the last handle to it.
+/// Device memory with a dtype, a shape and strides. A handle that shares ownership of the memory,
+/// usable from any thread. The last handle releases the memory.
 class Array {
  public:
-  /// Memory that belongs to somebody else and must outlive all work on it. `strides` in elements;
-  /// none: row-major. Any alignment that suits the dtype will do; 16 bytes are fastest. The first
-  /// run that it is bound to checks that the device knows the memory and that it is large enough.
+  /// Wraps device memory that the caller owns and that must outlive all work on it. `strides` are
+  /// in elements; without them the array is row-major. The pointer must be aligned to the element
+  /// size; 16-byte alignment is fastest. The first run with the array checks that the device knows
+  /// the memory and that it is large enough. Throws UserError if shape or strides are invalid.
   static Array wrap(void* pointer, DType dtype, Sizes shape, Device device = default_device(),
                     Sizes strides = {});
 
@@ -29,18 +30,20 @@ class Array {
   std::span<const std::int64_t> strides() const;  ///< in elements
   int rank() const { return static_cast<int>(shape().size()); }
   std::int64_t elements() const;
-  /// Bytes from the first to the end of the last element.
+  /// The bytes from the start of the first element to the end of the last one.
   std::int64_t bytes() const;
   bool is_row_major() const;
-  void* pointer() const;  ///< from now on others may use the memory: giving it back waits for them
+  /// The address of the first element. Waits for work of the memory's previous owner. Releasing
+  /// the memory later waits for the device, because sinter cannot track how the caller uses it.
+  void* pointer() const;
   Device device() const;
-  /// True where nothing may write: runs and copies refuse to.
+  /// True if runs and copies must not write the array; they throw UserError.
   bool is_read_only() const;
-  /// The same elements, which nothing may write through this handle.
+  /// A handle to the same elements that is read-only.
   Array read_only() const;
 
-  /// Another shape for part of the same memory, from `byte_offset` on; it shares the ownership,
-  /// and is read-only if this is. Throws UserError where it does not fit.
+  /// An array in part of the same memory, starting at `byte_offset`. It shares ownership, and is
+  /// read-only if this array is. Throws UserError if it does not fit into this array.
   Array view(std::int64_t byte_offset, DType dtype, Sizes shape, Sizes strides = {}) const;
 
   const ArrayData& data() const { return *data_; }
@@ -53,8 +56,8 @@ class Array {
   std::shared_ptr<const ArrayData> data_;
 };
 
-/// Row-major host memory that the device can copy from and to while the host goes on: a handle with
-/// shared ownership.
+/// Row-major page-locked host memory, so that copies run asynchronously. A handle with shared
+/// ownership.
 class PinnedArray {
  public:
   DType dtype() const;
@@ -62,7 +65,7 @@ class PinnedArray {
   std::int64_t elements() const;
   std::int64_t bytes() const;
   void* pointer() const;
-  /// The elements as `Element`, whose size must be that of the dtype.
+  /// The elements as a span. Throws UserError if `Element` does not have the size of the dtype.
   template <class Element>
   std::span<Element> elements_as() const {
     check_element_bytes(sizeof(Element));

@@ -1,4 +1,4 @@
-// Device, Stream and Event: where programs run, in which order, and how to wait.
+// Device, Stream and Event: the devices that programs run on, queues of work, and synchronization.
 #pragma once
 
 #include <cstdint>
@@ -20,38 +20,45 @@ class PinnedArray;
 class Event;
 class Stream;
 
-/// How a function takes concrete extents: from `{2048, 4096}`, a vector, or a span.
+/// The parameter type for concrete extents: accepts `{2048, 4096}`, a vector, or a span.
 using Sizes = Axes;
 
-/// A GPU, or the host device: a handle, free to copy, usable from any thread. Devices live as long
-/// as the process.
+/// A GPU or a host device. A handle that is cheap to copy and usable from any thread. Devices live
+/// as long as the process.
 class Device {
  public:
   explicit Device(DeviceState* state) : state_(state) {}
 
   std::string_view name() const;
-  /// The architecture that kernels are planned and compiled for: `sm_90`.
+  /// The architecture that kernels are planned for, for example `sm_90`. A host device reports that
+  /// of the GPU that it emulates.
   std::string_view arch() const;
-  /// True for the CPU that runs the emitted kernels.
+  /// True for a host device: the CPU, which runs the emitted kernels.
   bool is_host() const;
-  /// Its number among devices of its kind.
+  /// The index among devices of the same kind, from 0.
   int ordinal() const;
 
-  /// Fresh memory with unspecified contents; `strides` in elements, none: row-major. Throws
-  /// DriverError where there is not enough.
+  /// Allocates an array with unspecified contents. `strides` are in elements; without them the
+  /// array is row-major. Throws UserError if shape or strides are invalid, DriverError if there is
+  /// not enough memory.
   Array empty(DType dtype, Sizes shape, Sizes strides = {}) const;
-  /// Host memory that copies to and from the device run asynchronously with.
+  /// Allocates page-locked host memory, so that copies run asynchronously.
   PinnedArray pinned(DType dtype, Sizes shape) const;
-  /// A new stream, which does not wait for the default one.
+  /// A new stream, which does not synchronize with the default stream.
   Stream stream() const;
   Event event() const;
 
-  /// Copies host memory of `to.bytes()` bytes to a row-major array, in the order of `stream`.
-  /// Asynchronous if the host memory is pinned; it must then stay untouched until the copy is done.
-  /// On a stream that is being captured it is read whenever the caller's CUDA Graph is launched,
-  /// which holds the array, but not the host memory.
+  /// Copies `to.bytes()` bytes of host memory to the row-major array `to`, in the order of
+  /// `stream`. If the host memory is pinned, the copy is asynchronous: the memory must not change
+  /// before the copy is done.
+  ///
+  /// If `stream` is being captured, each launch of the captured CUDA Graph reads the host memory.
+  /// The graph keeps the array alive, but not the host memory.
+  ///
+  /// Throws UserError if the array is read-only, not row-major, or on another device.
   void upload(const Array& to, const void* from, const Stream& stream) const;
-  /// The same from a range whose size in bytes is that of the array.
+  /// Copies a contiguous range. Throws UserError unless the number of elements and their size are
+  /// those of the array.
   template <std::ranges::contiguous_range Range>
   void upload(const Array& to, const Range& from, const Stream& stream) const {
     check_host_range(to, std::ranges::size(from), sizeof(*std::ranges::data(from)));
@@ -59,22 +66,24 @@ class Device {
   }
   void upload(const Array& to, const PinnedArray& from, const Stream& stream) const;
 
-  /// Copies the elements of `from` in row-major order to host memory, in the order of `stream`. An
-  /// array that is not row-major is put in order on the host, for which this call waits. What waits
-  /// throws UserError on a stream that is being captured.
+  /// Copies the elements of `from` in row-major order to host memory, in the order of `stream`. If
+  /// the array is not row-major, this call waits for the copy and reorders the elements on the
+  /// host. In that case it throws UserError if `stream` is being captured.
   void download(const Array& from, void* to, const Stream& stream) const;
   void download(const Array& from, PinnedArray& to, const Stream& stream) const;
-  /// The elements of an array in row-major order, after everything before it on `stream`; waits for
-  /// them.
+  /// Returns the elements in row-major order, after all earlier work on `stream`. Waits for them.
+  /// Throws UserError if `stream` is being captured, or if `Element` does not have the size of the
+  /// dtype.
   template <class Element>
   std::vector<Element> download(const Array& from, const Stream& stream) const;
 
-  /// Copies between two row-major arrays of the same size, in the order of `stream`.
+  /// Copies between two row-major arrays with the same number of bytes, in the order of `stream`.
+  /// Throws UserError if the arrays do not allow that.
   void copy(const Array& from, const Array& to, const Stream& stream) const;
-  /// Waits for everything on the device; an error while a stream of it is captured.
+  /// Waits for all work on the device. An error while one of its streams is being captured.
   void synchronize() const;
-  /// Gives the driver what Arrays and Contexts gave back and Options::idle_bytes keeps for the next
-  /// ones. Waits for what uses it.
+  /// Returns idle memory to the driver: memory that Arrays and Contexts released and that
+  /// Options::idle_bytes keeps for reuse. Waits for work that still uses it.
   void trim() const;
 
   DeviceState* state() const { return state_; }
@@ -90,28 +99,28 @@ class Device {
 
 /// The first CUDA device if there is one, else the host device.
 Device default_device();
-/// Throws DriverError, which says why, where there is no such device.
+/// Throws DriverError, with the reason, if there is no CUDA device; UserError if `ordinal` is out
+/// of range.
 Device cuda_device(int ordinal = 0);
-/// The CPU as a device. There are several, which share its memory and threads, so that programs for
-/// several GPUs can be tried without one; throws UserError where `ordinal` is none of them.
+/// The CPU as a device. Several host devices share its memory and threads, so that programs for
+/// several GPUs can be tested without a GPU. Throws UserError if `ordinal` is out of range.
 Device host_device(int ordinal = 0);
 /// All CUDA devices, then the first host device.
 std::vector<Device> devices();
 
-/// A queue of work on a device: a handle with shared ownership, usable from any thread.
+/// A queue of work on a device. A handle with shared ownership, usable from any thread.
 class Stream {
  public:
-  /// A CUDA stream that belongs to somebody else (nullptr: the default stream) and must outlive all
-  /// work that is put on it here.
+  /// Wraps a CUDA stream that the caller owns (nullptr: the default stream). The stream must
+  /// outlive all work that sinter puts on it.
   static Stream wrap(void* handle, Device device = default_device());
 
   Device device() const;
   /// The CUstream.
   void* handle() const;
-  /// Waits until everything that was put on the stream is done. Throws UserError if it is being
-  /// captured.
+  /// Waits until all work on the stream is done. Throws UserError if the stream is being captured.
   void synchronize() const;
-  /// What is put on the stream from now on starts only after what `event` recorded.
+  /// Work that is put on the stream from now on starts only after the point that `event` recorded.
   void wait(const Event& event) const;
 
   const std::shared_ptr<StreamState>& state() const { return state_; }
@@ -123,18 +132,18 @@ class Stream {
   std::shared_ptr<StreamState> state_;
 };
 
-/// A point in the work of a stream: a handle with shared ownership.
+/// A point in the work of a stream. A handle with shared ownership.
 class Event {
  public:
-  /// Marks the end of what is on `stream` now.
+  /// Records the point after all work that is on `stream` now.
   void record(const Stream& stream) const;
-  /// Waits for the recorded point; returns at once if nothing was recorded. Throws UserError if
-  /// that was on a stream that was being captured.
+  /// Waits for the recorded point; returns at once if nothing was recorded. Throws UserError if the
+  /// point was recorded on a stream that was being captured.
   void synchronize() const;
-  /// True if the recorded point has been passed, or nothing was recorded. Throws as synchronize
+  /// True if the recorded point has been reached, or nothing was recorded. Throws as synchronize
   /// does.
   bool is_done() const;
-  /// The milliseconds from `start`'s point to this one; both must be done.
+  /// Milliseconds from the point of `start` to this point; both must have been reached.
   float elapsed_since(const Event& start) const;
 
  private:

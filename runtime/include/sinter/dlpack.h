@@ -1,7 +1,7 @@
-// DLPack: Arrays from and for other libraries (NumPy, PyTorch, JAX, CuPy …) without copying.
+// DLPack: shares Arrays with other libraries (NumPy, PyTorch, JAX, CuPy …) without copying.
 //
-// The structs are those of <dlpack/dlpack.h> 1.1, declared here under names of our own, so that no
-// other header is needed; where that one is included too, its types may be used in their place:
+// The structs are those of <dlpack/dlpack.h> 1.1 under sinter's names, so no other header is
+// needed. The types of that header work too, if it is included:
 // `from_dlpack(a DLManagedTensor*)`, `to_dlpack<DLManagedTensorVersioned>(array)`.
 #pragma once
 
@@ -16,15 +16,15 @@ namespace sinter {
 
 namespace dlpack {
 
-/// Where memory lies. The ones that sinter takes; others are refused with their number.
+/// The kind of memory. from_dlpack() accepts these and refuses all others.
 enum class DeviceType : std::int32_t { cpu = 1, cuda = 2, cuda_host = 3, cuda_managed = 13 };
 
 struct Device {
   DeviceType type;
-  std::int32_t id;  ///< ordinal among devices of the type
+  std::int32_t id;  ///< index among devices of the type
 };
 
-/// One element: what it is (`DLDataTypeCode`), its bits, and how many make up one (1 for ours).
+/// The type of an element: its code (`DLDataTypeCode`), bits, and number of lanes (1 in sinter).
 struct DataType {
   std::uint8_t code;
   std::uint8_t bits;
@@ -41,7 +41,7 @@ struct Tensor {
   std::uint64_t byte_offset;  ///< from `data` to the first element
 };
 
-/// The struct of before DLPack 1.0, in capsules called `dltensor`. It cannot say that memory is
+/// The struct before DLPack 1.0, in capsules called `dltensor`. It cannot mark memory as
 /// read-only.
 struct ManagedTensor {
   Tensor dl_tensor;
@@ -54,7 +54,7 @@ struct Version {
   std::uint32_t minor;
 };
 
-/// The struct from DLPack 1.0 on, in capsules called `dltensor_versioned`.
+/// The struct since DLPack 1.0, in capsules called `dltensor_versioned`.
 struct ManagedTensorVersioned {
   Version version;
   void* manager_ctx;
@@ -63,13 +63,14 @@ struct ManagedTensorVersioned {
   Tensor dl_tensor;
 };
 
-/// What to_dlpack() writes. Another minor version is read as well, another major one refused.
+/// The version that to_dlpack() writes. from_dlpack() reads every minor version of this major
+/// version.
 inline constexpr Version kVersion = {1, 1};
 /// Bits of `ManagedTensorVersioned::flags`.
 inline constexpr std::uint64_t kReadOnly = 1;
 inline constexpr std::uint64_t kCopied = 2;
 
-/// True of ManagedTensor and of others' declarations of it.
+/// True for ManagedTensor and for other declarations of the same struct.
 template <class T>
 concept Unversioned = sizeof(T) == sizeof(ManagedTensor) && requires(T& tensor) {
   tensor.dl_tensor.byte_offset;
@@ -78,7 +79,7 @@ concept Unversioned = sizeof(T) == sizeof(ManagedTensor) && requires(T& tensor) 
 }
 &&!requires(T & tensor) { tensor.version; };
 
-/// True of ManagedTensorVersioned and of others' declarations of it.
+/// True for ManagedTensorVersioned and for other declarations of the same struct.
 template <class T>
 concept Versioned = sizeof(T) == sizeof(ManagedTensorVersioned) && requires(T& tensor) {
   tensor.dl_tensor.byte_offset;
@@ -89,22 +90,25 @@ concept Versioned = sizeof(T) == sizeof(ManagedTensorVersioned) && requires(T& t
 
 }  // namespace dlpack
 
-/// An Array in the memory of `tensor`, which belongs to sinter from the call on: its deleter is
-/// called exactly once, on the thread that lets go of the last Array or view in it, after all work
-/// on the device that was queued until then; or before this throws. (Who takes it from a Python
-/// capsule renames the capsule to `used_…` first.) Nothing is copied.
+/// Returns an Array in the memory of `tensor`, without copying. A caller that takes the tensor from
+/// a Python capsule must first rename the capsule to `used_…`.
 ///
-/// Without `device`: CPU memory is the host device's, CUDA memory that of the GPU it names, pinned
-/// memory the default device's. CUDA devices take pinned and managed memory too. What the producer
-/// still has to write must be ordered before its use here by the caller, as Python's
-/// `__dlpack__(stream=…)` does.
+/// The call takes ownership of `tensor` and calls its deleter exactly once. If this throws, the
+/// deleter runs before the exception leaves the call. Otherwise it runs on the thread that releases
+/// the last Array or view of the memory, after all work that is queued on the device. If a stream
+/// of the device is being captured at that time, the next Device::synchronize runs it instead.
 ///
-/// Throws UserError, with the values and what to do, for dtypes that are none of ours, several
-/// lanes, strides below 0 along more than one element, a pointer that is null or no multiple of
-/// the element, memory of another device, a shape that cannot be, and another major version;
-/// DriverError where CUDA memory is named and there is no GPU.
+/// Without `device`, CPU memory belongs to the host device, and CUDA and managed memory to the GPU
+/// that the tensor names. Pinned memory belongs to the default device. A CUDA device also accepts
+/// pinned and managed memory. The caller must order pending writes of the producer before the use
+/// of the Array, as Python's `__dlpack__(stream=…)` does.
+///
+/// Throws UserError, with the values and the remedy, if the dtype is not one of sinter's or has
+/// several lanes. The same holds for a negative stride along an axis of more than one element. The
+/// same holds for a null or misaligned pointer, memory of another device, an invalid shape, and
+/// another major version. Throws DriverError if the tensor is in CUDA memory and there is no GPU.
 Array from_dlpack(dlpack::ManagedTensor* tensor, std::optional<Device> device = {});
-/// The same, and the Array is read-only where the flags say so.
+/// The same for the versioned struct. The Array is read-only if the flags say so.
 Array from_dlpack(dlpack::ManagedTensorVersioned* tensor, std::optional<Device> device = {});
 
 template <dlpack::Unversioned Foreign>
@@ -116,15 +120,17 @@ Array from_dlpack(Foreign* tensor, std::optional<Device> device = {}) {
   return from_dlpack(reinterpret_cast<dlpack::ManagedTensorVersioned*>(tensor), device);
 }
 
-/// Shares the memory of `array` with whoever takes the result, and keeps it alive (unless it was
-/// wrapped: its owner does) until they call the deleter, once, on any thread. Nothing is copied;
-/// strides are always written, and `byte_offset` is 0, since many readers overlook it. Arrays of
-/// the host device are CPU memory, for which this call waits for all work that was queued before:
-/// nobody else can. On a GPU the reader's stream has to wait for ours. Throws DriverError where
-/// waiting fails.
+/// Shares the memory of `array` with another library, without copying. The result keeps the memory
+/// alive until its deleter is called, once, on any thread. Wrapped memory is an exception: its
+/// owner must keep it alive. Strides are always written, and `byte_offset` is 0, since many readers
+/// ignore it.
+///
+/// CPU readers have no stream. If the CPU can read the memory (host device, pinned, managed), this
+/// call therefore waits for all work on the device. For memory of a GPU, the reader's stream must
+/// wait for the stream that writes it. Throws DriverError if waiting fails.
 dlpack::ManagedTensorVersioned* to_dlpack(const Array& array);
-/// The same as the struct of before 1.0. Throws UserError if the array is read-only, which that
-/// cannot say.
+/// The same as the struct before DLPack 1.0. Throws UserError if the array is read-only, because
+/// that struct cannot say so.
 dlpack::ManagedTensor* to_dlpack_unversioned(const Array& array);
 
 template <dlpack::Versioned Foreign>
@@ -136,7 +142,7 @@ Foreign* to_dlpack(const Array& array) {
   return reinterpret_cast<Foreign*>(to_dlpack_unversioned(array));
 }
 
-// The layout is an agreement between libraries.
+// DLPack fixes this layout for all libraries.
 static_assert(sizeof(void*) == 8);
 static_assert(sizeof(dlpack::DataType) == 4 && sizeof(dlpack::Device) == 8);
 static_assert(offsetof(dlpack::Tensor, device) == 8 && offsetof(dlpack::Tensor, ndim) == 16 &&

@@ -1,4 +1,4 @@
-// Executable and Context: a compiled graph, and one place that it runs in.
+// Executable and Context: a compiled graph, and the state to run it with.
 #pragma once
 
 #include <initializer_list>
@@ -22,8 +22,8 @@ struct BindingsState;    // internal
 struct Profile;
 struct ProfileOptions;
 
-/// An Array or a number for the input, scalar or output called `name`. Refers to the Array, so it
-/// is good for the call that it is written in.
+/// An Array or a number for the input, scalar or output called `name`. It holds references to the
+/// name and the Array, which must outlive it.
 struct Binding {
   Binding(std::string_view name, const Array& array) : name(name), array(&array) {}
   template <Arithmetic Number>
@@ -34,8 +34,8 @@ struct Binding {
   Literal number = {};
 };
 
-/// How a function takes bindings: from `{{"x", xs}, {"lr", 0.1f}}`, a vector, or a span. Holds no
-/// data.
+/// The parameter type for bindings: accepts `{{"x", xs}, {"lr", 0.1f}}`, a vector, or a span. It
+/// does not own the bindings.
 class BindingList : public std::span<const Binding> {
  public:
   constexpr BindingList() = default;
@@ -50,19 +50,19 @@ struct Size {
   std::int64_t value = 0;
 };
 
-/// What becomes of outputs that are plain views of inputs or of other outputs, as a transposed or
-/// sliced input is: reshape, permute, slice, broadcast_to and the like, and nothing else, stand
-/// between them, and their elements lie evenly spaced, none backwards.
+/// The treatment of outputs that are plain views of inputs or of other outputs, for example of a
+/// transposed or sliced input. Only view ops (reshape, permute, slice, broadcast_to and the like)
+/// separate such an output from its base. Its elements are evenly spaced, with no negative stride.
 enum class Views : std::uint8_t {
-  returned,  ///< nothing is computed for them: a run that makes its outputs gives views
-  written,   ///< they are written into arrays of the caller's
+  returned,  ///< not computed: a run that makes its outputs returns views
+  written,   ///< written into arrays that the caller binds
 };
 
-/// Arrays that a run made for its results, in the order of the graph's outputs. Those that are
-/// plain views share their memory with the input or output that they show, and change when it does.
+/// Arrays that a run made for its results, in the order of the graph's outputs. Outputs that are
+/// plain views share the memory of their input or output, and change when it does.
 class Outputs {
  public:
-  /// Throws UserError if the graph has no output of that name or number.
+  /// Throws UserError if the graph has no output of that name or index.
   const Array& operator[](std::string_view name) const;
   const Array& operator[](int index) const;
   const Array& operator[](const char* name) const { return (*this)[std::string_view(name)]; }
@@ -76,10 +76,10 @@ class Outputs {
 
 class Context;
 
-/// Bindings that were checked once, for calls that are repeated. It keeps its Arrays alive.
+/// Bindings that were checked once, for repeated calls. Keeps its Arrays alive.
 class Bindings {
  public:
-  /// Replaces what is bound to `name`, checked as in Context::bind.
+  /// Replaces the array or number of `name`, with the checks of Context::bind.
   void set(std::string_view name, const Array& array);
   template <Arithmetic Number>
   void set(std::string_view name, Number value) {
@@ -94,42 +94,45 @@ class Bindings {
   std::shared_ptr<BindingsState> state_;
 };
 
-/// A place to run an Executable in: arena, launch records and CUDA Graph. It serves one run at a
-/// time: calls on different streams wait for one another on the device; two threads in it at once
-/// are an error. Take one Context per concurrent run. It waits for its work when it is destroyed.
+/// The state that an Executable runs with: scratch memory, launch records and a CUDA Graph. It
+/// serves one run at a time, so take one Context per concurrent run. Calls on different streams
+/// wait for one another on the device. Two threads that use it at once are an error (UserError).
+/// The destructor waits for its work.
 class Context {
  public:
   Context(Context&&) noexcept;
   Context& operator=(Context&&) noexcept;
   ~Context();
 
-  /// Launches the program on `stream`. New sizes plan, compile and tune first (see
-  /// Executable::prepare). Outputs must not overlap anything else that is bound. An output that is
-  /// a plain view (Views) may be left out; it is written if an array is bound to it. Throws
-  /// UserError, before anything is launched, where a binding does not fit the graph.
+  /// Launches the program on `stream`. Sizes of a new size class are planned, compiled and tuned
+  /// first (see Executable::prepare). Outputs must not overlap other bound arrays. An output that
+  /// is a plain view (Views) may be left unbound; it is written if an array is bound to it. Throws
+  /// UserError, before anything is launched, if a binding does not fit the graph.
   ///
-  /// If `stream` is being captured (cuStreamBeginCapture), the run becomes a node of the caller's
-  /// CUDA Graph, with memory of its own that lives as long as the graph, as do the Arrays that are
-  /// bound. Throws UserError where it calls a function that cannot be captured.
+  /// If `stream` is being captured (cuStreamBeginCapture), the run becomes a node of the captured
+  /// CUDA Graph. The node has its own scratch memory. The graph keeps that memory and the bound
+  /// Arrays alive. Throws UserError if the program calls a function that cannot be captured.
   void run(const Stream& stream, BindingList inputs, BindingList outputs);
   void run(const Stream& stream, const Bindings& bindings);
-  /// The same into fresh arrays. Outputs that are plain views (Views) are given as such.
+  /// Allocates the outputs, runs, and returns them. Outputs that are plain views (Views) are
+  /// returned as views.
   [[nodiscard]] Outputs run(const Stream& stream, BindingList inputs);
 
-  /// As run, as one launch of a CUDA Graph that is built once; only what changed is patched. Where
-  /// `stream` is being captured it is what run is.
+  /// The same as run, but as one launch of a CUDA Graph. The graph is built once; later calls patch
+  /// the nodes that changed. If `stream` is being captured, this is the same as run.
   void replay(const Stream& stream, BindingList inputs, BindingList outputs);
   void replay(const Stream& stream, const Bindings& bindings);
 
-  /// Checks and keeps bindings for later runs in any Context of this Executable.
+  /// Checks and keeps bindings for later runs in any Context of this Executable. Throws UserError
+  /// if a binding does not fit the graph.
   Bindings bind(BindingList inputs, BindingList outputs) const;
 
-  /// What this Context has asked of the driver so far.
+  /// Counts of this Context's work so far.
   struct Counters {
-    std::int64_t kernel_launches = 0;  ///< of run, one by one
-    std::int64_t graph_launches = 0;   ///< of replay
+    std::int64_t kernel_launches = 0;  ///< by run, one per kernel
+    std::int64_t graph_launches = 0;   ///< by replay
     std::int64_t graph_builds = 0;
-    std::int64_t patched_nodes = 0;  ///< of graphs that were built before
+    std::int64_t patched_nodes = 0;  ///< in graphs that already existed
   };
   Counters counters() const;
 
@@ -140,8 +143,8 @@ class Context {
   std::unique_ptr<ContextState> state_;
 };
 
-/// A compiled graph: immutable, free to copy, shared by threads. It keeps one variant of its
-/// kernels per class of sizes and pointer alignments that it met.
+/// A compiled graph: immutable, cheap to copy, shared by threads. It keeps one variant of its
+/// kernels for each size class and pointer alignment that it has met.
 class Executable {
  public:
   explicit Executable(std::shared_ptr<ExecutableState> state) : state_(std::move(state)) {}
@@ -149,18 +152,23 @@ class Executable {
   std::string_view name() const;
   Device device() const;
   Context context() const;
-  /// Plans, compiles and tunes for these sizes now rather than at their first run. `views` says
-  /// whether the runs will bind arrays to outputs that are plain views.
+  /// Plans, compiles and tunes for these sizes now instead of at their first run. `views` says
+  /// whether the runs will bind arrays to outputs that are plain views. Throws UserError if a size
+  /// is unknown, missing or negative.
   void prepare(std::initializer_list<Size> sizes, Views views = Views::returned) const;
   void prepare(std::span<const Size> sizes, Views views = Views::returned) const;
-  /// Options::never_stall: returns when what is being made in the background is there, or failed
-  /// (VariantReport::background_problem).
+  /// Waits until the background work of Options::never_stall is done or has failed
+  /// (VariantReport::background_problem). This covers all background work of the process that was
+  /// queued before the call.
   void await_background() const;
   Report report() const;
-  /// Writes all kernels that there are now, of every class of sizes that was prepared or run, to
-  /// the file `path`: `sinter::load` needs no compiler. They are compiled once more, without the
-  /// candidates that were not chosen. Throws UserError where there are none yet or the file cannot
-  /// be written, CompileError, and DriverError where a compiler is missing.
+  /// Writes the kernels of every size class that was prepared or run to the file `path`.
+  /// `sinter::load` then needs no compiler. The kernels are compiled once more, without the
+  /// candidates that were not chosen.
+  ///
+  /// Throws UserError if there are no kernels yet, if this was itself loaded from a file, or if the
+  /// file cannot be written. Throws CompileError if a kernel does not compile, and DriverError if
+  /// NVRTC is missing.
   void save(const std::string& path, const SaveOptions& options = {}) const;
 
   const std::shared_ptr<ExecutableState>& state() const { return state_; }
@@ -169,10 +177,10 @@ class Executable {
   std::shared_ptr<ExecutableState> state_;
 };
 
-/// Compiles `graph` for `device`: at once if all its extents are numbers, else size class by size
-/// class, when each is prepared or first run. The graph is copied: it may be changed or destroyed
-/// afterwards. Throws UserError for a graph that cannot be run, CompileError for a kernel that
-/// cannot.
+/// Compiles `graph` for `device`. If all extents are numbers, this happens at once; otherwise for
+/// each size class when it is prepared or first run. The graph is copied, so it may be changed or
+/// destroyed afterwards. Throws UserError for a graph that cannot be run, CompileError for a kernel
+/// that cannot be compiled.
 Executable compile(const Graph& graph, Device device, const Options& options = {},
                    const char* file = __builtin_FILE(), int line = __builtin_LINE());
 

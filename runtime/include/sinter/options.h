@@ -1,4 +1,4 @@
-// Options: everything that a caller may decide about how a graph is compiled and run.
+// Options: the settings that control how a graph is compiled and run.
 #pragma once
 
 #include <cstdint>
@@ -11,35 +11,35 @@
 
 namespace sinter {
 
-/// How hard the best schedule of each kernel is looked for. It never changes a bit of a result.
+/// The effort to find the fastest schedule of each kernel. It never changes a bit of a result.
 enum class Tune : std::uint8_t {
-  off,    ///< the heuristic's choice; no other is compiled
-  quick,  ///< at most a dozen candidates per kernel, a few rounds each; what is known is not timed
-  wide,   ///< the same candidates, timed for longer, at each size
+  off,    ///< use the heuristic's choice; no other schedule is compiled
+  quick,  ///< time at most a dozen candidates per kernel, a few rounds each; reuse known times
+  wide,   ///< time the same candidates for longer, at each size
 };
 
-/// Whether kernels that were compiled, and what was found out in tuning, are kept on disk.
+/// The use of the disk cache.
 enum class CacheMode : std::uint8_t {
   off,
-  read_only,   ///< what is there is used; it may belong to root, and nothing is written
-  read_write,  ///< and what is missing is added
+  read_only,   ///< read entries, write nothing; the folder may belong to root
+  read_write,  ///< also add missing entries
 };
 
-/// The disk cache: compiled kernels with their source beside them, and how fast their candidates
-/// are, shared by processes. A folder that others could write to is not used; the Report says so.
+/// The disk cache, which processes share. It holds compiled kernels, their source, and the measured
+/// times of their candidates. A folder that others can write to is not used; the Report says so.
 struct CacheOptions {
   CacheMode mode = CacheMode::read_write;
   /// Empty: $SINTER_CACHE_DIR, else sinter in $XDG_CACHE_HOME or ~/.cache.
   std::string directory = {};
-  std::int64_t max_bytes = std::int64_t{4} << 30;  ///< what was used longest ago goes first
-  /// Compile what the cache has once more, and throw CompileError where that makes anything else.
+  std::int64_t max_bytes = std::int64_t{4} << 30;  ///< beyond it, the least recently used go
+  /// Compile cached kernels once more, and throw CompileError if the result differs.
   bool verify = false;
   friend bool operator==(const CacheOptions&, const CacheOptions&) = default;
 };
 
-/// Read once by `compile` and passed down. Who runs a program has the last word in some:
+/// `compile` reads the options once and passes them down. Some environment variables override them:
 /// SINTER_CACHE, SINTER_CACHE_BYTES, SINTER_VERIFY, SINTER_DEBUG, SINTER_TRACE and
-/// SINTER_IDLE_BYTES count more than what is set here. docs/reference/options.md has the table.
+/// SINTER_IDLE_BYTES. docs/reference/options.md has the table.
 struct Options {
   Tune tune = Tune::quick;
   Rounding rounding = Rounding::as_recorded;
@@ -48,37 +48,39 @@ struct Options {
   std::vector<std::string> skip = {};  ///< compiler passes to leave out, by name
   std::vector<std::string> dump = {};  ///< stages to write to files: graph simplify fuse …
   std::string dump_directory = "sinter-dump";
-  /// Gets one line per variant, and one per candidate that tuning had to drop, when set. It must
-  /// not use the Executable. With `never_stall` the background calls it too: on a thread of its
-  /// own, and perhaps after the last handle of the Executable is gone (see await_background).
+  /// Receives the log lines of `debug` instead of stderr. If set, it also receives one line per
+  /// variant and one per candidate that tuning had to drop. It must not use the Executable. With
+  /// `never_stall` a background thread calls it too, perhaps after the last handle of the
+  /// Executable is gone (see await_background).
   std::function<void(std::string_view line)> log = {};
-  /// 0 … 4: what is told, to `log` or else on stderr. 1: what is planned and why; 2: each kernel's
-  /// schedule and tuning too; 3: passes, and what the caches had; 4: every launch.
+  /// The log level, 0 to 4. 1: plans and their reasons. 2: also each kernel's schedule and tuning.
+  /// 3: also passes and cache lookups. 4: also every launch.
   int debug = 0;
-  /// A file: what was done when, for Perfetto and chrome://tracing. A process writes one at a time:
-  /// naming another completes the first.
+  /// A file for a timeline that Perfetto and chrome://tracing show. A process writes one file at a
+  /// time: a new name completes the previous file.
   std::string trace = {};
   std::string target = {};  ///< host device and explain: the GPU to plan for; empty: h200
   CacheOptions cache = {};
-  /// How many bytes that Arrays and Contexts gave back a device keeps for the next ones; -1: as
-  /// many as it does, at first an eighth of a GPU's memory, and none on the host device.
+  /// The bytes of released memory of Arrays and Contexts that a device keeps for reuse. The value
+  /// -1 leaves the setting of the device, at first an eighth of a GPU's memory and 0 on the host
+  /// device.
   std::int64_t idle_bytes = -1;
-  bool also_nvrtc = false;  ///< host device: compile each kernel by NVRTC too, and report on it
+  bool also_nvrtc = false;  ///< host device: also compile each kernel with NVRTC, for the report
   bool count = false;       ///< host device: count the bytes that each launch touches
-  /// Host device: false leaves kernels as the C++ compiler first writes them, which takes it less
-  /// than half the time. They are slower; their bits are the same.
+  /// Host device: false compiles without optimisation, which takes less than half the time. Kernels
+  /// are slower; their bits are the same.
   bool optimize_host = true;
-  /// The first run of a class of sizes has the default schedules, for whose compilation it waits
-  /// unless a cache has them, while candidates are compiled and measured in the background. Later
-  /// runs take what was found, with the same bits.
+  /// The first run of a size class uses the default schedules. It waits for their compilation
+  /// unless a cache has them. Candidates are compiled and measured in the background; later runs
+  /// use the fastest, with the same bits.
   bool never_stall = false;
   int force_candidate =
       -1;  ///< >= 0: this candidate of every kernel (the last, if fewer); no tuning
 };
 
-/// `options` changed by SINTER_DUMP=fuse,source, SINTER_SKIP=fold, SINTER_TUNE=off|quick|wide and
-/// the other variables of the table in docs/reference/options.md, where they are set. Throws UserError on a
-/// value that means nothing.
+/// Returns `options` with the environment variables applied that are set: SINTER_DUMP=fuse,source,
+/// SINTER_SKIP=fold, SINTER_TUNE=off|quick|wide and the others in docs/reference/options.md. Throws
+/// UserError on an invalid value.
 Options options_from_environment(Options options = {});
 
 }  // namespace sinter

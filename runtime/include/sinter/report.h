@@ -1,4 +1,4 @@
-// Report: what an Executable is made of, and why.
+// Report: the kernels of an Executable, with their schedules, costs and reasons.
 #pragma once
 
 #include <cstdint>
@@ -7,65 +7,65 @@
 
 namespace sinter {
 
-/// How one schedule of a kernel fared.
+/// The tuning result of one schedule of a kernel.
 struct CandidateReport {
   std::string schedule;  ///< `threads 256, vector 4, unroll 2`
   double median_us = 0;  ///< of one launch with a cold L2; 0: not timed
   double lower_quartile_us = 0;
   double upper_quartile_us = 0;
-  double gigabytes_per_second = 0;  ///< predicted bytes by the median
+  double gigabytes_per_second = 0;  ///< predicted bytes / median
   int registers = 0;                ///< per thread; 0 on the host device
   bool chosen = false;
   std::string problem;   ///< why it was dropped; empty: it was not
-  bool differs = false;  ///< dropped for a result that is not the default's: a bug in sinter
+  bool differs = false;  ///< dropped because its result differs from the default's: a bug in sinter
 };
 
-/// What NVRTC makes of a kernel where the kernel itself runs on the host device.
+/// NVRTC's output for a kernel, even if the kernel itself runs on the host device.
 struct CubinReport {
   std::string arch;     ///< `sm_90`; empty: not compiled by NVRTC
-  std::string reason;   ///< why it was not, where it was asked for
+  std::string reason;   ///< why NVRTC did not compile it although it was requested
   int registers = 0;    ///< per thread
   int spill_bytes = 0;  ///< per thread
   std::int64_t instructions = 0;
-  int loads_in_flight = 0;    ///< of global memory, before a thread waits for one of them
+  int loads_in_flight = 0;    ///< global loads of a thread before it waits for one of them
   int loads_before_wait = 0;  ///< of a kernel that may start early, before it waits; must be 0
-  std::int64_t bytes_in_flight = 0;  ///< that these load, per thread
-  std::int64_t cubin_bytes = 0;      ///< of the program that holds it and its other candidates
+  std::int64_t bytes_in_flight = 0;  ///< bytes of these loads, per thread
+  std::int64_t cubin_bytes = 0;      ///< of the program with the kernel and its other candidates
   double compile_ms = 0;             ///< of that program
 };
 
-/// One of several kernels in one launch.
+/// One section of a horizontally fused kernel.
 struct SectionReport {
   std::string name;  ///< as in boundaries
-  int phase = 0;     ///< what it needs of others is done in the phases before
+  int phase = 0;     ///< the sections that it depends on run in earlier phases
   std::string kind;
-  int list = -1;  ///< sections of one number run the same code on arrays of their own
+  int list = -1;  ///< sections with the same index run the same code on other arrays; -1: none
 };
 
 struct KernelReport {
   std::string name;
-  std::string kind;  ///< pointwise, row_reduce, …; joined: several in one launch
+  std::string kind;  ///< pointwise, row_reduce, …; horizontal: several sections
   std::vector<SectionReport> sections;  ///< of a horizontally fused kernel, by phase
   std::vector<std::string> nodes;       ///< as in the text form, in order
-  std::vector<std::string> places;      ///< `model.cpp:42`, where each was recorded
+  std::vector<std::string> places;      ///< source location of each node: `model.cpp:42`
   std::string schedule;
   std::string source;           ///< the emitted function, without the prelude
   int launches = 0;             ///< per run; 0 where a size is zero
   std::int64_t bytes_read = 0;  ///< predicted
   std::int64_t bytes_written = 0;
-  bool bytes_are_bounds = false;   ///< addresses are read from data: it reads at most these …
-  bool writes_are_bounds = false;  ///< … and writes at most these
-  std::int64_t minimal_bytes = 0;  ///< everything it needs read once, and its results written
+  bool bytes_are_bounds = false;   ///< addresses are read from data: bytes_read is an upper bound
+  bool writes_are_bounds = false;  ///< the same for bytes_written
+  std::int64_t minimal_bytes = 0;  ///< each array read once and each result written once
   int threads = 0;                 ///< per block
   std::int64_t grid = 0;           ///< blocks
-  int cluster = 1;                 ///< neighbouring blocks that run at once and share rows
+  int cluster = 1;                 ///< blocks per cluster, which share rows
   int vector_bytes = 0;            ///< of the widest load or store
   int registers = 0;               ///< per thread; of the cubin on the host device
   int spill_bytes = 0;
   std::int64_t shared_bytes = 0;
-  double compile_ms = 0;  ///< of the compilation that made it; 0: it came from the cache
+  double compile_ms = 0;  ///< of the program that it is in; 0: it came from a cache
   CubinReport cubin;
-  std::vector<std::string> notes;           ///< why it is not faster, in words
+  std::vector<std::string> notes;           ///< reasons why it is not faster
   std::vector<CandidateReport> candidates;  ///< the heuristic's choice first
   std::string tuning;                       ///< how the choice was made, in a sentence
 };
@@ -74,18 +74,18 @@ struct BoundaryReport {
   std::string producer;
   std::string consumer;
   std::string reason;
-  bool is_inside = false;  ///< both are sections of one joined kernel
-  std::int64_t bytes = 0;  ///< that cross memory for it: one kernel of both would not move them
+  bool is_inside = false;  ///< both are sections of one horizontally fused kernel
+  std::int64_t bytes = 0;  ///< bytes through memory that one kernel for both would not move
 };
 
 /// The kernels of one size class.
 struct VariantReport {
-  std::string reason;  ///< why it was planned: which guard the earlier ones broke
-  /// Options::never_stall: what its default schedules stand in for is being made in the background.
+  std::string reason;  ///< why it was planned: the guard of earlier variants that failed
+  /// Options::never_stall: the background is making the variant that replaces this one.
   bool is_provisional = false;
-  std::string background_problem;   ///< why nothing came of that; empty: nothing failed
+  std::string background_problem;   ///< why there is no replacement; empty: nothing failed
   std::vector<std::string> sizes;   ///< those it was planned for: `rows = 2048`
-  std::vector<std::string> guards;  ///< what it assumes of all sizes that share it
+  std::vector<std::string> guards;  ///< conditions on the sizes that share it
   std::int64_t alignment = 0;       ///< bytes, of every pointer
   std::int64_t arena_bytes = 0;
   std::vector<KernelReport> kernels;
@@ -95,12 +95,13 @@ struct VariantReport {
   double tune_ms = 0;
 };
 
-/// Since the start of the process, of one device.
+/// The kernel cache and the compilers, since the start of the process: in a Report for one device,
+/// in Counters for all devices.
 struct CompileCounters {
   std::int64_t hits = 0;      ///< kernels that the cache had
   std::int64_t misses = 0;    ///< kernels that it did not have
   std::int64_t compiles = 0;  ///< compiler runs
-  std::int64_t evicted = 0;   ///< kernels that were unloaded since there were too many
+  std::int64_t evicted = 0;   ///< kernels that were unloaded because the cache was full
 };
 
 /// The disk cache, since the start of the process.
@@ -113,10 +114,10 @@ struct DiskCounters {
   std::int64_t misses = 0;
   std::int64_t stored = 0;
   std::int64_t evicted = 0;
-  std::vector<Reason> reasons;  ///< of misses, and of what could not be stored
-  std::string last_failure;     ///< of the system, with the file; empty: none
+  std::vector<Reason> reasons;  ///< of misses and failed stores
+  std::string last_failure;     ///< the last system error, with the file; empty: none
   std::string directory;
-  std::string why_off;  ///< why it is not used; empty: it is
+  std::string why_off;  ///< why the cache is off; empty: it is on
 };
 
 struct Report {

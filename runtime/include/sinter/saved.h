@@ -1,4 +1,4 @@
-// Executables in files: compiled once, loaded where there is nothing but a driver.
+// Executables in files: compiled once, loaded on machines that have only a driver.
 #pragma once
 
 #include <string>
@@ -12,35 +12,35 @@ namespace sinter {
 class Executable;
 
 struct SaveOptions {
-  /// What to save kernels for: architectures (`sm_90`), or GPUs that sinter knows by name
-  /// (`h100_pcie`), which are planned for; and `host`. Empty: the device that it was compiled for.
-  /// What was tuned is saved for that one alone; kernels for others have the default schedules.
+  /// The targets: architectures (`sm_90`), GPUs that sinter knows by name (`h100_pcie`), or `host`.
+  /// Empty: the device that the program was compiled for. Tuned schedules are saved for that device
+  /// only; kernels for other targets have the default schedules.
   std::vector<std::string> archs = {};
-  /// Files that the same program was saved to on other machines: their kernels go in too, as they
+  /// Files that the same program was saved to on other machines. Their kernels are added as they
   /// were tuned there.
   std::vector<std::string> tuned_elsewhere = {};
 };
 
 struct LoadOptions {
-  /// Sizes that the file has no kernels for are planned, compiled and tuned as by `compile`; else
-  /// they are refused.
+  /// True: sizes without kernels in the file are planned, compiled and tuned as by `compile`.
+  /// False: they are refused.
   bool compiles_missing = false;
-  /// How that is done, and what is told. What changes bits (`rounding`, `math`, `fuse`, `skip`) is
-  /// as it was when the file was saved.
+  /// The options for that, and for logs. `rounding`, `math`, `fuse` and `skip` change bits, so they
+  /// are taken from the file instead.
   Options options = {};
 };
 
-/// The executable that Executable::save wrote to the file `path`, with kernels for `device`. Needs
-/// the driver alone: nothing is planned, and nothing compiled but what is there as PTX, by the
-/// driver, for GPUs that the NVRTC of whoever saved it did not know. Throws UserError where the
-/// file cannot be read, is damaged, was written by a sinter with another format, has no kernels
-/// that run on the device, may have been written by others, or calls a function that is not
-/// registered as it was then (`sinter/opaque.h`); DriverError where the driver refuses
-/// what is in it.
+/// Loads the executable that Executable::save wrote to the file `path`, with kernels for `device`.
+/// This needs only the driver, and plans nothing. The driver compiles kernels that were saved as
+/// PTX, for GPUs that were too new for the NVRTC of the saving machine.
 ///
-/// Whoever loads a file runs it: it holds code, for the host device native code of this process,
-/// some of which runs as soon as it is loaded, before any run is asked for. What is not code cannot
-/// break the reader.
+/// Throws UserError if the file cannot be read, is damaged, has another format version, or has no
+/// kernels that run on the device. The same holds if another user may have written the file, or if
+/// it calls a function that is not registered in the saved version. Functions are registered by
+/// `sinter/opaque.h`. Throws DriverError if the driver rejects a kernel.
+///
+/// Load only trusted files: a file contains code. For the host device that is native code for this
+/// process, and some of it runs during the load. Data in the file cannot crash the reader.
 Executable load(const std::string& path, Device device, const LoadOptions& options = {},
                 const char* file = __builtin_FILE(), int line = __builtin_LINE());
 

@@ -1,4 +1,4 @@
-// Everything public, in one include.
+// Includes all public headers.
 #pragma once
 
 #include "sinter/array.h"

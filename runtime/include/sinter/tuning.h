@@ -1,4 +1,4 @@
-// Tuning files: what was measured on one machine, for all machines like it.
+// Tuning files: measurements of one machine, for use on machines of the same kind.
 #pragma once
 
 #include <cstddef>
@@ -8,16 +8,18 @@
 
 namespace sinter {
 
-/// Writes all measurements of kernels on `device` that this process has made or found in the disk
-/// cache to the file `path`, as JSON behind a line with its format and checksum. Throws UserError
-/// where the file cannot be written.
+/// Writes the measurements of kernels on `device` to the file `path`: all that this process has
+/// made or has found in the disk cache. The file is JSON after a line with format and checksum.
+/// Throws UserError if the file cannot be written.
 void export_tuning(const Device& device, const std::string& path);
 
-/// Takes the measurements of a tuning file, for as long as the process lives: kernels compiled from
-/// now on are not measured where the file knows their candidates. Returns how many kernels it has.
-/// Files may come from anywhere: one that is damaged, means nothing, or was written on another kind
-/// of machine (device, driver) throws UserError and changes nothing; none can change a result.
-/// Kernels that another compiler made are taken, and never asked for.
+/// Imports the measurements of a tuning file for the rest of the process. Kernels that are compiled
+/// later are not measured if the file has their candidates. Returns the number of kernels in the
+/// file.
+///
+/// Untrusted files are safe, because no file can change a result. Throws UserError, and changes
+/// nothing, if the file is damaged, invalid, or from another kind of machine (device, driver).
+/// Measurements of kernels from another compiler are imported, but never match a kernel.
 std::size_t import_tuning(const Device& device, const std::string& path);
 
 }  // namespace sinter

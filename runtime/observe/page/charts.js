@@ -1,8 +1,8 @@
-// The roofline of all kernels, and the tuning table of one.
+// The roofline of all kernels, and the tuning table of one kernel.
 
 const kPlot = {width: 760, height: 380, left: 78, right: 22, top: 18, bottom: 52};
 
-/** A dot for each time that is known of a kernel: what it does per byte, and how fast. */
+/** A dot for each known time of a kernel: instructions per byte, and achieved bytes per second. */
 function rooflineDots(model) {
   const dots = [];
   for (const kernel of model.kernels) {
@@ -26,25 +26,26 @@ const decades = (low, high) => {
   return result;
 };
 
-const kOneDot = 9;  // nearer to one another, dots have one name
+const kOverlapDistance = 9;  // dots within this distance share one label
 
-/** Dots that lie on one another, as lists. */
-function heapsOf(placed) {
-  const heaps = [];
+/** Groups of overlapping dots. */
+function overlappingDots(placed) {
+  const groups = [];
   for (const one of placed) {
-    const heap = heaps.find(([first]) => Math.hypot(first.x - one.x, first.y - one.y) < kOneDot);
-    if (heap) heap.push(one);
-    else heaps.push([one]);
+    const group = groups.find(([first]) =>
+      Math.hypot(first.x - one.x, first.y - one.y) < kOverlapDistance);
+    if (group) group.push(one);
+    else groups.push([one]);
   }
-  return heaps;
+  return groups;
 }
 
-/** The names of dots where they find room; of the others the dot itself says it when pressed. */
+/** Labels of the dots that have free space around them. Other dots show their name when clicked. */
 function labelsOf(placed, taken) {
   const labels = [];
-  for (const heap of heapsOf(placed)) {
-    const {x, y, dot} = heap[0];
-    const text = shortened(dot.kernel.name, 26) + (heap.length > 1 ? ` +${heap.length - 1}` : '');
+  for (const group of overlappingDots(placed)) {
+    const {x, y, dot} = group[0];
+    const text = shortened(dot.kernel.name, 26) + (group.length > 1 ? ` +${group.length - 1}` : '');
     const width = text.length * letterWidth;
     const fits = (box) => box.x > kPlot.left && box.x + box.width < kPlot.width - kPlot.right &&
       box.y > kPlot.top && box.y + box.height < kPlot.height - kPlot.bottom &&
@@ -68,7 +69,7 @@ function drawRoofline(model, show) {
   const some = dots.map((dot) => dot.perByte).filter((value) => value > 0);
   const lowX = 10 ** Math.floor(Math.log10(Math.min(0.1, ...some)));
   const highX = 10 ** Math.ceil(Math.log10(Math.max(ridge * 3, ...some)));
-  const at = (dot) => Math.max(dot.perByte, lowX);  // those that compute nothing: at the edge
+  const at = (dot) => Math.max(dot.perByte, lowX);  // kernels without instructions: at the edge
   const heights = dots.map((dot) => at(dot) * dot.bytesPerSecond);
   const highY = 10 ** Math.ceil(Math.log10(roofs.instructions_per_second * 1.2));
   const lowY = 10 ** Math.floor(Math.log10(Math.min(lowX * roofs.bytes_per_second, ...heights)));
@@ -97,10 +98,10 @@ function drawRoofline(model, show) {
     svg('text', {class: 'axis', x: x(highX) - 6, y: y(roofs.instructions_per_second) - 7,
       'text-anchor': 'end'}, `issue ${scaledText(roofs.instructions_per_second)}/s`),
     svg('text', {class: 'axis', x: (x(lowX) + x(highX)) / 2, y: kPlot.height - 10,
-      'text-anchor': 'middle'}, 'instructions per byte (of single threads, besides loads and stores)'),
+      'text-anchor': 'middle'}, 'instructions per byte (of single threads, without loads and stores)'),
     svg('text', {class: 'axis', 'text-anchor': 'middle',
       transform: `translate(18,${(kPlot.top + y(lowY)) / 2}) rotate(-90)`}, 'instructions per second'));
-  // The roof's line is kept free of names.
+  // Labels must not cover the line of the roof.
   const taken = [];
   for (let i = 0; i <= 60; ++i) {
     const value = lowX * (highX / lowX) ** (i / 60);
@@ -122,7 +123,7 @@ function drawRoofline(model, show) {
   return chart;
 }
 
-/** A bar per candidate that was timed; the others by name. */
+/** A bar per timed candidate; other candidates appear without a bar. */
 function drawTuning(kernel) {
   const timed = kernel.candidates.filter((candidate) => candidate.median_us !== null);
   const longest = Math.max(...timed.map((candidate) => candidate.upper_quartile_us));
@@ -144,6 +145,6 @@ function drawTuning(kernel) {
   });
   return html('div', {class: 'tuning'},
     html('p', {class: 'quiet'}, timed.length > 0 ?
-      `Median of one launch with a cold L2, and its quartiles. ${kernel.tuning}` : kernel.tuning),
+      `Median and quartiles of one launch with a cold L2. ${kernel.tuning}` : kernel.tuning),
     html('ol', {}, rows));
 }

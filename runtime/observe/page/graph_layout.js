@@ -1,8 +1,8 @@
-// Where everything of the graph is drawn: values within groups, groups within kernels.
+// The layout of the graph: values within groups, and groups within kernels.
 
-const kMostDrawn = 3000;     // values; beyond, kernels stay closed
-const kMostOpenAtFirst = 150;  // values; beyond, kernels are closed until they are opened
-const kMostLayersApart = 4;
+const kMaxOpenable = 3000;      // values; with more, there is no button to open all kernels
+const kMaxInitiallyOpen = 150;  // values; with more, all kernels are closed at first
+const kMaxLayersApart = 4;
 const kLine = 17;
 const kPadding = 14;
 const kHead = 50;
@@ -15,25 +15,25 @@ const letterWidth = (() => {
 
 const widthOf = (lines) => Math.max(...lines.map((line) => line.length)) * letterWidth;
 
-/** Kernels, their groups and boundaries by name, with what lies in each. */
+/** Kernels and groups with the values in each, and lookups by name. */
 function modelOf(data) {
-  const groups = data.groups.map((group) => ({...group, values: [], standsFor: 1}));
+  const groups = data.groups.map((group) => ({...group, values: [], count: 1}));
   const groupOf = new Map(groups.map((group) => [group.name, group]));
   data.nodes.forEach((node, i) => node.groups.forEach((name) => {
     if (groupOf.has(name)) groupOf.get(name).values.push(i);
   }));
   const kernels = data.kernels.map((kernel, i) => ({...kernel, index: i, isOpen: true,
     groups: groups.filter((group) => group.kernel === i)}));
-  // Members that run the same code on arrays of their own are drawn once.
-  const drawnAs = new Map();
+  // Sections that run the same code on different arrays are drawn once.
+  const representative = new Map();
   for (const kernel of kernels) {
     const first = new Map();
     kernel.drawn = kernel.groups.filter((group) => {
       const key = `${group.phase} ${group.list}`;
       const known = group.list >= 0 ? first.get(key) : undefined;
-      if (known) ++known.standsFor;
+      if (known) ++known.count;
       else first.set(key, group);
-      drawnAs.set(group.name, known || group);
+      representative.set(group.name, known || group);
       return !known;
     });
     kernel.isHorizontal = kernel.groups.length > 1;
@@ -42,14 +42,14 @@ function modelOf(data) {
   const kernelOf = new Map(data.kernels.map((kernel, i) => [kernel.name, i]));
   for (const group of groups) kernelOf.set(group.name, group.kernel);
   const count = kernels.reduce((sum, kernel) => sum + kernel.valueCount, 0);
-  const open = count <= kMostOpenAtFirst;
+  const open = count <= kMaxInitiallyOpen;
   for (const kernel of kernels) kernel.isOpen = open;
-  return {data, groups, groupOf, kernels, kernelOf, drawnAs, count};
+  return {data, groups, groupOf, kernels, kernelOf, representative, count};
 }
 
 const typeText = (node) => node.dtype + node.shape;
 
-/** What of `data` is not drawn in any kernel: outputs that are views, mostly. */
+/** The values that are not drawn in any kernel, mostly outputs that are views. */
 function freeValues(data) {
   const isFree = (node) => node.groups.length === 0 &&
     (node.role === 'view' || node.role === 'simplified');
@@ -65,7 +65,7 @@ function valueItem(data, i) {
     width: widthOf(lines) + 18, height: lines.length * kLine + 10};
 }
 
-/** What a group takes from elsewhere: inputs, what other groups wrote, or their parts of a value. */
+/** A value that a group reads: an input, a value of another group, or parts of a value from one. */
 function sourceItem(data, i, from, isParts) {
   const node = data.nodes[i];
   const name = shortened(node.name, 28);
@@ -75,28 +75,28 @@ function sourceItem(data, i, from, isParts) {
     width: widthOf(lines) + 24, height: lines.length * kLine + 6};
 }
 
-/** What a value of a group takes from elsewhere, for each operand that is not in the group. */
-function takenBy(data, group, value, isInside) {
+/** The sources of a value in a group: one for each operand that is not in the group. */
+function sourcesOf(data, group, value, isInside) {
   const writers = new Set(group.reads.flatMap((use) => use.from));
   const arrays = new Set(group.reads.map((use) => use.array));
-  const began = data.nodes[value].groups.find((name) => name !== group.name && writers.has(name));
-  const taken = [];
+  const earlier = data.nodes[value].groups.find((name) => name !== group.name && writers.has(name));
+  const sources = [];
   for (const operand of new Set(data.nodes[value].operands)) {
     if (isInside(operand)) continue;
     const node = data.nodes[operand];
     const isRead = [node.name, ...node.emitted_as].some((name) => arrays.has(name));
-    // A value that other groups began: what they leave of it is read, not what it is made of.
-    if (began && !isRead && node.role !== 'input') {
-      taken.push({key: `parts of ${value}`, node: value, from: began, isParts: true});
+    // Another group started computing this value: the group reads its parts, not its operands.
+    if (earlier && !isRead && node.role !== 'input') {
+      sources.push({key: `parts of ${value}`, node: value, from: earlier, isParts: true});
     } else {
       const from = node.groups.find((name) => writers.has(name)) || node.groups[0] || '';
-      taken.push({key: String(operand), node: operand, from, isParts: false});
+      sources.push({key: String(operand), node: operand, from, isParts: false});
     }
   }
-  return taken.filter((one, i) => taken.findIndex((other) => other.key === one.key) === i);
+  return sources.filter((one, i) => sources.findIndex((other) => other.key === one.key) === i);
 }
 
-/** A group that computes nothing of its own: it copies what others wrote, for an update mostly. */
+/** A group that computes nothing: it copies the results of others, mostly for an update. */
 function layoutCopies(group) {
   const item = (kind, role, lines) => ({kind, role, lines, node: null, isResult: kind === 'value',
     width: widthOf(lines) + 24, height: lines.length * kLine + 8});
@@ -110,27 +110,27 @@ function layoutCopies(group) {
   return {items, edges, layout, width: layout.width, height: layout.height};
 }
 
-/** A group's values, with what they take from elsewhere above them. */
+/** A group's values, with their sources above them. */
 function layoutGroup(data, group) {
   if (group.values.length === 0) return layoutCopies(group);
   const items = group.values.map((i) => valueItem(data, i));
-  const place = new Map(group.values.map((value, i) => [value, i]));
+  const index = new Map(group.values.map((value, i) => [value, i]));
   const edges = [];
   group.values.forEach((value, i) => {
     for (const operand of new Set(data.nodes[value].operands))
-      if (place.has(operand)) edges.push([place.get(operand), i]);
+      if (index.has(operand)) edges.push([index.get(operand), i]);
   });
-  // What is taken at places far from one another is drawn at each of them, not with lines across.
+  // A source with distant readers is drawn once near each of them, to avoid long lines.
   const layer = layersOf(items.length, edges);
   const drawn = new Map();
   const order = [...group.values.keys()].sort((a, b) => layer[a] - layer[b]);
   for (const i of order)
-    for (const taken of takenBy(data, group, group.values[i], (operand) => place.has(operand))) {
-      let source = drawn.get(taken.key);
-      if (!source || layer[i] - source.layer > kMostLayersApart) {
+    for (const wanted of sourcesOf(data, group, group.values[i], (operand) => index.has(operand))) {
+      let source = drawn.get(wanted.key);
+      if (!source || layer[i] - source.layer > kMaxLayersApart) {
         source = {item: items.length, layer: layer[i]};
-        drawn.set(taken.key, source);
-        items.push(sourceItem(data, taken.node, taken.from, taken.isParts));
+        drawn.set(wanted.key, source);
+        items.push(sourceItem(data, wanted.node, wanted.from, wanted.isParts));
       }
       edges.push([source.item, i]);
     }
@@ -138,7 +138,7 @@ function layoutGroup(data, group) {
   return {items, edges, layout, width: layout.width, height: layout.height};
 }
 
-/** Values that pass from one box to another, and why these are two. */
+/** The arrays that pass from one box to another, and the reasons why the boxes are separate. */
 function edgesBetween(model, boxOf) {
   const edges = new Map();
   const between = (from, to) => {
@@ -169,7 +169,7 @@ function edgeText(edge) {
 
 function layoutKernel(model, kernel) {
   const heads = [shortened(kernel.name, 44), headText(kernel)];
-  // The head is set larger than values are, and has a button at its end.
+  // The head has a larger font than values, and a button at its end.
   const headWidth = widthOf(heads) * 1.12 + 40;
   const closed = {kind: 'kernel', kernel, heads, children: [], edges: [],
     width: headWidth + 2 * kPadding, height: kHead + 12};
@@ -181,16 +181,16 @@ function layoutKernel(model, kernel) {
       height: kHead + inner[0].height + 2 * kPadding};
   const sections = inner.map((group, i) => {
     const section = kernel.drawn[i];
-    const more = section.standsFor > 1 ? ` and ${section.standsFor - 1} more like it` : '';
+    const more = section.count > 1 ? ` and ${section.count - 1} more like it` : '';
     const head = `${shortened(section.name, 36)}${more}`;
     const phase = `phase ${section.phase} · ${section.kind}`;
     return {kind: 'group', section, heads: [head, phase], group,
       width: Math.max(group.width, widthOf([head, phase]) * 1.05) + 2 * kPadding,
       height: kHead + group.height + kPadding};
   });
-  const place = new Map(kernel.drawn.map((group, i) => [group.name, i]));
+  const index = new Map(kernel.drawn.map((group, i) => [group.name, i]));
   const edges = edgesBetween(model, (name) =>
-    model.drawnAs.has(name) ? place.get(model.drawnAs.get(name).name) : undefined);
+    model.representative.has(name) ? index.get(model.representative.get(name).name) : undefined);
   const layout = arranged(sections, edges.map((edge) => [edge.from, edge.to]), 26, 46);
   return {...closed, children: sections, edges, layout,
     width: Math.max(closed.width, layout.width + 2 * kPadding),
@@ -204,7 +204,7 @@ function headText(kernel) {
     `${timeText(kernel.predicted_us)} predicted`].join(' · ');
 }
 
-/** All boxes and edges, with their places. */
+/** All boxes and edges with their positions. */
 function layoutGraph(model) {
   const kernels = model.kernels.map((kernel) => layoutKernel(model, kernel));
   const free = freeValues(model.data).slice(0, 60).map((i) => valueItem(model.data, i));

@@ -1,4 +1,4 @@
-// The graph as SVG: kernels as boxes, and what passes between them as lines that can be pressed.
+// The graph as SVG: kernels as boxes, and the arrays between them as lines that can be clicked.
 
 function curve(points) {
   let path = `M${points[0].x},${points[0].y}`;
@@ -15,8 +15,8 @@ function curve(points) {
 }
 
 /**
- * The points of each edge, and its middle between the last two layers, where no box is. Edges leave
- * and reach a box side by side, in the order of where they lead.
+ * The points of each edge, and its middle between the last two layers, where there are no boxes.
+ * Edges leave and reach a box next to each other, ordered by the position of their other end.
  */
 function portsOf(edges, layout, items) {
   const ports = edges.map(() => ({}));
@@ -86,7 +86,7 @@ function valuesElement(group, x, y, kernel, show) {
   return element;
 }
 
-/** Lines between boxes; each can be pressed to ask why these are two. */
+/** Lines between boxes. A click on a line shows why the two boxes are separate. */
 function edgesElement(edges, layout, items, names, show, taken) {
   const element = svg('g', {});
   const lines = portsOf(edges.map((edge) => [edge.from, edge.to]), layout, items);
@@ -101,12 +101,12 @@ function edgesElement(edges, layout, items, names, show, taken) {
     const isPlain = edge.uses.length > 0;
     const line = pressable(svg('g', {class: isPlain ? 'edge' : 'edge apart',
       'data-from': names(edge.from), 'data-to': names(edge.to)},
-    svg('title', {}, edge.reasons.map((boundary) => boundary.reason).join('\n') || 'press for more'),
+    svg('title', {}, edge.reasons.map((boundary) => boundary.reason).join('\n') || 'click for details'),
     svg('path', {class: 'reach', d: curve(points)}),
     svg('path', {class: 'line', d: curve(points), 'marker-end': isPlain ? 'url(#tip)' : null}),
     fits ? [svg('rect', {...box, rx: 10}),
       svg('text', {x: at.x, y: at.y + 4, 'text-anchor': 'middle'}, text || '?')] : []),
-    `why ${names(edge.from)} and ${names(edge.to)} are apart`, () => show.edge(edge, names));
+    `why ${names(edge.from)} and ${names(edge.to)} are separate`, () => show.edge(edge, names));
     element.append(line);
   });
   return element;
@@ -156,7 +156,7 @@ function tip() {
   svg('path', {d: 'M0,0.5 L8,4 L0,7.5 z'})));
 }
 
-/** The whole drawing, as large as it is. */
+/** The whole drawing at its natural size. */
 function drawGraph(model, show, toggle) {
   const scene = layoutGraph(model);
   const margin = 16;

@@ -1,4 +1,5 @@
-// CUDA C++ in colours: comments, literals, preprocessor lines, keywords, types and what CUDA adds.
+// Syntax highlighting of CUDA C++: comments, literals, preprocessor lines, keywords, types and CUDA
+// names.
 
 const kKeywords = new Set(('alignas asm auto break case const constexpr continue default do else ' +
   'enum extern for goto if inline namespace operator private public return sizeof static ' +
@@ -20,13 +21,13 @@ function kindOfWord(word) {
   return kDevice.test(word) ? 'device' : null;
 }
 
-/** The text of `source`, in elements that have its tokens' kinds as classes. */
+/** The text of `source` as elements whose classes are the kinds of tokens. */
 function highlighted(source) {
   const code = html('code', {});
   let done = 0;
   for (const match of source.matchAll(kToken)) {
-    const place = match.slice(1).findIndex((part) => part !== undefined);
-    const kind = place < kKinds.length ? kKinds[place] : kindOfWord(match[0]);
+    const index = match.slice(1).findIndex((part) => part !== undefined);
+    const kind = index < kKinds.length ? kKinds[index] : kindOfWord(match[0]);
     if (!kind) continue;
     code.append(source.slice(done, match.index), html('span', {class: kind}, match[0]));
     done = match.index + match[0].length;

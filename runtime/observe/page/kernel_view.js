@@ -1,4 +1,4 @@
-// What is known of one kernel, one value, or one line of the graph, in words.
+// The details of one kernel, one value, or one line of the graph.
 
 const kUnknown = () => html('span', {class: 'quiet'}, 'not known');
 
@@ -13,14 +13,14 @@ function bytesFact(kernel) {
   const most = kernel.bytes_are_bounds ? 'at most ' : '';
   return [html('span', {}, `${most}${bytesText(kernel.bytes_read)} read, ` +
       `${bytesText(kernel.bytes_written)} written: ${timesText(bytes, kernel.minimal_bytes)}`),
-  html('span', {class: 'meter', title: 'the minimum, of what is moved'},
+  html('span', {class: 'meter', title: 'the minimum, as a share of the bytes moved'},
     html('span', {style: `width:${100 * share}%`}))];
 }
 
 function timeFact(kernel) {
   const measured = kernel.measured;
   if (!measured)
-    return html('span', {class: 'quiet'}, 'not measured: this takes a device (profile)');
+    return html('span', {class: 'quiet'}, 'not measured: a measurement needs a device (profile)');
   return `${timeText(measured.median_us)} [${digits(measured.lower_quartile_us)}, ` +
     `${digits(measured.upper_quartile_us)}], ${digits(measured.gigabytes_per_second)} GB/s, ` +
     `${digits(100 * measured.share_of_copy)} % of a copy's speed`;
@@ -48,7 +48,7 @@ function kernelFacts(kernel, data) {
     ['bytes', bytesFact(kernel)],
     kernel.launches === 0 ? ['launches', 'none: a size is zero'] : null,
     ['predicted', isCall ? kUnknown() : `${timeText(kernel.predicted_us)}, ` +
-      `${scaledText(kernel.instructions)} instructions besides loads and stores`],
+      `${scaledText(kernel.instructions)} instructions without loads and stores`],
     ['measured', timeFact(kernel)],
     isCall ? null : ['launch', `${counted(kernel.grid, 'block')} of ${kernel.threads} threads` +
       (kernel.cluster > 1 ? `, in clusters of ${kernel.cluster}` : '') +
@@ -61,9 +61,9 @@ function kernelFacts(kernel, data) {
 const part = (title, ...children) =>
   html('section', {class: 'part'}, html('h3', {}, title), children);
 
-const kReasonsAtOnce = 4;  // between the same two; the others are folded away
+const kReasonsAtOnce = 4;  // per pair of kernels; further reasons are collapsed
 
-/** Why kernels are apart, two by two. */
+/** The reasons why kernels are separate, by pairs of kernels. */
 function reasonList(boundaries, show) {
   const pairs = new Map();
   for (const boundary of boundaries) {
@@ -98,8 +98,8 @@ function usesPart(kernel) {
 function accessPart(kernel) {
   if (!kernel.arrays || kernel.arrays.length === 0) return null;
   const cell = (found, meant) => html('td', {class: 'number'},
-    found === 0 && meant === 0 ? '–' : found === meant ? `${found}` : `${found}, ${meant} meant`);
-  return part('Bytes of one access, as found in the PTX', html('div', {class: 'wide'},
+    found === 0 && meant === 0 ? '–' : found === meant ? `${found}` : `${found}, ${meant} predicted`);
+  return part('Bytes per access in the PTX', html('div', {class: 'wide'},
     html('table', {}, html('thead', {}, html('tr', {}, ['array', 'loads', 'stores', ''].map((name, i) =>
       html('th', {scope: 'col', class: i === 1 || i === 2 ? 'number' : null}, name)))),
     html('tbody', {}, kernel.arrays.map((array) => html('tr', {}, html('td', {}, array.name),
@@ -110,9 +110,9 @@ function accessPart(kernel) {
 
 function sectionsPart(kernel, show) {
   if (!kernel.isHorizontal) return null;
-  return part('Members of this launch', html('ol', {class: 'sections'}, kernel.drawn.map((group) =>
+  return part('Sections of this launch', html('ol', {class: 'sections'}, kernel.drawn.map((group) =>
     html('li', {}, html('span', {class: 'quiet'}, `phase ${group.phase} `), group.name,
-      group.standsFor > 1 ? ` and ${group.standsFor - 1} more that run the same code` : '',
+      group.count > 1 ? ` and ${group.count - 1} more that run the same code` : '',
       html('span', {class: 'quiet'}, ` ${group.kind}`)))));
 }
 
@@ -138,7 +138,7 @@ function kernelDetails(model, kernel, show) {
       kernel.notes.map((note) => html('li', {}, note)))) : null,
     sourcePart(kernel),
     boundaries.length > 0 ?
-      part('Why its neighbours are kernels of their own', reasonList(boundaries, show)) : null,
+      part('Why its neighbours are separate kernels', reasonList(boundaries, show)) : null,
     kernel.candidates.length > 0 ? part('Tuning', drawTuning(kernel)) : null,
     usesPart(kernel), accessPart(kernel), sectionsPart(kernel, show),
     part('Ops, after simplification', html('pre', {class: 'ops', tabindex: '0'},
@@ -149,9 +149,9 @@ function kernelDetails(model, kernel, show) {
 }
 
 const kRoles = {
-  input: 'an input', scalar: 'a number that is given with each run', number: 'a number',
-  computed: 'computed', view: 'a view: kernels see through it, nothing is moved',
-  simplified: 'simplified: rewritten, so that nothing of it is left to compute',
+  input: 'an input', scalar: 'a number that each run gets', number: 'a constant',
+  computed: 'computed', view: 'a view: an index mapping that moves no data',
+  simplified: 'simplified: a rewrite removed it',
 };
 
 function nodeDetails(model, index, show) {
@@ -171,14 +171,14 @@ function nodeDetails(model, index, show) {
 
 function edgeDetails(edge, names, show) {
   const reasons = edge.reasons.length > 0 ? reasonList(edge.reasons, show) :
-    html('p', {class: 'quiet'}, 'No reason of its own was noted: what stands between their ' +
-      'neighbours keeps them apart.');
+    html('p', {class: 'quiet'}, 'There is no direct reason: the boundaries between their ' +
+      'neighbours keep them separate.');
   const uses = edge.uses.map((use) => html('li', {}, html('code', {}, use.array),
     ` ${bytesText(use.bytes)}, written by ${use.from.join(', ')}`));
   return [
-    html('h2', {}, 'Why these are two'),
+    html('h2', {}, 'Why these are separate'),
     html('p', {}, show.link(names(edge.from)), ' and ', show.link(names(edge.to))),
     part(edge.reasons.length > 1 ? 'Reasons' : 'Reason', reasons),
-    uses.length > 0 ? part('What passes through memory', html('ul', {}, uses)) : null,
+    uses.length > 0 ? part('Arrays that pass through memory', html('ul', {}, uses)) : null,
   ];
 }

@@ -1,33 +1,34 @@
-// Boxes in layers: each below all that it depends on (longest path), ordered within a layer by the
-// middle of its neighbours (Sugiyama, Tagawa and Toda), and moved as near to them as boxes allow.
+// Layered layout (Sugiyama, Tagawa and Toda). Each box is in a layer below all its dependencies
+// (longest path). Within a layer, boxes are ordered by the mean position of their neighbours and
+// placed as close to it as the other boxes allow.
 
 const kSweeps = 8;
-const kMostBends = 4000;  // beyond, long edges run straight through what lies between
+const kMaxBends = 4000;  // with more bends, long edges run straight and may cross boxes
 
-/** Places that rise by at least `gaps` and lie as near to `wanted` as that allows (least squares). */
+/** Positions at least `gaps` apart and as close to `wanted` as possible (least squares). */
 function spread(wanted, gaps) {
-  const blocks = [];  // of neighbours that touch: those that wanted to be nearer than the gap
+  const blocks = [];  // adjacent positions that are exactly one gap apart
   let offset = 0;
-  wanted.forEach((place, i) => {
+  wanted.forEach((position, i) => {
     offset += i > 0 ? gaps[i - 1] : 0;
-    blocks.push({sum: place - offset, count: 1});
+    blocks.push({sum: position - offset, count: 1});
     for (let last = blocks.length - 1; last > 0; --last) {
       const [a, b] = [blocks[last - 1], blocks[last]];
       if (a.sum / a.count <= b.sum / b.count) break;
       blocks.splice(last - 1, 2, {sum: a.sum + b.sum, count: a.count + b.count});
     }
   });
-  const places = [];
+  const positions = [];
   offset = 0;
   for (const block of blocks)
     for (let i = 0; i < block.count; ++i) {
-      offset += places.length > 0 ? gaps[places.length - 1] : 0;
-      places.push(block.sum / block.count + offset);
+      offset += positions.length > 0 ? gaps[positions.length - 1] : 0;
+      positions.push(block.sum / block.count + offset);
     }
-  return places;
+  return positions;
 }
 
-/** The layer of each item, from 0 on; `edges` lead from item to item, and never in a circle. */
+/** The layer of each item, from 0 on. `edges` are pairs of items without cycles. */
 function layersOf(count, edges) {
   const outgoing = Array.from({length: count}, () => []);
   const waiting = new Array(count).fill(0);
@@ -43,21 +44,21 @@ function layersOf(count, edges) {
       layer[to] = Math.max(layer[to], layer[ready[at]] + 1);
       if (--waiting[to] === 0) ready.push(to);
     }
-  // What depends on nothing lies just above its first reader.
+  // An item without dependencies goes into the layer just above its first reader.
   for (let i = 0; i < count; ++i)
     if (isSource[i] && outgoing[i].length > 0)
       layer[i] = Math.min(...outgoing[i].map((to) => layer[to])) - 1;
   return layer;
 }
 
-/** The items and the bends of long edges as cells, and which cells each edge goes through. */
+/** Cells for the items and for the bends of long edges, and the path of cells of each edge. */
 function cellsOf(items, edges, layer) {
   const cells = items.map((item, i) => ({width: item.width, height: item.height, layer: layer[i],
     above: [], below: [], x: 0}));
   const long = edges.reduce((sum, [from, to]) => sum + layer[to] - layer[from] - 1, 0);
   const paths = edges.map(([from, to]) => {
     const path = [from];
-    for (let at = layer[from] + 1; at < layer[to] && long <= kMostBends; ++at) {
+    for (let at = layer[from] + 1; at < layer[to] && long <= kMaxBends; ++at) {
       path.push(cells.length);
       cells.push({width: 6, height: 0, layer: at, above: [], below: [], x: 0});
     }
@@ -72,18 +73,18 @@ function cellsOf(items, edges, layer) {
 }
 
 function orderRows(cells, rows) {
-  const place = new Array(cells.length);
-  const number = (row) => row.forEach((cell, i) => { place[cell] = i; });
+  const rank = new Array(cells.length);
+  const number = (row) => row.forEach((cell, i) => { rank[cell] = i; });
   rows.forEach(number);
   for (let sweep = 0; sweep < kSweeps; ++sweep) {
     const isDown = sweep % 2 === 0;
     for (const row of isDown ? rows : [...rows].reverse()) {
       const middle = new Map(row.map((cell) => {
         const near = isDown ? cells[cell].above : cells[cell].below;
-        const sum = near.reduce((total, other) => total + place[other], 0);
-        return [cell, near.length > 0 ? sum / near.length : place[cell]];
+        const sum = near.reduce((total, other) => total + rank[other], 0);
+        return [cell, near.length > 0 ? sum / near.length : rank[cell]];
       }));
-      row.sort((a, b) => middle.get(a) - middle.get(b) || place[a] - place[b]);
+      row.sort((a, b) => middle.get(a) - middle.get(b) || rank[a] - rank[b]);
       number(row);
     }
   }
@@ -107,13 +108,13 @@ function placeRows(cells, rows, gap) {
       });
       const gaps = row.slice(1).map((cell, i) =>
         (cells[cell].width + cells[row[i]].width) / 2 + gap);
-      const places = spread(wanted, gaps);
-      row.forEach((cell, i) => { cells[cell].x = places[i]; });
+      const positions = spread(wanted, gaps);
+      row.forEach((cell, i) => { cells[cell].x = positions[i]; });
     }
   }
 }
 
-/** Edges turn only between layers: within one they run straight down beside its boxes. */
+/** Edges bend only between layers: within a layer they run straight down, next to its boxes. */
 function bendsOf(path, cells, left) {
   const bends = [{x: null, y: cells[path[0]].bottom}];  // below where the edge begins
   for (const cell of path.slice(1, -1))
@@ -124,8 +125,8 @@ function bendsOf(path, cells, left) {
 }
 
 /**
- * Places of `items` ({width, height}), where edges bend (x is null right below or above their ends),
- * and the size of all.
+ * The positions of `items` ({width, height}), the bends of edges (x is null directly below or above
+ * their ends), and the total size.
  */
 function layered(items, edges, gap, layerGap) {
   const {cells, paths} = cellsOf(items, edges, layersOf(items.length, edges));
@@ -152,45 +153,45 @@ function layered(items, edges, gap, layerGap) {
   };
 }
 
-/** What hangs together, as lists of items. */
-function piecesOf(count, edges) {
+/** The connected components, as lists of items. */
+function componentsOf(count, edges) {
   const root = [...new Array(count).keys()];
   const find = (i) => {
     while (root[i] !== i) i = root[i] = root[root[i]];
     return i;
   };
   for (const [from, to] of edges) root[find(from)] = find(to);
-  const pieces = new Map();
+  const components = new Map();
   for (let i = 0; i < count; ++i) {
-    if (!pieces.has(find(i))) pieces.set(find(i), []);
-    pieces.get(find(i)).push(i);
+    if (!components.has(find(i))) components.set(find(i), []);
+    components.get(find(i)).push(i);
   }
-  return [...pieces.values()];
+  return [...components.values()];
 }
 
-/** The same of pieces that hang together, side by side in rows of a page's shape. */
+/** Lays out each connected component, and puts them in rows with the aspect ratio of a page. */
 function arranged(items, edges, gap, layerGap) {
-  const pieces = piecesOf(items.length, edges).map((piece) => {
-    const place = new Map(piece.map((item, i) => [item, i]));
-    const own = edges.map((edge, i) => ({edge, i})).filter(({edge}) => place.has(edge[0]));
-    const layout = layered(piece.map((item) => items[item]),
-      own.map(({edge}) => [place.get(edge[0]), place.get(edge[1])]), gap, layerGap);
-    return {piece, own, layout};
+  const components = componentsOf(items.length, edges).map((component) => {
+    const index = new Map(component.map((item, i) => [item, i]));
+    const own = edges.map((edge, i) => ({edge, i})).filter(({edge}) => index.has(edge[0]));
+    const layout = layered(component.map((item) => items[item]),
+      own.map(({edge}) => [index.get(edge[0]), index.get(edge[1])]), gap, layerGap);
+    return {component, own, layout};
   });
-  const area = pieces.reduce((sum, {layout}) =>
+  const area = components.reduce((sum, {layout}) =>
     sum + (layout.width + gap) * (layout.height + layerGap), 0);
-  const widest = Math.max(Math.sqrt(area * 1.8), ...pieces.map(({layout}) => layout.width));
+  const widest = Math.max(Math.sqrt(area * 1.8), ...components.map(({layout}) => layout.width));
   const result = {width: 0, height: 0, boxes: [], bends: []};
-  if (pieces.length > 3) pieces.sort((a, b) => b.layout.height - a.layout.height);
+  if (components.length > 3) components.sort((a, b) => b.layout.height - a.layout.height);
   let x = 0, y = 0, rowHeight = 0;
-  for (const {piece, own, layout} of pieces) {
+  for (const {component, own, layout} of components) {
     if (x > 0 && x + layout.width > widest) {
       x = 0;
       y += rowHeight + layerGap;
       rowHeight = 0;
     }
     const moved = (point) => ({x: point.x === null ? null : point.x + x, y: point.y + y});
-    piece.forEach((item, i) => { result.boxes[item] = moved(layout.boxes[i]); });
+    component.forEach((item, i) => { result.boxes[item] = moved(layout.boxes[i]); });
     own.forEach(({i}, at) => { result.bends[i] = layout.bends[at].map(moved); });
     result.width = Math.max(result.width, x + layout.width);
     result.height = Math.max(result.height, y + layout.height);

@@ -1,4 +1,4 @@
-// The page: what is shown first, and what is shown when something is pressed.
+// The page: its initial contents, and the reactions to clicks.
 
 function summary(data) {
   const {totals} = data;
@@ -18,7 +18,7 @@ function summary(data) {
       figure('predicted', timeText(totals.predicted_us), 'as one CUDA Graph, with a cold L2'),
       figure('measured', measured.length > 0 ? timeText(sum) : '—',
         measured.length > 0 ? `sum of medians; ${data.measured_on}` :
-          'no times: nothing has run on a device yet')),
+          'no times: nothing has run on a device')),
   ];
 }
 
@@ -58,10 +58,10 @@ function rooflinePart(model, show) {
     html('h2', {}, 'Roofline'),
     html('p', {class: 'quiet'}, 'One dot per kernel: hollow as predicted' +
       (isMeasured ? ', filled as measured' : ' (nothing was measured)') +
-      '. The lines are what the memory and the issue of instructions of ' +
-      `${model.data.target} allow; a kernel below them pays for its launch ` +
-      `(${timeText(model.data.roofs.launch_us)}), or has too little under way. Kernels that compute ` +
-      'nothing lie at the left edge.'),
+      '. The lines are the limits of memory bandwidth and instruction issue of ' +
+      `${model.data.target}. A kernel below them has launch overhead ` +
+      `(${timeText(model.data.roofs.launch_us)}) or too few bytes in flight. Kernels that compute ` +
+      'nothing are at the left edge.'),
     drawRoofline(model, show),
   ];
 }
@@ -76,7 +76,7 @@ function boundariesPart(data, show) {
 
 function guardsPart(data) {
   if (data.guards.length === 0) return [];
-  return [html('h2', {}, 'These kernels also serve other sizes that keep to'),
+  return [html('h2', {}, 'These kernels also serve other sizes that satisfy'),
     html('ul', {class: 'guards'}, data.guards.map((guard) => html('li', {}, guard)))];
 }
 
@@ -86,7 +86,7 @@ class Page {
     this.model = modelOf(data);
     this.scale = null;
     this.marked = null;
-    this.place = (id) => document.getElementById(id);
+    this.element = (id) => document.getElementById(id);
   }
 
   link(name) {
@@ -95,7 +95,7 @@ class Page {
     return html('button', {type: 'button', class: 'link', onclick: () => this.kernel(kernel)}, name);
   }
 
-  /** Shows what was pressed, also when the graph is drawn anew. */
+  /** Highlights the clicked elements; the highlight survives redrawing. */
   mark(selector) {
     this.marked = selector;
     for (const element of document.querySelectorAll('.chosen-item'))
@@ -104,33 +104,33 @@ class Page {
       for (const element of document.querySelectorAll(selector)) element.classList.add('chosen-item');
   }
 
-  tell(...contents) {
-    const detail = this.place('detail');
+  showDetails(...contents) {
+    const detail = this.element('detail');
     detail.replaceChildren();
     fill(detail, {}, contents);
     detail.scrollTop = 0;
   }
 
   kernel(index) {
-    this.tellKernel(index);
+    this.showKernelDetails(index);
     history.replaceState(null, '', `#kernel=${encodeURIComponent(this.model.kernels[index].name)}`);
   }
 
-  tellKernel(index) {
+  showKernelDetails(index) {
     const kernel = this.model.kernels[index];
     this.mark(`[data-kernel="${CSS.escape(kernel.name)}"]`);
-    this.tell(kernelDetails(this.model, kernel, this));
+    this.showDetails(kernelDetails(this.model, kernel, this));
   }
 
   node(index, kernel) {
     this.mark(`[data-node="${index}"]`);
-    this.tell(nodeDetails(this.model, index, this),
+    this.showDetails(nodeDetails(this.model, index, this),
       kernel ? kernelDetails(this.model, kernel, this) : null);
   }
 
   edge(edge, names) {
     this.mark(`[data-from="${CSS.escape(names(edge.from))}"][data-to="${CSS.escape(names(edge.to))}"]`);
-    this.tell(edgeDetails(edge, names, this));
+    this.showDetails(edgeDetails(edge, names, this));
   }
 
   draw() {
@@ -138,7 +138,7 @@ class Page {
       kernel.isOpen = !kernel.isOpen;
       this.draw();
     });
-    const graph = this.place('graph');
+    const graph = this.element('graph');
     const width = Number(picture.getAttribute('width'));
     if (this.scale === null)
       this.scale = Math.min(1, Math.max(0.85, (graph.clientWidth - 2) / width));
@@ -148,9 +148,9 @@ class Page {
     this.mark(this.marked);
   }
 
-  /** Scrolls to where the first kernel begins: to its name, or, in a wide one, to its first value. */
+  /** Scrolls to the name of the first kernel, or, if it is wide, to its first value. */
   lookAtFirst() {
-    const graph = this.place('graph');
+    const graph = this.element('graph');
     const name = graph.querySelector('.kernel > .name');
     if (!name) return;
     const first = graph.querySelector('.kernel .item') || name;
@@ -169,7 +169,7 @@ class Page {
   fit() {
     this.scale = 1;
     this.draw();
-    const graph = this.place('graph');
+    const graph = this.element('graph');
     const picture = graph.firstElementChild;
     this.scale = Math.min(1, (graph.clientWidth - 2) / picture.getAttribute('width'),
       (graph.clientHeight - 2) / picture.getAttribute('height'));
@@ -185,34 +185,34 @@ class Page {
   addTools() {
     const tool = (text, label, act) =>
       html('button', {type: 'button', 'aria-label': label, title: label, onclick: act}, text);
-    const mayOpen = this.model.count <= kMostDrawn;
-    fill(this.place('tools'), {}, [
+    const mayOpen = this.model.count <= kMaxOpenable;
+    fill(this.element('tools'), {}, [
       tool('−', 'smaller', () => this.zoom(1 / 1.25)), tool('+', 'larger', () => this.zoom(1.25)),
       tool('fit', 'fit into the frame', () => this.fit()),
-      mayOpen ? tool('open all', 'show what is in all kernels', () => this.openAll(true)) : null,
+      mayOpen ? tool('open all', 'show the contents of all kernels', () => this.openAll(true)) : null,
       tool('close all', 'show kernels only', () => this.openAll(false))]);
-    const notes = ['Press a kernel for its source, a line for why it is there.'];
-    if (this.model.count > kMostOpenAtFirst)
-      notes.push(`There are ${counted(this.model.count, 'value')}, so kernels are closed: press + to open one.`);
+    const notes = ['Click a kernel for its source, or a line for its reason.'];
+    if (this.model.count > kMaxInitiallyOpen)
+      notes.push(`There are ${counted(this.model.count, 'value')}, so kernels are closed: click + to open one.`);
     const free = freeValues(this.data).length;
     if (free > 60) notes.push(`${free - 60} views outside of kernels are not drawn.`);
-    notes.push('Dashed: views, which move nothing. Dotted: simplified away.');
-    this.place('graph-note').textContent = notes.join(' ');
+    notes.push('Dashed: views, which move no data. Dotted: simplified away.');
+    this.element('graph-note').textContent = notes.join(' ');
   }
 
   start() {
-    fill(this.place('summary'), {}, [summary(this.data)]);
+    fill(this.element('summary'), {}, [summary(this.data)]);
     this.addTools();
     this.draw();
     this.lookAtFirst();
-    fill(this.place('kernels'), {}, [kernelTable(this.model, this)]);
-    fill(this.place('roofline'), {}, [rooflinePart(this.model, this)]);
-    fill(this.place('boundaries'), {}, [boundariesPart(this.data, this)]);
-    fill(this.place('guards'), {}, [guardsPart(this.data)]);
+    fill(this.element('kernels'), {}, [kernelTable(this.model, this)]);
+    fill(this.element('roofline'), {}, [rooflinePart(this.model, this)]);
+    fill(this.element('boundaries'), {}, [boundariesPart(this.data, this)]);
+    fill(this.element('guards'), {}, [guardsPart(this.data)]);
     const wanted = decodeURIComponent((location.hash.match(/^#kernel=(.*)$/) || [])[1] || '');
     const first = this.model.kernelOf.get(wanted);
-    if (this.model.kernels.length > 0) this.tellKernel(first === undefined ? 0 : first);
-    else this.tell(html('h2', {}, 'Nothing is launched'), html('p', {},
+    if (this.model.kernels.length > 0) this.showKernelDetails(first === undefined ? 0 : first);
+    else this.showDetails(html('h2', {}, 'Nothing is launched'), html('p', {},
       'Every output is a view of an input, or of another output: no kernel is needed.'));
   }
 }

@@ -1,7 +1,7 @@
 // channel_stats_0_0 | channel_stats_0_1: m has 64 elements, the kernel has 2048 rows of 784
 // channel_stats_0_1 | channel_stats_0_2: sum_7 reduces 784 elements and v_sum reduces 32
 // channel_stats_0_2 | channel_stats_0_3: v has 64 elements, the kernel has 2048 rows of 784
-// channel_stats_0_0 | channel_stats_0_2: both read x: a third kernel needs the result of one and feeds the other
+// channel_stats_0_0 | channel_stats_0_2: both read x: merging them would create a cycle through a third kernel
 
 // sinter kernel channel_stats_0 · 4 kernels in 4 phases · threads 128
 // reads 6439168 bytes, writes 16896

@@ -140,7 +140,7 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
   }
   auto* dw_tree_splits = reinterpret_cast<Neighbours<Sum<float>, 4>*>(workspace);
   auto* dw_tree_block = reinterpret_cast<Neighbours<Sum<float>, 4>*>(shared_memory() + 2048);
-  block_barrier();  // what waited stood in the same memory
+  block_barrier();  // waiting states used the same memory
 #pragma unroll
   for (int tile = 0; tile < 4; ++tile) {
     const int column = 4 * Shape::chunk(tile);
@@ -157,7 +157,7 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
     store_workspace(dw_tree_splits, team * 1024 + at, join_ranks<2>(dw_tree_block + at));
   }
   cluster_arrive();
-  cluster_wait();  // nobody reads what this block has any more
+  cluster_wait();  // no block reads the states of this block any more
   if (!last_block(tickets + 9 * cluster_rank() + group, 16)) return;
 #pragma unroll 1
   for (int own = static_cast<int>(threadIdx.x); own < 512; own += 128) {

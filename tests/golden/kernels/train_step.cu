@@ -1,6 +1,6 @@
 // train_step_0_0 | train_step_0_1: max_4 reduces 10 elements and logits reduces 64
 // train_step_0_1 | train_step_0_2: new has 640 elements, the kernel has 256 rows of 10
-// train_step_0_0 | train_step_0_2: both read x: a third kernel needs the result of one and feeds the other
+// train_step_0_0 | train_step_0_2: both read x: merging them would create a cycle through a third kernel
 
 // sinter kernel train_step_0 · 3 kernels in 3 phases · threads 128
 // reads at most 162816 bytes, writes 24068

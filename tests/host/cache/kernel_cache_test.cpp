@@ -64,8 +64,8 @@ TEST_F(CompileServiceTest, CompilesEqualCodeOnceWhateverItsNames) {
   Source first = store_kernel("first", "1.0f");
   Source second = store_kernel("second", "1.0f");
   Source other = store_kernel("other", "2.0f");
-  first.code = second.code = store_kernel("kernel", "1.0f").text;
-  other.code = store_kernel("kernel", "2.0f").text;
+  first.code_key = second.code_key = store_kernel("kernel", "1.0f").text;
+  other.code_key = store_kernel("kernel", "2.0f").text;
   const std::vector<CompileResult> results = compile({{{first}}, {{second}}, {{other}}});
   EXPECT_EQ(counts(), (std::vector<std::int64_t>{1, 2, 1}));
   EXPECT_EQ(results[0].unit, results[1].unit);
@@ -118,8 +118,8 @@ TEST(KernelCache, MakesOneCallerResponsible) {
   KernelCache cache;
   const KernelCache::Claim first = cache.claim(key_of("key"));
   const KernelCache::Claim second = cache.claim(key_of("key"));
-  ASSERT_TRUE(first.duty);
-  EXPECT_FALSE(second.duty);
+  ASSERT_TRUE(first.promise);
+  EXPECT_FALSE(second.promise);
   const auto unit = std::make_shared<const CompiledUnit>();
   cache.fulfil(first, unit);
   EXPECT_EQ(second.unit.get(), unit);
@@ -132,24 +132,24 @@ TEST(KernelCache, HandsAFailureToAllWhoWaitAndForgetsIt) {
   const KernelCache::Claim second = cache.claim(key_of("key"));
   cache.fail(key_of("key"), first, std::make_exception_ptr(CompileError("no")));
   EXPECT_EQ(test::error_of<CompileError>([&] { (void)second.unit.get(); }), "no");
-  EXPECT_TRUE(cache.claim(key_of("key")).duty);
+  EXPECT_TRUE(cache.claim(key_of("key")).promise);
 }
 
 /// A unit without anything in it, under `key`.
 void add(KernelCache& cache, const std::string& key) {
   const KernelCache::Claim claim = cache.claim(key_of(key));
-  ASSERT_TRUE(claim.duty) << key;
+  ASSERT_TRUE(claim.promise) << key;
   cache.fulfil(claim, std::make_shared<const CompiledUnit>());
 }
 
 TEST(KernelCache, UnloadsWhatWasAskedForLongestAgo) {
   KernelCache cache(3);
   for (const char* key : {"a", "b", "c"}) add(cache, key);
-  EXPECT_FALSE(cache.claim(key_of("a")).duty);
+  EXPECT_FALSE(cache.claim(key_of("a")).promise);
   add(cache, "d");
   EXPECT_EQ(cache.evicted(), 1);
-  for (const char* key : {"a", "c", "d"}) EXPECT_FALSE(cache.claim(key_of(key)).duty) << key;
-  EXPECT_TRUE(cache.claim(key_of("b")).duty);
+  for (const char* key : {"a", "c", "d"}) EXPECT_FALSE(cache.claim(key_of(key)).promise) << key;
+  EXPECT_TRUE(cache.claim(key_of("b")).promise);
 }
 
 TEST(KernelCache, KeepsWhatIsInUse) {
@@ -159,8 +159,8 @@ TEST(KernelCache, KeepsWhatIsInUse) {
   const KernelCache::Claim being_made = cache.claim(key_of("d"));
   for (int i = 0; i < 100; ++i) add(cache, "more " + std::to_string(i));
   EXPECT_EQ(cache.claim(key_of("a")).unit.get(), used);
-  EXPECT_FALSE(cache.claim(key_of("d")).duty);
-  EXPECT_TRUE(cache.claim(key_of("b")).duty);
+  EXPECT_FALSE(cache.claim(key_of("d")).promise);
+  EXPECT_TRUE(cache.claim(key_of("b")).promise);
   EXPECT_GE(cache.evicted(), 99);
   cache.fulfil(being_made, used);
 }

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "sinter/sinter.h"
 #include "tests/support/files/command.h"
 #include "tests/support/files/errors.h"
+#include "tests/support/files/read_text.h"
 #include "tests/support/files/scratch_folder.h"
 #include "tests/support/run/run.h"
 
@@ -37,7 +37,7 @@ Source store_kernel(const std::string& entry, const std::string& value) {
   };
   return {.entry = entry,
           .text = text(entry),
-          .code = text("kernel"),
+          .code_key = text("kernel"),
           .arguments = {{.kind = Argument::Kind::buffer, .c_type = "float*"}},
           .threads = 1};
 }
@@ -197,11 +197,8 @@ TEST_F(UnitCacheTest, VerifiesWhatItFinds) {
   const std::vector<fs::path> sources = files(".cu");
   ASSERT_EQ(sources.size(), 2U);
   const auto source_of = [&](const std::string& kernel) {
-    for (const fs::path& source : sources) {
-      std::ifstream file(source);
-      const std::string text(std::istreambuf_iterator<char>(file), {});
-      if (text.find("void " + kernel + "(") != std::string::npos) return source;
-    }
+    for (const fs::path& source : sources)
+      if (test::read_text(source).find("void " + kernel + "(") != std::string::npos) return source;
     return fs::path();
   };
   const fs::path exchanged = source_of("one");
@@ -257,9 +254,7 @@ graph norm(x: f32[37, 96]) {
         folder.path());
   }
   int compiler_runs() const {
-    std::ifstream log(folder.path() + "/log");
-    return static_cast<int>(
-        std::count(std::istreambuf_iterator<char>(log), std::istreambuf_iterator<char>(), '\n'));
+    return static_cast<int>(std::ranges::count(test::read_text(folder.path() + "/log"), '\n'));
   }
   int kernel_compilations() const {
     std::ifstream log(folder.path() + "/log");

@@ -22,7 +22,7 @@ TEST(CorpusBaseline, PlansAreNoWorseThanTheCommittedTotals) {
                       "' --stage plan --compare '" + baseline + "' | tail -n 12",
                   std::filesystem::temp_directory_path());
   EXPECT_EQ(result.output.find("worse than"), std::string::npos) << result.output;
-  EXPECT_EQ(result.output.find("the baseline is of"), std::string::npos) << result.output;
+  EXPECT_EQ(result.output.find("the baseline has"), std::string::npos) << result.output;
   EXPECT_NE(result.output.find(" failed 0"), std::string::npos) << result.output;
 }
 

@@ -204,7 +204,7 @@ TEST_F(CorpusCommandTest, ComparesTotalsWithABaseline) {
   totals["files"] = 1000;
   write("other.json", totals.dump());
   EXPECT_THAT(run("sinter corpus . --stage plan --compare other.json").output,
-              testing::HasSubstr("the baseline is of 1000 files"));
+              testing::HasSubstr("the baseline has 1000 files"));
 }
 
 }  // namespace

@@ -141,11 +141,10 @@ TEST_F(ArrayTest, RefusesCopiesThatDoNotFit) {
   const Array array = device.empty(f32, {4});
   EXPECT_EQ(error_of([&] { device.upload(array, std::vector<float>(3), stream); }),
             "copy: f32[4] has 4 elements of 4 bytes but the host range has 3 of 4");
-  EXPECT_EQ(
-      error_of([&] { device.upload(array, device.pinned(f32, {5}), stream); }),
-      "Device::upload: f32[4] has 16 bytes but the pinned array has 20; they must be the same");
+  EXPECT_EQ(error_of([&] { device.upload(array, device.pinned(f32, {5}), stream); }),
+            "Device::upload: f32[4] has 16 bytes but the pinned array has 20; they must be equal");
   EXPECT_EQ(error_of([&] { device.copy(array.view(0, f32, {2}, {2}), array, stream); }),
-            "Device::copy: f32[2] with strides [2] is not row-major; copy through one that is");
+            "Device::copy: f32[2] with strides [2] is not row-major; use a row-major array");
 }
 
 TEST_F(ArrayTest, SaysWhatMemoryWasFor) {

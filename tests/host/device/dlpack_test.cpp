@@ -243,17 +243,17 @@ TEST_F(DlpackTest, NothingWritesWhatIsReadOnly) {
   EXPECT_EQ(error_of([&] {
               context.run(stream, {{"x", x}}, {{"y", fixed}});
             }),
-            "doubling: output y is written but bound to f32[8], which is read-only; bind an array "
-            "that may be written, or a copy (compiled at model.cpp:5)");
+            "doubling: output y is written but bound to f32[8], which is read-only; bind a "
+            "writable array, or a copy (compiled at model.cpp:5)");
   Context updating = doubling(device, /*updates=*/true).context();
   EXPECT_THAT(error_of([&] {
                 (void)updating.run(stream, {{"x", fixed}});
               }),
               StartsWith("doubling: input x is written but bound to f32[8], which is read-only"));
   EXPECT_EQ(error_of([&] { device.upload(fixed, values, stream); }),
-            "Device::upload: f32[8] is read-only; copy to an array that may be written");
+            "Device::upload: f32[8] is read-only; copy to a writable array");
   EXPECT_EQ(error_of([&] { device.copy(x, fixed, stream); }),
-            "Device::copy: f32[8] is read-only; copy to an array that may be written");
+            "Device::copy: f32[8] is read-only; copy to a writable array");
   context.run(stream, {{"x", fixed}}, {{"y", x}});
   EXPECT_THAT(read(x), ElementsAre(2, 4, 6, 8, 10, 12, 14, 16));
 }
@@ -314,8 +314,8 @@ TEST_F(DlpackTest, GoesOutReadOnlyIfItIs) {
   EXPECT_EQ(out->flags, dlpack::kReadOnly);
   out->deleter(out);
   EXPECT_EQ(error_of([&] { (void)to_dlpack_unversioned(array); }),
-            "to_dlpack_unversioned: f32[3] is read-only, which the struct of before DLPack 1.0 "
-            "cannot say; use to_dlpack, or hand over a copy");
+            "to_dlpack_unversioned: f32[3] is read-only, but the struct before DLPack 1.0 has no "
+            "such flag; use to_dlpack, or pass a copy");
 }
 
 TEST_F(DlpackTest, ScalarsAndNothingGoOut) {

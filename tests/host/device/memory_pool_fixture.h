@@ -19,12 +19,12 @@ class MemoryPoolTest : public ::testing::Test {
   static constexpr std::int64_t kBytes = kCount * 4;
 
   void SetUp() override {
-    pool().keep_at_most(std::int64_t{1} << 30);
+    pool().set_idle_limit(std::int64_t{1} << 30);
     host::reset_counters();
   }
   void TearDown() override {
     host::clear_faults();
-    pool().keep_at_most(0);
+    pool().set_idle_limit(0);
     host::configure({});
   }
 

@@ -52,7 +52,7 @@ Device slow_device() {
 /// What one thread is about to give to the driver is there for another.
 TEST_F(MemoryPoolLimits, OfMemoryAreSharedByThreads) {
   const Device slow = slow_device();
-  slow.state()->memory_pool->keep_at_most(1 << 30);
+  slow.state()->memory_pool->set_idle_limit(1 << 30);
   host::configure({.memory_bytes = host::counters().live_bytes + 8000});
   { const Array idle = slow.empty(u8, {8000}); }
   std::thread another([&] { slow.trim(); });
@@ -148,7 +148,7 @@ Device late_device() {
 /// memory.
 TEST_F(MemoryPoolLimits, OfOneThreadsPatienceAreNotThoseOfAnother) {
   const Device late = late_device();
-  late.state()->memory_pool->keep_at_most(1 << 20);
+  late.state()->memory_pool->set_idle_limit(1 << 20);
   const Stream first = late.stream(), second = late.stream();
   const PinnedArray ones = late.pinned(f32, {kCount});
   std::ranges::fill(ones.elements_as<float>(), 1.0F);
@@ -189,7 +189,7 @@ Device recycling_device() {
 
 TEST_F(MemoryPoolLimits, OfHandlesAreNotThoseOfStreams) {
   const Device recycling = recycling_device();
-  recycling.state()->memory_pool->keep_at_most(std::int64_t{1} << 30);
+  recycling.state()->memory_pool->set_idle_limit(std::int64_t{1} << 30);
   const Executable executable =
       compile(parse(kTwice), recycling, {.tune = Tune::off, .optimize_host = false});
   const CurrentContext current(*recycling.state());

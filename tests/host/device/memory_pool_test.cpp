@@ -270,7 +270,7 @@ TEST_F(MemoryPool, DoesNotTieThreadsTogether) {
   }).join();
   EXPECT_NE(place(array()), was);
   other.synchronize();
-  pool().keep_at_most(kBytes);
+  pool().set_idle_limit(kBytes);
   EXPECT_EQ(pool().idle_bytes(), kBytes);
 }
 
@@ -297,7 +297,7 @@ TEST_F(MemoryPool, IsRightInManyThreads) {
 
 TEST_F(MemoryPool, IsOfOneDevice) {
   const Device second = host_device(1);
-  second.state()->memory_pool->keep_at_most(1 << 20);
+  second.state()->memory_pool->set_idle_limit(1 << 20);
   CUdeviceptr was = 0;
   {
     const Array theirs = second.empty(f32, {kCount});
@@ -305,11 +305,11 @@ TEST_F(MemoryPool, IsOfOneDevice) {
   }
   EXPECT_NE(place(array()), was);
   EXPECT_EQ(place(second.empty(f32, {kCount})), was);
-  second.state()->memory_pool->keep_at_most(0);
+  second.state()->memory_pool->set_idle_limit(0);
 }
 
 TEST_F(MemoryPool, KeepsNoMoreThanIsAllowed) {
-  pool().keep_at_most(2 * kBytes);
+  pool().set_idle_limit(2 * kBytes);
   { const Array a = array(), b = array(), c = array(); }
   EXPECT_EQ(pool().idle_bytes(), 2 * kBytes);
   EXPECT_EQ(host::calls("cuMemFree"), 1u);
@@ -330,7 +330,7 @@ TEST_F(MemoryPool, TakesTheLimitFromTheOptions) {
 
   const test::ScratchFolder folder;
   executable.save(folder.path() + "/twice");
-  pool().keep_at_most(std::int64_t{1} << 30);
+  pool().set_idle_limit(std::int64_t{1} << 30);
   { const Array some = array(); }
   EXPECT_EQ(pool().idle_bytes(), kBytes);
   (void)load(folder.path() + "/twice", device, {.options = {.idle_bytes = 100}});
@@ -351,7 +351,7 @@ TEST_F(MemoryPool, GivesIdleMemoryBackBeforeItSaysThatThereIsNone) {
       test::error_of<DriverError>([&] { (void)array(); }),
       AllOf(StartsWith("cuMemAlloc failed on the host device for f32[1000] (4000 bytes): "
                        "CUDA_ERROR_OUT_OF_MEMORY"),
-            HasSubstr("Arrays and Contexts hold 8000 bytes of this device, and none lies idle")));
+            HasSubstr("Arrays and Contexts hold 8000 bytes of this device, and none is idle")));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Copies from and to pageable memory by way of pinned pieces: the same bytes, the same promises,
+// Copies from and to pageable memory by way of pinned buffers: the same bytes, the same promises,
 // and no wait for what is on the stream before an upload.
 #include "runtime/device/staging.h"
 
@@ -23,11 +23,11 @@ using ::testing::HasSubstr;
 
 class StagingTest : public ::testing::Test {
  protected:
-  static constexpr std::size_t kPiece = 4096;
-  static constexpr std::size_t kPieces = 3;
+  static constexpr std::size_t kBufferBytes = 4096;
+  static constexpr std::size_t kBuffers = 3;
 
   void SetUp() override {
-    staging().set_limits({.piece_bytes = kPiece, .pieces = kPieces, .least_bytes = 1000});
+    staging().set_limits({.buffer_bytes = kBufferBytes, .buffers = kBuffers, .least_bytes = 1000});
     host::reset_counters();
   }
   void TearDown() override {
@@ -65,31 +65,31 @@ TEST_F(StagingTest, CopiesThereAndBack) {
 
 /// Nothing has run when the upload returns, and the host memory may change.
 TEST_F(StagingTest, UploadsWithoutWaiting) {
-  const Array there = array(kPieces * kPiece / 4);
-  std::vector<float> values = numbers(kPieces * kPiece / 4);
+  const Array there = array(kBuffers * kBufferBytes / 4);
+  std::vector<float> values = numbers(kBuffers * kBufferBytes / 4);
   const std::vector<float> expected = values;
   device.upload(there, values, stream);
   EXPECT_EQ(host::calls("cuEventSynchronize"), 0u);
   EXPECT_EQ(host::counters().synchronizations, 0u);
-  EXPECT_EQ(host::calls("cuMemHostAlloc"), kPieces);
+  EXPECT_EQ(host::calls("cuMemHostAlloc"), kBuffers);
   values.assign(values.size(), -1);
   EXPECT_EQ(device.download<float>(there, stream), expected);
 }
 
 TEST_F(StagingTest, TakesNoMorePiecesThanItMay) {
-  const std::vector<float> values = numbers(10 * kPiece / 4);
+  const std::vector<float> values = numbers(10 * kBufferBytes / 4);
   const Array there = array(values.size());
   device.upload(there, values, stream);
-  EXPECT_EQ(host::calls("cuMemHostAlloc"), kPieces);
+  EXPECT_EQ(host::calls("cuMemHostAlloc"), kBuffers);
   EXPECT_EQ(host::calls("cuMemcpyHtoDAsync"), 10u);
   EXPECT_EQ(device.download<float>(there, stream), values);
-  EXPECT_EQ(host::calls("cuMemHostAlloc"), kPieces);
+  EXPECT_EQ(host::calls("cuMemHostAlloc"), kBuffers);
 }
 
 /// What waits for another stream may wait forever: the driver is left to do what it does.
 TEST_F(StagingTest, WaitsForNoOtherStream) {
   const Stream other = device.stream();
-  const std::vector<float> values = numbers(kPieces * kPiece / 4), more = numbers(3000, 5);
+  const std::vector<float> values = numbers(kBuffers * kBufferBytes / 4), more = numbers(3000, 5);
   const Array there = array(values.size()), here = array(more.size());
   device.upload(there, values, stream);
   host::reset_counters();
@@ -133,13 +133,13 @@ TEST_F(StagingTest, DoesWithoutWhereNothingCanBePinned) {
   EXPECT_EQ(host::calls("cuMemHostAlloc"), 1u);
   // The driver is not asked again at every copy, but it is one day.
   for (int i = 0; i < 110; ++i) device.upload(there, values, stream);
-  EXPECT_EQ(host::calls("cuMemHostAlloc"), 1u + kPieces);
+  EXPECT_EQ(host::calls("cuMemHostAlloc"), 1u + kBuffers);
   EXPECT_EQ(device.download<float>(there, stream), values);
 }
 
 /// Each call in turn: an error that names it, or the same bytes; and the next copy is right.
 TEST_F(StagingTest, SurvivesEveryCallThatFails) {
-  const std::vector<float> values = numbers(6 * kPiece / 4);
+  const std::vector<float> values = numbers(6 * kBufferBytes / 4);
   const auto copy_there_and_back = [&] {
     const Array there = array(values.size());
     device.upload(there, values, stream);
@@ -150,7 +150,8 @@ TEST_F(StagingTest, SurvivesEveryCallThatFails) {
         "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuPointerGetAttributes"}) {
     SCOPED_TRACE(call);
     for (int nth = 1; nth <= 12; ++nth) {
-      staging().set_limits({.piece_bytes = kPiece, .pieces = kPieces, .least_bytes = 1000});
+      staging().set_limits(
+          {.buffer_bytes = kBufferBytes, .buffers = kBuffers, .least_bytes = 1000});
       host::inject_fault(call, nth, CUDA_ERROR_UNKNOWN);
       try {
         copy_there_and_back();
@@ -173,11 +174,11 @@ TEST_F(StagingTest, UsesNoPieceAgainOfACopyWithoutAnEnd) {
   const std::vector<float> values = numbers(1000), more = numbers(1000, 7);
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     host::configure({.seed = seed});
-    staging().set_limits({.piece_bytes = kPiece, .pieces = kPieces, .least_bytes = 1000});
+    staging().set_limits({.buffer_bytes = kBufferBytes, .buffers = kBuffers, .least_bytes = 1000});
     const Array there = array(1000), here = array(1000);
     host::inject_fault("cuEventRecord", 1, CUDA_ERROR_UNKNOWN);
     EXPECT_THROW(device.upload(there, values, stream), DriverError);
-    for (std::size_t i = 1; i < kPieces; ++i) device.upload(here, more, other);
+    for (std::size_t i = 1; i < kBuffers; ++i) device.upload(here, more, other);
     device.upload(array(1000), more, third);
     EXPECT_EQ(device.download<float>(there, stream), values) << "seed " << seed;
   }

@@ -189,7 +189,7 @@ TEST_F(HostDriverClusterTest, OnlySharedMemoryOfBlocksOfTheClusterCanBeMapped) {
   EXPECT_THAT(host::last_error(), HasSubstr("maps shared memory of block 2 of a cluster of 2"));
   EXPECT_EQ(run_body("cluster_arrive(); cluster_wait(); cluster_map(cells + 32, 1);"),
             CUDA_ERROR_ILLEGAL_ADDRESS);
-  EXPECT_THAT(host::last_error(), HasSubstr("which is no shared memory of its block"));
+  EXPECT_THAT(host::last_error(), HasSubstr("which is not shared memory of its block"));
 }
 
 TEST_F(HostDriverClusterTest, AKernelSaidToHaveNoBarrierFailsAtOne) {

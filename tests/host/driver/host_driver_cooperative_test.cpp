@@ -302,7 +302,7 @@ TEST_F(HostDriverCooperativeGraphTest, OnlyKernelsHaveAttributes) {
   CUgraphNode empty = nullptr;
   ASSERT_EQ(driver.cuGraphAddEmptyNode(&empty, graph_, nullptr, 0), CUDA_SUCCESS);
   EXPECT_EQ(make_cooperative(empty), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(host::last_error(), "the node is no kernel");
+  EXPECT_EQ(host::last_error(), "the node is not a kernel");
 }
 
 }  // namespace

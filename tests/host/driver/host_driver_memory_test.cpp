@@ -246,15 +246,6 @@ extern "C" __global__ void fill(float* x) { x[threadIdx.x] = threadIdx.x; }
   EXPECT_GT(failures, 0);
 }
 
-TEST_F(HostDriverMemoryTest, RegistersTheCallersMemory) {
-  std::vector<float> values(64, 3.0f);
-  ASSERT_EQ(driver.cuMemHostRegister(values.data(), 256, 0), CUDA_SUCCESS);
-  EXPECT_EQ(driver.cuMemHostRegister(values.data() + 8, 16, 0),
-            CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-  EXPECT_EQ(driver.cuMemHostUnregister(values.data()), CUDA_SUCCESS);
-  EXPECT_EQ(driver.cuMemHostUnregister(values.data()), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
-}
-
 TEST_F(HostDriverMemoryTest, CountsWhatIsInUse) {
   const CUdeviceptr pointer = allocate(1000);
   allocate(500);

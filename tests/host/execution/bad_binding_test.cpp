@@ -129,8 +129,8 @@ TEST_F(BadBinding, SizesThatNoSymbolGives) {
       error_of([&] {
         (void)halves_context.run(stream, {{"x", device.empty(f32, {5})}});
       }),
-      "halves: input x is f32[n * 2] but bound to f32[5]: the extent of axis 0 is 5, which is "
-      "n * 2 for no n (compiled at model.cpp:9)");
+      "halves: input x is f32[n * 2] but bound to f32[5]: the extent of axis 0 is 5, which is not "
+      "n * 2 for any n (compiled at model.cpp:9)");
 }
 
 TEST_F(BadBinding, WrongStrides) {
@@ -170,15 +170,15 @@ TEST_F(BadBinding, MemoryTooSmall) {
 TEST_F(BadBinding, MemoryThatTheDeviceDoesNotKnow) {
   std::array<float, 12> elsewhere{};
   EXPECT_THAT(run_with_x(Array::wrap(elsewhere.data(), f32, {3, 4}, device)),
-              MatchesRegex("scaled: input x is bound to f32\\[3, 4\\] at 0x[0-9a-f]+, which is no "
-                           "memory that .* knows; bind memory of the device, or upload it first "
+              MatchesRegex("scaled: input x is bound to f32\\[3, 4\\] at 0x[0-9a-f]+, which is not "
+                           "memory of .*; bind device memory, or upload the data first "
                            "\\(compiled at model.cpp:7\\)"));
 }
 
 TEST_F(BadBinding, PointerThatDoesNotSuitTheDType) {
   EXPECT_THAT(run_with_x(device.empty(boolean, {64}).view(2, f32, {3, 4})),
-              MatchesRegex("scaled: input x is bound to f32\\[3, 4\\] at 0x[0-9a-f]+, which is no "
-                           "multiple of the 4 bytes of an element; align it \\(compiled at "
+              MatchesRegex("scaled: input x is bound to f32\\[3, 4\\] at 0x[0-9a-f]+, which is not "
+                           "a multiple of the 4 bytes of an element; align it \\(compiled at "
                            "model.cpp:7\\)"));
 }
 
@@ -209,7 +209,7 @@ TEST_F(BadBinding, OutputThatOverlapsAnInput) {
       run({{"x", memory.view(0, f32, {3, 4})}, {"bias", bias}, {"shift", 1.0F}},
           {{"y", memory.view(32, f32, {3, 4})}}),
       MatchesRegex("scaled: output y is written, but its 48 bytes at 0x[0-9a-f]+ overlap the "
-                   "48 bytes at 0x[0-9a-f]+ of input x; bind arrays that are apart, or record "
+                   "48 bytes at 0x[0-9a-f]+ of input x; bind arrays that do not overlap, or record "
                    "graph.update to write in place \\(compiled at model.cpp:7\\)"));
 }
 
@@ -224,7 +224,7 @@ TEST_F(BadBinding, UpdateThatOverlapsAnotherInput) {
         step_context.run(stream, {{"p", bias}, {"g", bias}}, {});
       }),
       MatchesRegex("step: input p is written, but its 16 bytes at 0x[0-9a-f]+ overlap the 16 "
-                   "bytes at 0x[0-9a-f]+ of input g; bind arrays that are apart \\(compiled "
+                   "bytes at 0x[0-9a-f]+ of input g; bind arrays that do not overlap \\(compiled "
                    "at model.cpp:9\\)"));
 }
 
@@ -262,7 +262,7 @@ TEST_F(BadBinding, SizesThatNoNumberHolds) {
       error_of([&] {
         run_of_it.run(stream, {{"a", none}, {"b", one}}, {{"c", none}});
       }),
-      ::testing::AllOf(StartsWith("far: input b is f32["), ::testing::HasSubstr(" for no n")));
+      ::testing::AllOf(StartsWith("far: input b is f32["), ::testing::HasSubstr(" for any n")));
 }
 
 TEST_F(BadBinding, AFailedCallLeavesTheContextUsable) {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <thread>
 
-#include "runtime/support/background.h"
+#include "runtime/support/background_thread.h"
 #include "sinter/profile.h"
 #include "tests/host/execution/captured_fixture.h"
 #include "tests/host/saved/saved_fixture.h"
@@ -38,7 +38,7 @@ TEST_F(CapturedBeside, RunsElsewhereCannotFollowOneOnAStreamThatIsCapturedNow) {
                 context.run(other, {{"x", x}}, {{"a19", y}});
               }),
               "chain: the last run of this Context was on a stream that is being captured now, so "
-              "that this run on another one cannot wait for it; end the capture, run on that "
+              "this run on another stream cannot wait for it; end the capture, run on that "
               "stream, or make a Context for each stream (compiled at model.cpp:3)");
     context.run(stream, {{"x", x}}, {{"a19", y}});
   });
@@ -86,9 +86,9 @@ TEST_F(CapturedBeside, CallsThatCannotBeCapturedAreErrors) {
   const auto run = [&] { context.replay(stream, {{"x", x}, {"term", 1.0F}}, {{"z", z}}); };
   const UserGraph captured(stream, kGlobal, [&] {
     EXPECT_THAT(error_of(run),
-                AllOf(StartsWith("opaque plus: it cannot be part of the capture of a stream: it is "
-                                 "registered as one that cannot be captured; end the capture "
-                                 "before the run and begin another one behind it (recorded at"),
+                AllOf(StartsWith("opaque plus: it cannot be part of a stream capture: it is "
+                                 "registered as not capturable; end the capture before the run and "
+                                 "begin another one after it (recorded at"),
                       HasSubstr(")")));
     EXPECT_EQ(status(), CU_STREAM_CAPTURE_STATUS_ACTIVE);
   });
@@ -108,8 +108,8 @@ TEST_F(CapturedBeside, FunctionsThatWaitAreErrors) {
   const Array z = device.empty(f32, {3});
   const auto run = [&] { context.run(stream, {{"x", x}, {"term", 1.0F}}, {{"z", z}}); };
   const UserGraph captured(stream, kGlobal, [&] {
-    EXPECT_THAT(error_of(run), HasSubstr("opaque plus: it cannot be part of the capture of a "
-                                         "stream: capturing it failed"));
+    EXPECT_THAT(error_of(run), HasSubstr("opaque plus: it cannot be part of a stream capture: "
+                                         "capturing it failed"));
     EXPECT_EQ(status(), CU_STREAM_CAPTURE_STATUS_ACTIVE);
   });
   run();
@@ -128,8 +128,9 @@ TEST_F(CapturedBeside, WaitingIsAnErrorThatSpoilsNothing) {
   const UserGraph captured(stream, kGlobal, [&] {
     context.run(stream, {{"x", x}}, {{"y", y}});
     const std::string why =
-        ": the stream is being captured, so what is on it does not run before its CUDA Graph is "
-        "launched; end the capture, launch the graph and wait for that, or use another stream";
+        ": the stream is being captured, so its work does not run until the CUDA Graph is "
+        "launched; end the capture, launch the graph and wait for the launch, or use another "
+        "stream";
     EXPECT_EQ(error_of([&] { stream.synchronize(); }), "Stream::synchronize" + why);
     EXPECT_EQ(error_of([&] { download(y); }), "Device::download" + why);
     std::vector<float> four(4);
@@ -142,9 +143,9 @@ TEST_F(CapturedBeside, WaitingIsAnErrorThatSpoilsNothing) {
     const Event inside = device.event();
     inside.record(stream);
     const std::string no_time =
-        ": the event was recorded on a stream that was being captured, so what it marks does not "
-        "run before the CUDA Graph is launched; wait for the stream that this is launched on, or "
-        "record the event outside of the capture";
+        ": the event was recorded on a stream that was being captured, so the work before it does "
+        "not run until the CUDA Graph is launched; wait for the stream that the graph is launched "
+        "on, or record the event outside of the capture";
     EXPECT_EQ(error_of([&] { inside.synchronize(); }), "Event::synchronize" + no_time);
     EXPECT_EQ(error_of([&] { (void)inside.is_done(); }), "Event::is_done" + no_time);
     inside.record(device.stream());
@@ -178,7 +179,7 @@ TEST_F(CapturedBeside, AfterTheCaptureIsSpoiledTheNextRunWorks) {
                                                        "invalid; end it (cuStreamEndCapture)"));
                 });
               }),
-              HasSubstr("end it and begin anew"));
+              HasSubstr("end it and begin a new one"));
   run();
   EXPECT_THAT(download(y), ElementsAre(2, 4, 6));
 }
@@ -229,9 +230,9 @@ graph both(x: f32[n], term: f32) {
 
 /// Tuning in the background goes on beside a capture of the global mode on another thread.
 TEST_F(CapturedBeside, TheBackgroundTunesBesideAGlobalCapture) {
-  Background::of_process().wait();
+  BackgroundThread::process_wide().wait();
   std::promise<void> go_on;
-  Background::of_process().add([until = go_on.get_future().share()] { until.wait(); });
+  BackgroundThread::process_wide().add([until = go_on.get_future().share()] { until.wait(); });
   const Executable executable = compile(
       parse("graph wide(x: f32[rows, 96]) {\n  h = mul x, 0.71\n  y = softmax h {axis = 1}\n"
             "  return y\n}\n"),
@@ -285,8 +286,9 @@ TEST_F(CapturedBeside, OtherThreadsGoOnBesideAGlobalCapture) {
 TEST_F(CapturedBeside, ProgramsMayBeLoadedInACapture) {
   const ScratchFolder folder;
   const std::string path = folder.path() + "/joined.sinterx";
-  const Executable saved = compile(
-      parse(text_in(SINTER_SOURCE_DIR "/tests/golden/run/fused_launch_results.sinter")), device, options);
+  const Executable saved =
+      compile(parse(read_text(SINTER_SOURCE_DIR "/tests/golden/run/fused_launch_results.sinter")),
+              device, options);
   saved.prepare({{"n", 1024}});
   saved.save(path);
   const std::uint64_t asked = host::calls("cuOccupancyMaxActiveBlocksPerMultiprocessor");
@@ -344,8 +346,8 @@ TEST_F(CapturedBeside, EarlyEventsAreErrorsThatSayWhatToDo) {
     EXPECT_THAT(error_of<DriverError>([&] {
                   context.run(stream, {{"x", x}}, {{"y", y}});
                 }),
-                HasSubstr("; the stream waits for a part of a kernel alone (programmatic dependent "
-                          "launch): put an empty kernel, or the wait for an ordinary event, before "
+                HasSubstr("; the stream waits only for part of a kernel (programmatic dependent "
+                          "launch): put an empty kernel, or a wait for an ordinary event, before "
                           "this"));
     EXPECT_EQ(status(), CU_STREAM_CAPTURE_STATUS_ACTIVE);
   });

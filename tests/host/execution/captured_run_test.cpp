@@ -116,7 +116,7 @@ TEST_F(CapturedRun, WorkOnTheHostThatThrowsIsToldByTheNextRun) {
   captured.launch(stream);
   stream.synchronize();
   EXPECT_THAT(error_of(run),
-              HasSubstr("what it had the host do in an earlier run failed: no more"));
+              HasSubstr("its host work in an earlier run failed: no more"));
   fails = false;
   captured.launch(stream);
   stream.synchronize();

@@ -61,6 +61,29 @@ TEST_F(ExecutableCalls, SeeNewScalarsAndArrays) {
   EXPECT_THAT(download(y), ElementsAre(4, 7));
 }
 
+// The second operand of the concat moves with n, so that its address must be filled in again.
+TEST_F(ExecutableCalls, SeeAScalarOfZeroWhenSubBuffersMove) {
+  Graph two("two");
+  const Extent n = two.extent("n");
+  const Tensor a = two.input("a", f32, {n, 128});
+  const Tensor b = two.input("b", f32, {n, 128});
+  const Tensor scaled = softmax(b, 1) * two.scalar("scale", f32);
+  two.output("y", concat({softmax(a, 1), scaled}, 0));
+  const Executable both = compile(two, device, {.tune = Tune::off});
+  Context calls = both.context();
+  const auto run = [&](std::int64_t rows, float scale) {
+    const std::vector<float> ones(static_cast<std::size_t>(rows) * 128, 1.0F);
+    const Array x = device.empty(f32, {rows, 128});
+    device.upload(x, ones, stream);
+    std::vector<float> y =
+        download(calls.run(stream, {{"a", x}, {"b", x}, {"scale", scale}})["y"]);
+    y.erase(y.begin(), y.begin() + static_cast<std::ptrdiff_t>(ones.size()));
+    return y;
+  };
+  EXPECT_THAT(run(4, 2.0F), Each(2.0F / 128));
+  EXPECT_THAT(run(8, 0.0F), Each(0.0F));
+}
+
 TEST_F(ExecutableCalls, LeaveNothingHalfDoneWhenTheyFail) {
   Graph two("two");
   const Tensor x = two.input("x", f32, {1});

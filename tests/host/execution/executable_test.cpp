@@ -145,7 +145,7 @@ graph bias_relu(x: f32[64, 32], bias: f32[32]) {
 }
 
 TEST(Executable, ReportsWhatNvrtcMakesOfEachKernel) {
-  if (const std::string reason = why_no_nvrtc(); !reason.empty()) GTEST_SKIP() << reason;
+  if (const std::string reason = nvrtc_problem(); !reason.empty()) GTEST_SKIP() << reason;
   Graph graph("normal");
   const Tensor x = graph.input("x", f32, {64, 256});
   graph.output("y", x * rsqrt(mean(x * x, {-1}, keep) + 1e-6));

@@ -30,7 +30,7 @@ class FailedRun : public ::testing::TestWithParam<bool> {
   ~FailedRun() override {
     host::clear_faults();
     device.synchronize();
-    pool().keep_at_most(0);
+    pool().set_idle_limit(0);
     host::configure({});
     EXPECT_EQ(driver.cuStreamDestroy(handle), CUDA_SUCCESS);
   }
@@ -61,7 +61,7 @@ class FailedRun : public ::testing::TestWithParam<bool> {
 
 /// Whatever stands behind the mark of an earlier run is waited for as well.
 TEST_P(FailedRun, IsWaitedForAsFarAsItCame) {
-  pool().keep_at_most(GetParam() ? std::int64_t{1} << 30 : 0);
+  pool().set_idle_limit(GetParam() ? std::int64_t{1} << 30 : 0);
   const Executable executable = compiled();
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     host::configure({.seed = seed});
@@ -79,7 +79,7 @@ TEST_P(FailedRun, IsWaitedForAsFarAsItCame) {
 }
 
 TEST_P(FailedRun, IsWaitedForWhereItsEndCouldNotBeMarked) {
-  pool().keep_at_most(GetParam() ? std::int64_t{1} << 30 : 0);
+  pool().set_idle_limit(GetParam() ? std::int64_t{1} << 30 : 0);
   const Executable executable = compiled();
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     host::configure({.seed = seed});

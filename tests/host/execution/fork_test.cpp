@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/support/background.h"
+#include "runtime/support/background_thread.h"
 #include "runtime/support/fork_guard.h"
 #include "sinter/sinter.h"
 #include "tests/support/files/errors.h"
@@ -68,7 +68,7 @@ TEST(Fork, AfterADeviceWasOpenedIsToldAndHurtsNobody) {
            test::error_of<DriverError>([&] { device.synchronize(); });
   });
   EXPECT_THAT(said, AllOf(HasSubstr("this process was forked after a device had been opened"),
-                          HasSubstr("open devices in the child alone")));
+                          HasSubstr("open devices only in the child")));
   // The parent goes on.
   const Outputs outputs = context.run(stream, {{"x", x}});
   EXPECT_EQ(device.download<float>(outputs[0], stream)[99], 42.0F);
@@ -87,8 +87,8 @@ const int registered = std::atexit([] {
 /// Whoever ends a child with `exit` runs what was registered for the end of the process.
 TEST(Fork, AChildEndsWhileItsParentHasABackground) {
   ASSERT_EQ(registered, 0);
-  Background::of_process().add([] {});
-  Background::of_process().wait();
+  BackgroundThread::process_wide().add([] {});
+  BackgroundThread::process_wide().wait();
   host_device();
   const pid_t child = fork();
   if (child == 0) {

@@ -202,7 +202,7 @@ TEST_F(ManyDevices, WhatBelongsToAnotherIsRefusedByName) {
   std::vector<float> values(3);
   const std::string copy =
       ": the array is on host device (host:1), the stream on host device (host:0), but the copy "
-      "was asked of host device (host:0); use one device";
+      "was called on host device (host:0); use one device";
   EXPECT_EQ(error_of([&] { here.device.upload(far_x, values, here.stream); }),
             "Device::upload" + copy);
   EXPECT_EQ(error_of([&] { here.device.download<float>(far_x, here.stream); }),
@@ -219,7 +219,7 @@ TEST_F(ManyDevices, WhatBelongsToAnotherIsRefusedByName) {
   EXPECT_THAT(error_of([&] { (void)here.device.event().elapsed_since(event); }),
               HasSubstr("the two events: " + apart));
   EXPECT_THAT(error_of([&] { from_dlpack(to_dlpack(far_x), there.device); }),
-              HasSubstr("memory of others is the first host device's; take it to host_device()"));
+              HasSubstr("wrapped CPU memory belongs to the first host device; use host_device()"));
   // Nothing of that has left a trace.
   context.run(here.stream, {{"x", x}, {"factor", 1.0F}}, {{"y", y}});
   EXPECT_THAT(here.device.download<float>(y, here.stream), ElementsAre(7, 8, 9));

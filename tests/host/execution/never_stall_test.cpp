@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "runtime/driver/host/host_driver.h"
-#include "runtime/support/background.h"
+#include "runtime/support/background_thread.h"
 #include "sinter/counters.h"
 #include "sinter/sinter.h"
 
@@ -33,16 +33,16 @@ class NeverStall : public ::testing::Test {
  protected:
   /// Keeps the background busy until `go_on`.
   void SetUp() override {
-    Background::of_process().wait();
+    BackgroundThread::process_wide().wait();
     hold();
   }
   void TearDown() override {
     go_on();
-    Background::of_process().wait();
+    BackgroundThread::process_wide().wait();
   }
   void hold() {
     held = std::promise<void>();
-    Background::of_process().add([until = held.get_future().share()] { until.wait(); });
+    BackgroundThread::process_wide().add([until = held.get_future().share()] { until.wait(); });
     is_held = true;
   }
   void go_on() {
@@ -146,7 +146,7 @@ TEST_F(NeverStall, NothingIsMadeForWhatIsGone) {
   }
   const std::int64_t plans = counters().plans;
   go_on();
-  Background::of_process().wait();
+  BackgroundThread::process_wide().wait();
   EXPECT_EQ(counters().plans, plans);
 }
 
@@ -166,7 +166,7 @@ TEST_F(NeverStall, WhatNobodyIsLeftToRunIsGivenUp) {
   run(*context, rows(50));
   const std::int64_t tunings = counters().tunings;
   go_on();
-  Background::of_process().wait();
+  BackgroundThread::process_wide().wait();
   EXPECT_FALSE(executable);
   EXPECT_EQ(counters().tunings, tunings);
 }
@@ -212,7 +212,7 @@ TEST_F(NeverStall, RunsWhatIsThereForLessAlignedPointers) {
   EXPECT_EQ(report.alignment, 16);
   EXPECT_EQ(report.reason, "a pointer is a multiple of 16 bytes, not of 4");
   EXPECT_EQ(report.kernels.at(0).tuning,
-            "that of less aligned pointers, while the one for these is made");
+            "as for less aligned pointers, until the kernel for these pointers is ready");
 
   go_on();
   executable.await_background();

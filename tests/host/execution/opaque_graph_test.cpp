@@ -94,7 +94,7 @@ TEST_F(Adder, MayBeCalledBetweenGraphs) {
   EXPECT_EQ(context.counters().graph_builds, 1);
   EXPECT_THAT(executable.report().kernels[1].notes,
               testing::Contains("a replay breaks its CUDA Graph in two around the call: it is "
-                                "registered as one that cannot be captured"));
+                                "registered as not capturable"));
 }
 
 /// Functions that find out for themselves that they cannot be captured.
@@ -222,7 +222,8 @@ TEST_F(Adder, IsCalledBetweenGraphsWhereNoneTakesWhatItDoes) {
     EXPECT_THAT(download(z), ElementsAre(-2 - i, -4 - i, -6 - i));
   }
   EXPECT_THAT(executable.report().kernels.at(1).notes,
-              testing::Contains(HasSubstr("a graph does not take what it puts on the stream")));
+              testing::Contains(HasSubstr("a graph does not accept the work that it puts on the "
+                                          "stream")));
 }
 
 /// What a function keeps in memory of its own between two pieces of a call is safe in a run, where

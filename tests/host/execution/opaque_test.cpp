@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <memory>
 #include <stdexcept>
@@ -13,6 +11,7 @@
 #include "sinter/profile.h"
 #include "tests/host/execution/opaque_fixture.h"
 #include "tests/support/files/errors.h"
+#include "tests/support/files/read_text.h"
 #include "tests/support/files/scratch_folder.h"
 
 namespace sinter::test::opaque_test {
@@ -72,11 +71,9 @@ TEST(Opaque, IsDumpedAmongTheLaunches) {
               {.tune = Tune::off, .dump = {"launch"}, .dump_directory = folder.path()});
   executable.prepare({{"rows", 5}});
   std::string text;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path())) {
-    std::ifstream stream(entry.path());
-    text.append(std::istreambuf_iterator<char>(stream), {});
-  }
-  EXPECT_THAT(text, HasSubstr("mlp_1_gemm: a call of the user's\n"));
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path()))
+    text += read_text(entry.path());
+  EXPECT_THAT(text, HasSubstr("mlp_1_gemm: an opaque call\n"));
 }
 
 TEST(Opaque, MustBeRegisteredWhenItIsCompiled) {
@@ -143,16 +140,16 @@ TEST_F(Adder, FailuresNameTheCallAndLeaveTheProgramUsable) {
     EXPECT_EQ(message(Way::throws),
               "opaque plus: its function failed: no handle (recorded at add.sinter:4)");
     EXPECT_EQ(message(Way::throws_anything),
-              "opaque plus: its function failed: it threw what is no std::exception (recorded at "
-              "add.sinter:4)");
+              "opaque plus: its function failed: it threw an exception that is not a "
+              "std::exception (recorded at add.sinter:4)");
     EXPECT_EQ(message(Way::returns),
               "opaque plus: its function failed with the code 14 (recorded at add.sinter:4)");
     way = Way::later;
     go(as_graph);
     way = Way::works;
     EXPECT_EQ(error_of([&] { go(as_graph); }),
-              "opaque plus: what it had the host do in an earlier run failed: too late (recorded "
-              "at add.sinter:4)");
+              "opaque plus: its host work in an earlier run failed: too late (recorded at "
+              "add.sinter:4)");
     EXPECT_EQ(error_of([&] { go(as_graph); }), "(nothing thrown)");
   }
 }

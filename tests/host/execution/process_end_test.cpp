@@ -10,7 +10,7 @@
 #include <memory>
 #include <thread>
 
-#include "runtime/support/background.h"
+#include "runtime/support/background_thread.h"
 #include "sinter/counters.h"
 #include "sinter/sinter.h"
 #include "tests/support/files/command.h"
@@ -35,7 +35,7 @@ void end_early() {
                     is_first = std::make_shared<bool>(true)](std::string_view) {
     if (std::this_thread::get_id() == here || !std::exchange(*is_first, false)) return;
     has_begun->set_value();
-    const std::stop_token stop = Background::of_process().stop_token();
+    const std::stop_token stop = BackgroundThread::process_wide().stop_token();
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (!stop.stop_requested() && std::chrono::steady_clock::now() < deadline)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -2,12 +2,10 @@
 // as tests/support/run/run.h says. A line `// sizes: rows = 64, columns = 128` is one run; a graph
 // without such a line has no symbols and is run once.
 #include "tests/support/files/golden.h"
+#include "tests/support/files/read_text.h"
 #include "tests/support/run/run.h"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -19,8 +17,7 @@ constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/run";
 class GoldenRun : public testing::TestWithParam<std::filesystem::path> {};
 
 TEST_P(GoldenRun, PassesEveryCheckOnTheHostDevice) {
-  std::ifstream stream(GetParam());
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  const std::string text = read_text(GetParam());
   const Graph graph = parse(text, GetParam().filename().string());
   std::vector<GoldenSizes> runs = golden_sizes(text);
   if (runs.empty()) runs.emplace_back();

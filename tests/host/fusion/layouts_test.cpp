@@ -128,7 +128,7 @@ TEST(Layouts, ThatDoNotSuitWhatIsBound) {
                          {{"y", device.empty(f32, {3, 3}, {1, 2})}});
             }),
             "shifted: output y is written, but is bound to f32[3, 3] with strides [1, 2], which "
-            "put two elements in one place; give each its own (compiled at model.cpp:7)");
+            "put two elements at one address; give each its own address (compiled at model.cpp:7)");
 }
 
 TEST(Layouts, ThatCannotBeRecorded) {
@@ -141,25 +141,26 @@ TEST(Layouts, ThatCannotBeRecorded) {
             "output y: 1 strides [1] for a value of rank 2, f32[4, 3] (recorded at model.cpp:12)");
   const auto folded = [](std::string_view strides) {
     return fmt::format(
-        "output y: strides {} put two elements of f32[4, 3] in one place; give each its own, each "
-        "stride larger than what the smaller ones reach (recorded at model.cpp:12)",
+        "output y: strides {} put two elements of f32[4, 3] at one offset; make each stride "
+        "larger than the range of the smaller strides (recorded at model.cpp:12)",
         strides);
   };
   EXPECT_EQ(error({0, 1}), folded("[0, 1]"));
   EXPECT_EQ(error({2, 1}), folded("[2, 1]"));
   EXPECT_EQ(error({-3, 1}),
-            "output y: strides [-3, 1] go backwards; they must not be negative, use flip for that "
+            "output y: strides [-3, 1] are negative; use flip to reverse an axis "
             "(recorded at model.cpp:12)");
   Graph graph("bad");
   EXPECT_EQ(error_of([&] {
               graph.input("z", f32, {4, 3}, {.strides = {-3, 1}}, "model.cpp", 12);
             }),
-            "input z: strides [-3, 1] go backwards; they must not be negative, use flip for that "
+            "input z: strides [-3, 1] are negative; use flip to reverse an axis "
             "(recorded at model.cpp:12)");
   const Tensor x = graph.input("x", f32, {4, 3}, {.strides = {0, 1}});
-  EXPECT_EQ(error_of([&] { graph.update(Operand(x, "model.cpp", 12), x + 1); }),
-            "update x: its strides [0, 1] put two elements of f32[4, 3] in one place, so it cannot "
-            "be written (recorded at model.cpp:12)");
+  EXPECT_EQ(
+      error_of([&] { graph.update(Operand(x, "model.cpp", 12), x + 1); }),
+      "update x: its strides [0, 1] put two elements of f32[4, 3] at one offset, so it cannot "
+      "be written (recorded at model.cpp:12)");
 }
 
 TEST(Layouts, StandInTheText) {

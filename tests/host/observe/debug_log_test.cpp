@@ -1,4 +1,4 @@
-// The SINTER_DEBUG ladder: each rung tells what those below it tell, and more.
+// The SINTER_DEBUG ladder: each level tells what those below it tell, and more.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -4,11 +4,10 @@
 #include "runtime/compile/nvrtc_units.h"
 #include "sinter/sinter.h"
 #include "tests/support/files/errors.h"
+#include "tests/support/files/read_text.h"
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,10 +49,7 @@ class DumpTest : public ::testing::Test {
     return names;
   }
 
-  std::string text(std::string_view name) const {
-    std::ifstream file(folder_ / name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string text(std::string_view name) const { return test::read_text(folder_ / name); }
 
   fs::path folder_;
 };
@@ -83,7 +79,7 @@ TEST_F(DumpTest, GoesOnFromTheNumbersThatAreThere) {
 }
 
 TEST_F(DumpTest, WritesPtxAndCubinWhereNvrtcCompiled) {
-  if (const std::string reason = why_no_nvrtc(); !reason.empty()) GTEST_SKIP() << reason;
+  if (const std::string reason = nvrtc_problem(); !reason.empty()) GTEST_SKIP() << reason;
   compile_with({"ptx", "cubin"}, /*also_nvrtc=*/true);
   EXPECT_THAT(files(), ElementsAre("0001_ptx.ptx", "0002_cubin.cubin"));
   EXPECT_THAT(text("0001_ptx.ptx"), HasSubstr(".target sm_90"));

@@ -12,7 +12,7 @@
 #include "sinter/explain.h"
 #include "tests/support/files/command.h"
 #include "tests/support/files/scratch_folder.h"
-#include "tests/support/fuzz/hostile.h"
+#include "tests/support/graphs/markup_names.h"
 
 namespace sinter::test::explain_page_test {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "runtime/logging/nvtx.h"
 #include "tests/support/files/command.h"
+#include "tests/support/files/read_text.h"
 #include "tests/support/files/scratch_folder.h"
 
 namespace sinter::nvtx_test {
@@ -32,9 +32,7 @@ class NvtxTest : public ::testing::Test {
                               more_variables + " sinter run g.sinter --device host",
                           folder_.path());
     EXPECT_EQ(result.exit_code, exit_code) << result.output;
-    std::ostringstream text;
-    text << std::ifstream(folder_.path() + "/ranges.txt").rdbuf();
-    return text.str();
+    return test::read_text(folder_.path() + "/ranges.txt");
   }
 
  private:

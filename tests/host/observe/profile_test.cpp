@@ -131,7 +131,7 @@ TEST_F(ProfileTest, SaysTheSameInTextAndJson) {
       profile(context, {{"w", w}, {"x", x}, {"decay", 0.5F}}, {{"sums", sums}}, {.repeats = 2});
   EXPECT_FALSE(result.is_cold);
   const std::string text = profile_table(result);
-  EXPECT_THAT(text, HasSubstr("rows = 48: 2 launches of each kernel; caches are as the work"));
+  EXPECT_THAT(text, HasSubstr("rows = 48: 2 launches of each kernel; caches are as the previous"));
   const auto json = nlohmann::json::parse(profile_json(result));
   EXPECT_EQ(json["totals"]["bytes"], result.bytes());
   ASSERT_EQ(json["kernels"].size(), result.kernels.size());
@@ -166,7 +166,7 @@ TEST_F(ProfileTest, RefusesNoRepeats) {
                 (void)profile(context, {{"w", w}, {"x", x}, {"decay", 0.5F}}, {{"sums", sums}},
                               {.repeats = 0});
               }),
-              HasSubstr("step: profile: 0 repeats were asked for; ask for 1 or more"));
+              HasSubstr("step: profile: repeats is 0; it must be at least 1"));
 }
 
 TEST_F(ProfileTest, LeavesAWorkingContextWhereALaunchFails) {

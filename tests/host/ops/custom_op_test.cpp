@@ -55,7 +55,7 @@ TEST(CustomOp, WithoutAnOracleNothingIsDecided) {
   Graph graph("blind");
   const Tensor x = graph.input("x", f32, {7});
   graph.output("y", custom_op("twice", "float twice(float x) { return x + x; }", {x}));
-  const HostArrays inputs = {{"x", HostArray::of(f32, {7}, std::vector<double>(7, 1.5))}};
+  const HostArrays inputs = {{"x", HostArray::from_values(f32, {7}, std::vector<double>(7, 1.5))}};
   EXPECT_TRUE(interpret(graph, inputs, {}).outputs.at("y").is_undecided(3));
   const RunResult run = run_graph(graph, host_device(), inputs, {});
   EXPECT_EQ(run.results.at("y").real_at(3), 3.0);
@@ -83,8 +83,8 @@ TEST(CustomOp, AnEmptyCotangentIsZero) {
   const std::vector<Tensor> slopes = gradient(sum(y), {x, w});
   graph.output("dx", slopes[0]);
   graph.output("dw", slopes[1]);
-  const HostArrays inputs = {{"x", HostArray::of(f32, {4}, std::vector<double>(4, 1.5))},
-                             {"w", HostArray::of(f32, {4}, std::vector<double>(4, 2.5))}};
+  const HostArrays inputs = {{"x", HostArray::from_values(f32, {4}, std::vector<double>(4, 1.5))},
+                             {"w", HostArray::from_values(f32, {4}, std::vector<double>(4, 2.5))}};
   const RunResult run = run_graph(graph, host_device(), inputs, {});
   EXPECT_EQ(run.results.at("dx").real_at(3), 2.5);
   EXPECT_EQ(run.results.at("dw").real_at(3), 0.0);
@@ -104,12 +104,12 @@ TEST(CustomOp, RefusesCotangentsThatFitNoOperand) {
     return error_of([&] { gradient(total, {x}); });
   };
   EXPECT_THAT(message([](Tensor g) { return sum(g); }),
-              HasSubstr("the vjp of custom op twice gives for operand 1 a cotangent f32[] that "
-                        "cannot be summed to f32[4]; give one of the operand's shape or of y's, or "
-                        "{} for 0 (recorded at "));
+              HasSubstr("the vjp of custom op twice returns for operand 1 a cotangent f32[] that "
+                        "cannot be summed to f32[4]; return one with the shape of the operand or "
+                        "of y, or {} for 0 (recorded at "));
   EXPECT_THAT(message([](Tensor g) { return slice(g, 0, 0, 3); }), HasSubstr("a cotangent f32[3]"));
   EXPECT_THAT(message([&](Tensor) { return foreign; }),
-              HasSubstr("the vjp of custom op twice gives for operand 1 a cotangent of the graph "
+              HasSubstr("the vjp of custom op twice returns for operand 1 a cotangent of the graph "
                         "other, not of gradient; record it from the operands, y and g"));
   EXPECT_EQ(message([](Tensor g) { return unsqueeze(g, 0); }), "(nothing thrown)");
 }
@@ -139,7 +139,7 @@ TEST(CustomOp, SaysWhatIsWrongWithIt) {
             "(recorded at model.cpp:7)");
   EXPECT_THAT(message("float f(float* a) { return *a; }", {x}),
               AllOf(StartsWith("custom op f: the source must be one function of plain types"),
-                    HasSubstr("'float* a' is no type and a name")));
+                    HasSubstr("'float* a' is not a type and a name")));
   EXPECT_THAT(message("return a;", {x}), HasSubstr("no parameters in parentheses"));
 }
 
@@ -162,8 +162,7 @@ TEST(CustomOp, OutsideThePortableSubsetIsForGpusOnly) {
                               "model.cpp", 12));
   EXPECT_EQ(error_of([&] { compile(graph, host_device()); }),
             "custom op fast is not runnable on the host device: __expf is outside the portable "
-            "subset, C++ and the functions of the C library that ops have (recorded at "
-            "model.cpp:12)");
+            "subset, C++ and the C library functions that ops have (recorded at model.cpp:12)");
 }
 
 TEST(CustomOp, FailuresOfTheHostCompilerNameThePortableSubset) {
@@ -178,13 +177,14 @@ TEST(CustomOp, FailuresOfTheHostCompilerNameThePortableSubset) {
 TEST(CustomOp, ForeignWordsAreFoundInCodeAlone) {
   for (const std::string_view word :
        {"blockDim", "gridDim", "warpSize", "threadIdx", "__ldg", "atomicAdd", "asm"})
-    EXPECT_EQ(unportable_word("int f(int a) { return a + " + std::string(word) + "; }"), word);
-  EXPECT_EQ(unportable_word("int f(int a) { /* asm */ return a + \"\\\"__ldg\"[0] + '\\''; }"), "");
-  EXPECT_EQ(unportable_word("int f(int a) { return a + 1'000 + asm; } // '"), "asm");
+    EXPECT_EQ(find_unportable_word("int f(int a) { return a + " + std::string(word) + "; }"), word);
+  EXPECT_EQ(find_unportable_word("int f(int a) { /* asm */ return a + \"\\\"__ldg\"[0] + '\\''; }"),
+            "");
+  EXPECT_EQ(find_unportable_word("int f(int a) { return a + 1'000 + asm; } // '"), "asm");
 }
 
 TEST(CustomOp, MayBeginWithSpecifiersAndComments) {
-  EXPECT_EQ(plain_function("static inline float f(float inline_x) { static int i; }"),
+  EXPECT_EQ(strip_specifiers("static inline float f(float inline_x) { static int i; }"),
             "              float f(float inline_x) { static int i; }");
   Graph graph("specifiers");
   const Tensor x = graph.input("x", f32, {5});
@@ -208,12 +208,13 @@ TEST(CustomOp, OptionsOfASourceHoldForEveryCall) {
   EXPECT_EQ(call(scaled_options(), 2), kNothing);
   EXPECT_EQ(call(scaled_options(), 3), kNothing);
   EXPECT_EQ(call({}, 4), kNothing);
-  EXPECT_EQ(call({.ulp = 2}, 5),
-            "custom op s: the options (ulp 2, no oracle, no vjp) are not those (ulp 0, an oracle, "
-            "a vjp) that custom op s at m.cpp:2 gave for the same source; give the same functions "
-            "and ulp every time, or leave them out here (recorded at m.cpp:5)");
+  EXPECT_EQ(
+      call({.ulp = 2}, 5),
+      "custom op s: the options (ulp 2, no oracle, no vjp) differ from those (ulp 0, an oracle, "
+      "a vjp) that custom op s at m.cpp:2 gave for the same source; give the same functions "
+      "and ulp every time, or omit them here (recorded at m.cpp:5)");
   EXPECT_THAT(call({.oracle = [](std::span<const long double> v) { return v[0]; }}, 6),
-              HasSubstr("are not those"));
+              HasSubstr("differ from those"));
   EXPECT_EQ(call({.vjp = scaled_options().vjp}, 7), kNothing);
 }
 

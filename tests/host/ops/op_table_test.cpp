@@ -31,7 +31,7 @@ TEST_P(OpTable, NumbersGiveTheBitsOfLoadedValues) {
   for (const double number : {2.0, 0.3}) {
     if (is_integer(dtype) && number != std::floor(number)) continue;
     for (const OpInfo& row : op_table()) {
-      if (row.kind != OpKind::elementwise || !takes(row.types, dtype)) continue;
+      if (row.kind != OpKind::elementwise || !supports_dtype(row.types, dtype)) continue;
       if (row.types == TypeRule::Where) continue;
       const std::string text = fmt::format("{}_{}", row.name, inputs++);
       std::vector<Operand> numbers, loaded;
@@ -62,7 +62,7 @@ TEST_P(OpTable, EveryRowGivesWhatTheOracleSays) {
   const Tensor c = graph.input("c", dtype, {37});
   const Operand literal = dtype == boolean ? Operand(true) : Operand(2);
   for (const OpInfo& row : op_table()) {
-    if (row.kind != OpKind::elementwise || !takes(row.types, dtype)) continue;
+    if (row.kind != OpKind::elementwise || !supports_dtype(row.types, dtype)) continue;
     const Operand first = row.types == TypeRule::Where ? condition : a;
     const Operand loaded[] = {first, b, c};
     const auto arity = static_cast<std::size_t>(row.arity);
@@ -109,7 +109,7 @@ TEST_P(OpLayouts, EveryRowGivesWhatTheOracleSays) {
                              operand_in(graph, layout, dtype, 2)};
   const Tensor condition = operand_in(graph, layout, boolean, 3);
   for (const OpInfo& row : op_table()) {
-    if (row.kind != OpKind::elementwise || !takes(row.types, dtype)) continue;
+    if (row.kind != OpKind::elementwise || !supports_dtype(row.types, dtype)) continue;
     const Operand all[] = {row.types == TypeRule::Where ? condition : operands[0], operands[1],
                            operands[2]};
     graph.output(std::string(row.name),
@@ -195,12 +195,12 @@ TEST_P(SpecialValues, EveryRowGivesWhatTheOracleSays) {
       if (is_floating(dtype))
         array.set_real_at(i, value);
       else
-        array.set_integer_at(i, to_stored(static_cast<Wide>(value)));
+        array.set_integer_at(i, to_storage_bits(static_cast<Wide>(value)));
     }
     inputs.emplace(name, std::move(array));
   }
   for (const OpInfo& row : op_table()) {
-    if (row.kind != OpKind::elementwise || !takes(row.types, dtype)) continue;
+    if (row.kind != OpKind::elementwise || !supports_dtype(row.types, dtype)) continue;
     const Operand all[] = {row.types == TypeRule::Where ? Operand(ne(operands[0], 0)) : operands[0],
                            operands[1], operands[2]};
     graph.output(std::string(row.name),

@@ -79,7 +79,7 @@ class Cooperative : public ::testing::Test {
     variant->kernels.push_back(
         {.source = source,
          .function = function,
-         .resident_blocks = resident_blocks(*device.state(), source, function),
+         .grid_limit = cooperative_grid_limit(*device.state(), source, function),
          .unit = compiled.unit});
     variant->report = report_of(*variant, request, {{compiled}}, {{TuneResult{}}});
     return variant;
@@ -156,11 +156,11 @@ TEST_F(Cooperative, ResidenceIsAskedForWhenAVariantIsMade) {
       plan(graph, device.state()->target, {.symbols = std::vector<std::int64_t>{9}});
   Source source = two_phases(program, "two_phases");
   const CUfunction function = compile_sources({source}).unit->functions[0].handle;
-  EXPECT_EQ(resident_blocks(*device.state(), source, function), 3);
+  EXPECT_EQ(cooperative_grid_limit(*device.state(), source, function), 3);
   host::configure({.workers = 1});
-  EXPECT_EQ(resident_blocks(*device.state(), source, function), 1);
+  EXPECT_EQ(cooperative_grid_limit(*device.state(), source, function), 1);
   source.is_cooperative = false;
-  EXPECT_EQ(resident_blocks(*device.state(), source, function), 0);
+  EXPECT_EQ(cooperative_grid_limit(*device.state(), source, function), 0);
 }
 
 TEST_F(Cooperative, CandidatesAreTunedAsTheyAreLaunched) {

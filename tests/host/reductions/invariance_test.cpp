@@ -18,7 +18,8 @@ class Invariance : public testing::TestWithParam<std::tuple<ReductionFamily, DTy
 /// True if `kernel` is one that `family` is about, and there is something to choose from.
 bool has_choice(const ReductionFamily& family, const Kernel& kernel) {
   return name(kernel.kind) == family.kind && kernel.candidates.size() > 1 &&
-         (!family.has || std::ranges::any_of(kernel.candidates, family.has));
+         (!family.is_tested_schedule ||
+          std::ranges::any_of(kernel.candidates, family.is_tested_schedule));
 }
 
 TEST_P(Invariance, OfEveryCandidate) {

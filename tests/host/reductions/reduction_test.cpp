@@ -183,9 +183,10 @@ graph specials(x: f32[7, 5], d: f64[7, 5]) {
                                     -inf, -inf,  -inf,  -inf, nan,   //
                                     3e38, -3e38, 0,     1,    3e38,  //
                                     -0.0, -inf,  -1e30, -200, -inf};
-  const RunResult run = run_graph(
-      graph, host_device(),
-      {{"x", HostArray::of(f32, {7, 5}, rows)}, {"d", HostArray::of(f64, {7, 5}, rows)}}, {});
+  const RunResult run = run_graph(graph, host_device(),
+                                  {{"x", HostArray::from_values(f32, {7, 5}, rows)},
+                                   {"d", HostArray::from_values(f64, {7, 5}, rows)}},
+                                  {});
   for (const char* name : {"a", "b"}) {
     const HostArray& result = run.results.at(name);
     EXPECT_EQ(result.real_at(0), -inf);

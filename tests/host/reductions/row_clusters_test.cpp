@@ -174,16 +174,16 @@ TEST(RowsOfClusters, OfSixteenBlocksAreTriedWhereTheDeviceHasRoom) {
 TEST(ClusterLaunches, OfSizesThatTheDeviceHasNoRoomForAreNotTried) {
   DeviceState none(null_driver(), 0);  // it has room for 0 clusters
   Source source{.entry = "rows", .text = {}, .threads = 512, .cluster = 16};
-  EXPECT_THAT(why_no_cluster(none, source, nullptr),
+  EXPECT_THAT(cluster_problem(none, source, nullptr),
               HasSubstr("has no room for a cluster of 16 blocks of 512 threads"));
   source.cluster = 8;  // every device runs these
-  EXPECT_EQ(why_no_cluster(none, source, nullptr), "");
+  EXPECT_EQ(cluster_problem(none, source, nullptr), "");
   Driver old = null_driver();
   old.cuOccupancyMaxActiveClusters = nullptr;
   DeviceState silent(old, 0);
   source.cluster = 16;
-  EXPECT_EQ(why_no_cluster(silent, source, nullptr),
-            "the driver does not say whether clusters of 16 blocks fit");
+  EXPECT_EQ(cluster_problem(silent, source, nullptr),
+            "the driver cannot tell if clusters of 16 blocks fit");
 }
 
 /// A driver may say so by an error; any other is told.
@@ -194,13 +194,13 @@ TEST(ClusterLaunches, AnInvalidClusterSizeIsANo) {
   };
   const Source source{.entry = "rows", .text = {}, .threads = 512, .cluster = 16};
   DeviceState none(driver, 0);
-  EXPECT_THAT(why_no_cluster(none, source, nullptr),
+  EXPECT_THAT(cluster_problem(none, source, nullptr),
               HasSubstr("has no room for a cluster of 16 blocks of 512 threads"));
   driver.cuOccupancyMaxActiveClusters = [](int*, CUfunction, const CUlaunchConfig*) {
     return CUDA_ERROR_ILLEGAL_ADDRESS;
   };
   DeviceState broken(driver, 0);
-  EXPECT_THAT(error_of<DriverError>([&] { (void)why_no_cluster(broken, source, nullptr); }),
+  EXPECT_THAT(error_of<DriverError>([&] { (void)cluster_problem(broken, source, nullptr); }),
               HasSubstr("failed on the null device for the clusters of kernel rows: error 700"));
 }
 

@@ -130,7 +130,7 @@ TEST(Scans, SpecialValues) {
   const std::vector<double> values = {
       1, kNan, 3, kInfinity, -1,   2, kInfinity, 1,    -1e38, 3e38,  -kInfinity, 0,
       0, -0.0, 5, -0.0,      kNan, 1, 3e38,      3e38, -3e38, 1e-40, 1e-30,      2};
-  const HostArrays inputs = {{"x", HostArray::of(f32, {4, 6}, values)}};
+  const HostArrays inputs = {{"x", HostArray::from_values(f32, {4, 6}, values)}};
   const RunResult run = run_graph(graph, host_device(), inputs, {});
   const Interpretation expected = interpret(graph, inputs, {});
   for (const auto& [name, value] : expected.outputs) {

@@ -114,17 +114,17 @@ TEST_F(SavedCalls, SayWhichFunctionIsMissing) {
   save_layers();
   EXPECT_EQ(load_error(),
             "load: " + path +
-                " calls gemm, and no function of this name is registered in this process; before "
-                "it is loaded, call register_opaque(\"gemm\", …) with what was version 0 of it, "
-                "without workspace, when it was saved, and makes these calls: gemm(f32[rows, 8], "
-                "f32[8, 6]) {alpha = 0.5} : f32[rows, 6]; gemm(f32[rows, 6], f32[6, 4], f32) : "
+                " calls gemm, but no function of this name is registered in this process; before "
+                "loading it, call register_opaque(\"gemm\", …) with version 0 of the function, "
+                "without workspace, as it was saved; it must support these calls: gemm(f32[rows, "
+                "8], f32[8, 6]) {alpha = 0.5} : f32[rows, 6]; gemm(f32[rows, 6], f32[6, 4], f32) : "
                 "f32[rows, 4]");
   const Registered product("gemm", gemm());
   EXPECT_EQ(load_error(),
             "load: " + path +
-                " calls reversed, and no function of this name is registered in this process, only "
-                "gemm; before it is loaded, call register_opaque(\"reversed\", …) with what was "
-                "version 2 of it, with workspace, when it was saved, and makes these calls: "
+                " calls reversed, but no function of this name is registered in this process, only "
+                "gemm; before loading it, call register_opaque(\"reversed\", …) with version 2 of "
+                "the function, with workspace, as it was saved; it must support these calls: "
                 "reversed(f32[rows, 4]) : f32[rows, 4], f32[]");
 }
 
@@ -135,8 +135,9 @@ TEST_F(SavedCalls, AskForTheVersionThatTheyWereSavedWith) {
     const Registered turning("reversed", reversed_version(3));
     EXPECT_EQ(load_error(),
               "load: " + path +
-                  " calls version 2 of reversed, and version 3 is registered in this process; "
-                  "register the one that it was saved with, or save it again with this one");
+                  " calls version 2 of reversed, but version 3 is registered in this process; "
+                  "register the version that it was saved with, or save it again with this "
+                  "version");
   }
   const Registered turning("reversed", reversed_version(2));
   EXPECT_EQ(load_error(), "(nothing thrown)");
@@ -153,11 +154,11 @@ TEST_F(SavedCalls, AreCheckedByTheFunctionsThatTheyName) {
   const Registered product("gemm", strict);
   const Registered turning("reversed", reversed_version(2));
   EXPECT_THAT(load_error(), AllOf(StartsWith("load: " + path +
-                                             ": opaque gemm: its function makes no such call: "
+                                             ": opaque gemm: its function rejects this call: "
                                              "alpha is an attribute of mine (recorded at "),
                                   EndsWith("layers.sinter:6)")));
   EXPECT_THAT(error_of<UserError>([&] { save(kLayers); }),
-              StartsWith("opaque gemm: its function makes no such call: alpha is "));
+              StartsWith("opaque gemm: its function rejects this call: alpha is "));
   constexpr const char* kOne = R"(
 graph one(x: f32[rows, 8], w: f32[8, 6]) {
   y = opaque gemm x, w : f32[rows, 6]
@@ -223,7 +224,7 @@ TEST(SavedCallsElsewhere, NeedNoCompiler) {
   EXPECT_THAT(child.output, HasSubstr("1 test from 1 test suite ran"));
   const HostArrays expected = results_of(executable, graph, 12, /*as_graph=*/false);
   const std::span<const std::byte> bytes = expected.at("y").bytes();
-  const std::string got = text_in(folder.path() + "/y");
+  const std::string got = read_text(folder.path() + "/y");
   ASSERT_EQ(got.size(), bytes.size());
   EXPECT_TRUE(std::ranges::equal(std::as_bytes(std::span(got)), bytes));
 }

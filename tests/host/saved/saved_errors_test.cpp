@@ -17,16 +17,17 @@ using ::testing::StartsWith;
 TEST_F(Saved, SaysWhatCannotBeSaved) {
   const Executable executable = compiled();
   EXPECT_THAT(error_of([&] { executable.save(path); }),
-              StartsWith("save norm: there are no kernels yet; prepare the sizes that it is to be "
-                         "loaded with (rows, n), or run them, first (compiled at "));
+              StartsWith("save norm: there are no kernels yet; first prepare or run the sizes "
+                         "(rows, n) that the program will be loaded for (compiled at "));
   EXPECT_FALSE(fs::exists(path));
   executable.prepare({{"rows", 8}, {"n", 64}});
   const auto archs_error = [&](const std::string& arch) {
     return error_of([&] { executable.save(path, {.archs = {"host", arch}}); });
   };
   EXPECT_THAT(archs_error("sm_1"),
-              AllOf(StartsWith("save norm: options.archs has sm_1, which is no architecture and no "
-                               "GPU that sinter knows; those are host, sm_90, h200, "),
+              AllOf(StartsWith("save norm: options.archs has sm_1, which is neither an "
+                               "architecture nor a GPU that sinter knows; it knows host, sm_90, "
+                               "h200, "),
                     HasSubstr(", t4 (compiled at ")));
   EXPECT_THAT(archs_error("host"), StartsWith("save norm: options.archs has host twice; name one "
                                               "GPU of each architecture (compiled at "));
@@ -44,22 +45,22 @@ TEST_F(Saved, SaysWhatCannotBeLoaded) {
   EXPECT_EQ(load_error(), "load: " + path + " cannot be read: No such file or directory");
   std::ofstream(path) << "#!/bin/sh\n";
   EXPECT_EQ(load_error(),
-            "load: " + path + " is no executable that sinter saved: write one with save");
+            "load: " + path + " is not an executable that sinter saved: write one with save");
   const Executable executable = compiled();
   executable.prepare({{"rows", 8}, {"n", 64}});
   executable.save(path);
   change([](SavedKernels& kernels) { kernels.arch = "sm_90"; });
   EXPECT_THAT(
       load_error(),
-      AllOf(StartsWith("load: " + path + " has kernels for sm_90, and none for "),
+      AllOf(StartsWith("load: " + path + " has kernels for sm_90, but none for "),
             EndsWith(
                 " (host); save it with options.archs = {\"host\"} (sinter compile --arch host)")));
   executable.save(path);
-  change([](SavedKernels& kernels) { kernels.machine = "x86-64-v9"; });
+  change([](SavedKernels& kernels) { kernels.host_machine_level = "x86-64-v9"; });
   EXPECT_THAT(load_error(),
-              HasSubstr(" was saved on processors of the kind x86-64-v9, this one is "));
+              HasSubstr(" was saved for x86-64-v9 processors, but this machine has "));
   executable.save(path);
-  change([](SavedKernels& kernels) { kernels.stamp = "another"; });
+  change([](SavedKernels& kernels) { kernels.host_prelude_hash = "another"; });
   EXPECT_THAT(load_error(), HasSubstr(" has kernels for another build of the host device"));
   executable.save(path);
   change([](SavedKernels& kernels) {
@@ -102,7 +103,7 @@ TEST_F(Saved, GoesOnAfterSizesThatAKernelCannotTake) {
   const std::vector<float> expected = run_rows(5);
   for (int i = 0; i < 2; ++i)
     EXPECT_THAT(error_of<UserError>([&] { run_rows(8); }),
-                HasSubstr(" as const int; its plan is not for such sizes"))
+                HasSubstr(" as const int; its plan does not support these sizes"))
         << i;
   EXPECT_EQ(run_rows(5), expected);
 }
@@ -115,8 +116,8 @@ TEST_F(Saved, RefusesAPlanWithFewerArgumentsThanAKernelReads) {
     kernels.variants[0].variant.kernels[0].source.arguments.pop_back();
   });
   EXPECT_THAT(error_of<UserError>([&] { load(path, host_device()); }),
-              AllOf(StartsWith("load: " + path + " means nothing: kernel norm_"),
-                    HasSubstr(" parameters, and the plan has ")));
+              AllOf(StartsWith("load: " + path + " is invalid: kernel norm_"),
+                    HasSubstr(" parameters, but the plan has ")));
 }
 
 TEST_F(Saved, RefusesAPlanWithWiderArgumentsThanAKernelReads) {
@@ -129,8 +130,8 @@ TEST_F(Saved, RefusesAPlanWithWiderArgumentsThanAKernelReads) {
         if (argument.kind == Argument::Kind::extent) argument.c_type = "const long long";
   });
   EXPECT_THAT(error_of<UserError>([&] { load(path, host_device()); }),
-              AllOf(StartsWith("load: " + path + " means nothing: kernel norm_"),
-                    HasSubstr(" takes 4 bytes as parameter "), HasSubstr(", and the plan has 8")));
+              AllOf(StartsWith("load: " + path + " is invalid: kernel norm_"),
+                    HasSubstr(" takes 4 bytes as parameter "), HasSubstr(", but the plan has 8")));
 }
 
 TEST_F(Saved, ChecksOptionsAsCompileDoes) {
@@ -172,8 +173,9 @@ graph both(x: f32[n, 4]) {
   EXPECT_THAT(error_of([&] {
                 whole.prepare({{"n", 8}}, Views::returned);
               }),
-              HasSubstr("; it has those of the classes of [n = 8] at multiples of 16 bytes. Bind "
-                        "the outputs that one of these classes has, or run it with these before "));
+              HasSubstr("; it has those for the size classes of [n = 8] at multiples of 16 bytes. "
+                        "Bind the outputs that one of these classes has, or run it with these "
+                        "before "));
   const Executable views = compile(both, host_device(), kQuickly);
   views.prepare({{"n", 8}}, Views::returned);
   views.save(path);
@@ -191,8 +193,8 @@ TEST_F(Saved, IsNotLoadedWhereOthersCouldWrite) {
   EXPECT_EQ(load_error(), "(nothing thrown)");
   fs::permissions(path, fs::perms::others_write, fs::perm_options::add);
   EXPECT_EQ(load_error(), "load: " + path +
-                              " can be written by others, so that the code in it could be "
-                              "anybody's; if you know that it is what you saved, run chmod go-w " +
+                              " can be written by others, who could have changed the code in it; "
+                              "if you know that it is unchanged, run chmod go-w " +
                               path);
 }
 
@@ -200,7 +202,7 @@ TEST_F(Saved, IsNotLoadedWhereOthersCouldWrite) {
 TEST_F(Saved, SurvivesAFailingDriver) {
   // Its kernel is cooperative.
   const Executable executable =
-      compile(parse(text_in(SINTER_SOURCE_DIR "/tests/golden/run/fused_launch_results.sinter")),
+      compile(parse(read_text(SINTER_SOURCE_DIR "/tests/golden/run/fused_launch_results.sinter")),
               host_device(), kQuickly);
   executable.prepare({{"n", 1024}});
   executable.save(path);

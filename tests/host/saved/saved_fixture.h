@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -18,17 +17,13 @@
 #include "sinter/sinter.h"
 #include "tests/support/files/errors.h"
 #include "tests/support/files/golden.h"
+#include "tests/support/files/read_text.h"
 #include "tests/support/files/scratch_folder.h"
 #include "tests/support/run/run.h"
 
 namespace sinter::test {
 
 inline const Options kQuickly = {.tune = Tune::off, .optimize_host = false};
-
-inline std::string text_in(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 inline void expect_equal(const HostArrays& actual, const HostArrays& expected) {
   ASSERT_EQ(actual.size(), expected.size());
@@ -83,7 +78,7 @@ graph norm(x: f32[rows, n], bias: f32[n], total: f32[n], rate: f32) {
   }
   /// The same file with other kernels in it.
   void change(const std::function<void(SavedKernels&)>& change) const {
-    const std::string text = text_in(path);
+    const std::string text = read_text(path);
     const auto bytes = std::as_bytes(std::span(text));
     const SavedExecutable saved = read_saved(bytes, path);
     SavedKernels kernels = read_kernels(saved, 0, path);

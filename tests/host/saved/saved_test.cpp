@@ -33,7 +33,7 @@ class SavedGraph : public ::testing::TestWithParam<fs::path> {};
 
 TEST_P(SavedGraph, RunsAsItDidBefore) {
   const ScratchFolder folder;
-  const std::string text = text_in(GetParam());
+  const std::string text = read_text(GetParam());
   const Graph graph = parse(text, GetParam().filename().string());
   std::vector<GoldenSizes> runs = golden_sizes(text);
   if (runs.empty()) runs.emplace_back();
@@ -90,10 +90,9 @@ TEST_F(Saved, RefusesSizesThatItHasNoKernelsFor) {
   EXPECT_THAT(error_of([&] { run(loaded, 8, 70000); }),
               AllOf(StartsWith("norm: " + path + " has no kernels for [rows = 8, n = 70000]: n = "),
                     HasSubstr("70000 is not "),
-                    EndsWith("; it has those of the classes of [rows = 8, n = 64] at multiples of "
-                             "16 bytes. Prepare such sizes before it is saved, or load it with "
-                             "options.compiles_missing "
-                             "where there is a compiler")));
+                    EndsWith("; it has those for the size classes of [rows = 8, n = 64] at "
+                             "multiples of 16 bytes. Prepare these sizes before saving it, or load "
+                             "it with options.compiles_missing if a compiler is available")));
   EXPECT_THAT(error_of([&] {
                 loaded.prepare({{"rows", 8}, {"n", 70000}});
               }),
@@ -145,7 +144,7 @@ TEST_F(Saved, TellsPointersApartAsFarAsItMust) {
   EXPECT_THAT(error_of([&] { run(loaded_aligned, 8, 64, 4); }),
               AllOf(HasSubstr(": a pointer is a multiple of 4 bytes, not of 16; "),
                     HasSubstr(". Bind arrays that begin at multiples of 16 bytes, or run it with "
-                              "such pointers before it is saved, or load it with ")));
+                              "these pointers before saving it, or load it with ")));
 }
 
 TEST_F(Saved, HasTheSchedulesThatWereChosen) {
@@ -163,7 +162,7 @@ TEST_F(Saved, HasTheSchedulesThatWereChosen) {
     EXPECT_EQ(here.kernels[i].schedule, there.kernels[i].schedule);
     EXPECT_EQ(here.kernels[i].source, there.kernels[i].source);
     EXPECT_EQ(here.kernels[i].nodes, there.kernels[i].nodes);
-    EXPECT_EQ(here.kernels[i].tuning, "candidate 1 was asked for");
+    EXPECT_EQ(here.kernels[i].tuning, "candidate 1 was forced");
   }
   EXPECT_EQ(here.recorded_ops, there.recorded_ops);
   EXPECT_EQ(here.variants[0].guards, there.variants[0].guards);
@@ -211,7 +210,7 @@ TEST_F(Saved, IsProfiledLikeAnyOther) {
 /// Runs in a process of its own, started by the test after it.
 TEST(SavedElsewhere, DISABLED_Run) {
   const std::string folder = std::getenv("SINTER_TEST_SAVED");
-  const Graph graph = parse(text_in(folder + "/graph.sinter"));
+  const Graph graph = parse(read_text(folder + "/graph.sinter"));
   const std::vector<std::int64_t> symbols = symbols_for(graph, {{"rows", 12}});
   const Executable loaded = load(folder + "/graph.sinterx", host_device());
   const HostArrays results = run_executable(
@@ -254,7 +253,7 @@ graph softmax(x: f32[rows, 96]) {
   const HostArrays expected = run_executable(
       executable, graph, random_inputs(graph, symbols, /*seed=*/9), {.symbols = symbols});
   const std::span<const std::byte> bytes = expected.at("y").bytes();
-  const std::string got = text_in(folder.path() + "/y");
+  const std::string got = read_text(folder.path() + "/y");
   ASSERT_EQ(got.size(), bytes.size());
   EXPECT_TRUE(std::ranges::equal(std::as_bytes(std::span(got)), bytes));
 }
@@ -269,7 +268,7 @@ TEST_F(Saved, TakesWhatWasTunedElsewhereWhateverTheOrderOfSizes) {
   const Executable executable = compile(turned, host_device(), kQuickly);
   executable.prepare({{"rows", 8}, {"n", 48}}, Views::written);
   executable.save(path);
-  const std::string text = text_in(path);
+  const std::string text = read_text(path);
   const SavedExecutable first = read_saved(std::as_bytes(std::span(text)), path);
   ASSERT_EQ(first.program.symbols, (std::vector<std::string>{"n", "rows"}));
   const std::string other = folder.path() + "/other.sinterx";
@@ -279,10 +278,10 @@ TEST_F(Saved, TakesWhatWasTunedElsewhereWhateverTheOrderOfSizes) {
       << "it is the same program";
   change([](SavedKernels& kernels) { kernels.arch = "sm_90"; });
   fs::rename(path, other);
-  const std::string elsewhere = text_in(other);
+  const std::string elsewhere = read_text(other);
   const SavedExecutable from = read_saved(std::as_bytes(std::span(elsewhere)), other);
   executable.save(path, {.tuned_elsewhere = {other}});
-  const std::string merged = text_in(path);
+  const std::string merged = read_text(path);
   const SavedExecutable saved = read_saved(std::as_bytes(std::span(merged)), path);
   ASSERT_EQ(saved.archs, (std::vector<std::string>{"host", "sm_90"}));
   EXPECT_TRUE(std::ranges::equal(saved.sections[1].bytes, from.sections[0].bytes));
@@ -301,7 +300,7 @@ TEST_F(Saved, TakesWhatWasTunedElsewhere) {
   change([](SavedKernels& kernels) { kernels.arch = "sm_90"; });
   fs::rename(path, other);
   executable.save(path, {.tuned_elsewhere = {other}});
-  const std::string text = text_in(path);
+  const std::string text = read_text(path);
   const SavedExecutable saved = read_saved(std::as_bytes(std::span(text)), path);
   EXPECT_EQ(saved.archs, (std::vector<std::string>{"host", "sm_90"}));
   EXPECT_EQ(pack(read_kernels(saved, 1, path)).size(),
@@ -317,13 +316,14 @@ TEST_F(Saved, TakesWhatWasTunedElsewhere) {
   EXPECT_THAT(
       save_error(executable),
       StartsWith("save norm: options.tuned_elsewhere has " + path +
-                 ", with kernels for host, which are there already; leave one of them out"));
+                 ", with kernels for host, which the file has already; leave one of them out"));
   Options fast = kQuickly;
   fast.math = Math::fast;
   const Executable another = compiled(fast);
   another.prepare({{"rows", 8}, {"n", 64}});
-  EXPECT_THAT(save_error(another), StartsWith("save norm: options.tuned_elsewhere has " + path +
-                                              ", which is another program (norm); save this one "));
+  EXPECT_THAT(save_error(another),
+              StartsWith("save norm: options.tuned_elsewhere has " + path +
+                         ", which holds another program (norm); save this one "));
 }
 
 TEST_F(Saved, MayReplaceAFileThatIsInUse) {

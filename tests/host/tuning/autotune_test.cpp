@@ -54,7 +54,7 @@ class TunedKernel : public ::testing::Test {
     const std::size_t at = source.text.rfind(from);
     ASSERT_NE(at, std::string::npos) << source.text;
     source.text.replace(at, from.size(), to);
-    source.code = source.text;  // or it would be the one that another test has compiled
+    source.code_key = source.text;  // or it would be the one that another test has compiled
     emitted.sources.push_back(source);
     emitted.schedules.push_back(emitted.schedules[0]);
   }
@@ -77,7 +77,7 @@ class TunedKernel : public ::testing::Test {
                 effort);
   }
 
-  DefaultVerification judge_it() {
+  DefaultVerification verify_it() {
     const std::vector<CompileUnit> units = {{emitted.sources}};
     const CompiledUnitPointer unit =
         device.state()->compile_service.get(*device.state()).compile(units, {})[0].unit;
@@ -113,27 +113,28 @@ TEST_F(TunedKernel, IsTimedUnderEveryCandidate) {
 }
 
 TEST_F(TunedKernel, IsJudgedByTheOracleAtASmallSize) {
-  const DefaultVerification judgement = judge_it();
-  EXPECT_EQ(judgement.reason, "");
-  EXPECT_TRUE(judgement.passes);
-  EXPECT_THAT(judgement.says, HasSubstr("at n = 7 7 elements are within the oracle's bounds"));
+  const DefaultVerification verification = verify_it();
+  EXPECT_EQ(verification.reason, "");
+  EXPECT_TRUE(verification.passes);
+  EXPECT_THAT(verification.summary,
+              HasSubstr("at n = 7 7 elements are within the oracle's bounds"));
 }
 
 TEST_F(TunedKernel, IsFoundToComputeSomethingElse) {
   change_default("2.0f", "2.0000005f");
-  const DefaultVerification judgement = judge_it();
-  EXPECT_FALSE(judgement.passes);
-  EXPECT_THAT(judgement.says, HasSubstr("at n = 7: y: "));
+  const DefaultVerification verification = verify_it();
+  EXPECT_FALSE(verification.passes);
+  EXPECT_THAT(verification.summary, HasSubstr("at n = 7: y: "));
 }
 
 TEST_F(TunedKernel, IsFoundToLeaveElementsOut) {
   change_default("store", "if (threadIdx.x != 1) store");
-  EXPECT_FALSE(judge_it().passes);
+  EXPECT_FALSE(verify_it().passes);
 }
 
 TEST_F(TunedKernel, IsNotJudgedWhereTheOracleKnowsOtherRoundings) {
   program.numerics.math = Math::fast;
-  EXPECT_THAT(judge_it().reason, HasSubstr("may round in other ways"));
+  EXPECT_THAT(verify_it().reason, HasSubstr("may round in other ways"));
 }
 
 TEST_F(TunedKernel, IsNotJudgedWhereItsClassIsLarge) {
@@ -141,7 +142,7 @@ TEST_F(TunedKernel, IsNotJudgedWhereItsClassIsLarge) {
                             .low = (1 << 18) + 1,
                             .reason = "large"});
   symbols = {1 << 20};
-  EXPECT_THAT(judge_it().reason, HasSubstr("more than 262144 elements at any size"));
+  EXPECT_THAT(verify_it().reason, HasSubstr("more than 262144 elements at any size"));
 }
 
 TEST_F(TunedKernel, DropsACandidateThatComputesSomethingElse) {
@@ -166,7 +167,7 @@ TEST_F(TunedKernel, IsGivenUpBetweenSteps) {
   const auto launches_until = [&](int last_look) {
     int looks = 0;
     const std::uint64_t before = host::calls("cuGraphLaunch") + host::calls("cuLaunchKernelEx");
-    EXPECT_THROW(tune_it(Tune::quick, {.is_unwanted = [&] { return ++looks == last_look; }}),
+    EXPECT_THROW(tune_it(Tune::quick, {.is_abandoned = [&] { return ++looks == last_look; }}),
                  Cancelled);
     return host::calls("cuGraphLaunch") + host::calls("cuLaunchKernelEx") - before;
   };
@@ -174,7 +175,7 @@ TEST_F(TunedKernel, IsGivenUpBetweenSteps) {
     EXPECT_EQ(launches_until(look), static_cast<std::uint64_t>(look - 1));
   std::stop_source end;
   end.request_stop();
-  EXPECT_THROW(tune_it(Tune::quick, {.process_ends = end.get_token()}), Cancelled);
+  EXPECT_THROW(tune_it(Tune::quick, {.stop_token = end.get_token()}), Cancelled);
 }
 
 TEST_F(TunedKernel, TakesTheDefaultWithoutMeasuringWhereItIsOff) {
@@ -189,7 +190,7 @@ TEST_F(TunedKernel, TakesTheDefaultWithoutMeasuringWhereItIsOff) {
 TEST_F(TunedKernel, IsNotTimedOnTheHostDeviceWhereThatWouldTakeLong) {
   add_candidate("}", "  // the same work under another name\n}");
   symbols = {16 << 20};
-  EXPECT_EQ(tune_it().summary, "not timed: 128 MiB are much for the host device");
+  EXPECT_EQ(tune_it().summary, "not timed: 128 MiB are too much for the host device");
 }
 
 TEST_F(TunedKernel, IsTimedWithAColdL2WhereThereIsOne) {

@@ -74,7 +74,7 @@ class ChooseCandidateTest : public ::testing::Test {
          at += source.entry.size())
       source.text.replace(at, name.size(), source.entry);
     source.text.replace(source.text.rfind(from), from.size(), to);
-    source.code = source.text;
+    source.code_key = source.text;
     emitted.sources.push_back(source);
     emitted.schedules.push_back(emitted.schedules[0]);
   }
@@ -296,20 +296,20 @@ TEST_F(ChooseCandidateTest, WhatTheDeviceHasNoRoomForIsNotTakenWhateverAFileSays
   options.cache.mode = CacheMode::off;
   emitted.sources[1].cluster = 16;
   compile_it();
-  const TuningQuestion question = question_of(device, device.target, request(), options);
-  TunedSize size{.numbers = question.numbers, .sizes = question.sizes, .facts = {}};
+  const TuningQuery query = query_of(device, device.target, request(), options);
+  TunedSize size{.numbers = query.numbers, .sizes = query.sizes, .facts = {}};
   for (std::size_t i = 0; i < 3; ++i) {
     const double microseconds = i == 0 ? 100 : i == 1 ? 10 : 50;
-    size.facts[question.candidates[i]] = {.median_us = microseconds,
-                                          .lower_quartile_us = microseconds,
-                                          .upper_quartile_us = microseconds,
-                                          .gigabytes_per_second = 1,
-                                          .reference_us = 100,
-                                          .blocks = question.blocks[i],
-                                          .rounds = 5,
-                                          .launches = 2};
+    size.facts[query.candidates[i]] = {.median_us = microseconds,
+                                       .lower_quartile_us = microseconds,
+                                       .upper_quartile_us = microseconds,
+                                       .gigabytes_per_second = 1,
+                                       .reference_us = 100,
+                                       .blocks = query.blocks[i],
+                                       .rounds = 5,
+                                       .launches = 2};
   }
-  const TuningsByKernel file = {{question.kernel, {.sizes = {size}}}};
+  const TuningsByKernel file = {{query.kernel, {.sizes = {size}}}};
   device.tuning_store.get().import(file);
   EXPECT_EQ(choose_candidate(device, device.target, request(), options).chosen, 1);
   Driver silent = host::host_driver();
@@ -318,21 +318,21 @@ TEST_F(ChooseCandidateTest, WhatTheDeviceHasNoRoomForIsNotTakenWhateverAFileSays
   other.tuning_store.get().import(file);
   const TuneResult result = choose_candidate(other, other.target, request(), options);
   EXPECT_EQ(result.chosen, 2);
-  EXPECT_THAT(result.candidates[1].problem, HasSubstr("does not say whether clusters of 16"));
+  EXPECT_THAT(result.candidates[1].problem, HasSubstr("cannot tell if clusters of 16"));
 }
 
 TEST_F(ChooseCandidateTest, WhatTheDeviceHasNoRoomForIsNotForcedEither) {
   emitted.sources[1].cluster = 16;
   options.force_candidate = 1;
   EXPECT_EQ(choose_it().chosen, 1);
-  EXPECT_EQ(choose_it().summary, "candidate 1 was asked for");
+  EXPECT_EQ(choose_it().summary, "candidate 1 was forced");
   host::inject_fault("cuOccupancyMaxActiveClusters", 1, CUDA_ERROR_INVALID_CLUSTER_SIZE);
   const TuneResult result = choose_it();
   EXPECT_EQ(result.chosen, 0);
   EXPECT_TRUE(result.candidates[0].chosen);
   EXPECT_FALSE(result.candidates[1].chosen);
   EXPECT_THAT(result.summary,
-              HasSubstr("candidate 1 was asked for: host device has no room for a cluster of 16"));
+              HasSubstr("candidate 1 was forced: host device has no room for a cluster of 16"));
 }
 
 TEST_F(ChooseCandidateTest, FilesThatAreOfNoUseSayWhy) {
@@ -345,8 +345,9 @@ TEST_F(ChooseCandidateTest, FilesThatAreOfNoUseSayWhy) {
             "export_tuning: " + folder.path() +
                 "/none/tuned cannot be written: No such file or directory");
   std::ofstream(path) << "something else";
-  EXPECT_EQ(error(), "import_tuning: " + path +
-                         " is no tuning file: write one with export_tuning (sinter tune --export)");
+  EXPECT_EQ(error(),
+            "import_tuning: " + path +
+                " is not a tuning file: write one with export_tuning (sinter tune --export)");
   export_tuning(here, path);
   start_process();
   device.name = "another host";

@@ -132,10 +132,10 @@ graph summed(a: f32[n, 32], b: f32[8, 32]) {
     const Buffer& buffer = program.buffers[i];
     const auto number = static_cast<int>(i);
     if (buffer.parent < 0) continue;
-    EXPECT_TRUE(data.has(number));
-    EXPECT_TRUE(data.covers(buffer.parent));
-    EXPECT_TRUE(data.is_overwritten(buffer.parent)) << "by its pieces";
-    EXPECT_FALSE(data.is_overwritten(number)) << "its neighbours lie beside it";
+    EXPECT_TRUE(data.is_touched(number));
+    EXPECT_TRUE(data.contains(buffer.parent));
+    EXPECT_TRUE(data.writes_to_array_of(buffer.parent)) << "by its pieces";
+    EXPECT_FALSE(data.writes_to_array_of(number)) << "its neighbours lie beside it";
     ++parts;
   }
   EXPECT_EQ(parts, 2);

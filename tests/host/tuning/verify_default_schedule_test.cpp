@@ -85,7 +85,7 @@ TEST(JudgeDefault, LeavesCustomOpsToTheirAuthors) {
   };
   graph.output("y", custom_op("half", "float half_of(float x) { return x * 0.5f; }", {x},
                               {.oracle = oracle}));
-  EXPECT_THAT(told(graph, 2), Contains(HasSubstr("is not judged: it has custom ops")));
+  EXPECT_THAT(told(graph, 2), Contains(HasSubstr("is not verified: it has custom ops")));
 }
 
 /// No guard says that extents are not negative.

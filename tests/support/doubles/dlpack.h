@@ -1,5 +1,5 @@
-// The structs of <dlpack/dlpack.h> 1.1 under the names that they have there, as a program sees them
-// that includes both that header and ours; and a producer of such tensors that counts.
+// The structs of <dlpack/dlpack.h> 1.1 under their own names, for programs that include that header
+// and ours. Also a producer of such tensors that counts deletions.
 #pragma once
 
 #include <atomic>
@@ -73,7 +73,7 @@ typedef struct DLManagedTensorVersioned {
 
 namespace sinter::test {
 
-/// What a tensor is made from; the defaults are three floats.
+/// The description of a tensor. The default is three floats.
 struct ForeignTensor {
   void* data = nullptr;
   std::vector<std::int64_t> shape = {3};
@@ -85,7 +85,7 @@ struct ForeignTensor {
   DLPackVersion version = {1, 0};
 };
 
-/// A managed tensor as another library makes it; its deleter adds one to `deleted`.
+/// A managed tensor as another library creates it. Its deleter adds one to `deleted`.
 template <class Managed>
 Managed* make_foreign(const ForeignTensor& what, std::atomic<int>& deleted) {
   struct Owner {

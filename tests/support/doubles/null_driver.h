@@ -1,4 +1,4 @@
-// A driver table whose calls do nothing: what is left of a call's time is our own work.
+// A driver table whose calls do nothing, so that the time of a call is only sinter's own work.
 #pragma once
 
 #include <atomic>
@@ -13,14 +13,14 @@ CUresult do_nothing(Parameters...) {
   return CUDA_SUCCESS;
 }
 
-/// Addresses that are never touched.
+/// Returns addresses that are never accessed.
 inline CUresult give_addresses(CUdeviceptr* pointer, std::size_t bytes) {
   static std::atomic<CUdeviceptr> next = 1 << 20;
   *pointer = next.fetch_add((bytes + 511) / 256 * 256);
   return CUDA_SUCCESS;
 }
 
-/// Handles that are never looked into.
+/// Returns handles that are never dereferenced.
 template <class Handle, class... Parameters>
 CUresult give_handle(Handle* handle, Parameters...) {
   *handle = reinterpret_cast<Handle>(std::uintptr_t{1});
@@ -42,8 +42,8 @@ inline const Driver& null_driver() {
     table.cuGraphCreate = give_handle;
     table.cuGraphAddKernelNode = give_handle;
     table.cuGraphInstantiateWithFlags = give_handle;
-    table.cuFuncGetParamInfo = nullptr;  // it knows no kernels
-    table.cuStreamGetId = nullptr;       // nor streams
+    table.cuFuncGetParamInfo = nullptr;  // optional: the table knows no kernels
+    table.cuStreamGetId = nullptr;       // optional: the table knows no streams
     table.name = "null";
     return table;
   }();

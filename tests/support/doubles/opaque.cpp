@@ -58,7 +58,7 @@ int enqueue(const OpaqueCall& call) {
   return 0;
 }
 
-/// |Σ x w − Σ x̂ ŵ| ≤ Σ (|x| b_w + |w| b_x + b_x b_w), and the sums round.
+/// The bound is |Σ x w − Σ x̂ ŵ| ≤ Σ (|x| b_w + |w| b_x + b_x b_w), plus the rounding of the sums.
 void reference(const OpaqueReference& call) {
   const OpaqueValue& x = call.inputs[0];
   const OpaqueValue& w = call.inputs[1];

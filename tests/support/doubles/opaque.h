@@ -1,4 +1,4 @@
-// Functions for opaque calls, as tests register them.
+// Functions that tests register for opaque calls.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace sinter::test {
 
-/// A function that is registered for as long as this lives; one without `enqueue` does nothing.
+/// Registers a function while the object exists. A function without `enqueue` does nothing.
 class Registered {
  public:
   Registered(std::string name, OpaqueFunction function);
@@ -20,14 +20,14 @@ class Registered {
   std::string name_;
 };
 
-/// The elements of one array of a call on the host device, by number, whatever their dtype.
+/// The elements of one array of a call on the host device, by index, as doubles.
 class HostElements {
  public:
   explicit HostElements(const OpaqueArray& array)
       : dtype_(array.dtype), data_(static_cast<std::byte*>(array.data)) {}
 
   double get(std::int64_t i) const;
-  /// Rounds to the dtype, or wraps.
+  /// Rounds `value` to a floating dtype, or wraps it to an integer dtype.
   void set(std::int64_t i, double value) const;
 
  private:
@@ -35,12 +35,12 @@ class HostElements {
   std::byte* data_;
 };
 
-/// y[m, n] = alpha · x[m, k] w[k, n]: sums of products in f64 in the order of k, rounded once.
-/// alpha is a third operand, a run-time scalar, or else an attribute, or 1. Host device alone.
+/// y[m, n] = alpha · x[m, k] w[k, n]. Sums products in f64 in the order of k and rounds once. alpha
+/// is a third operand (a run-time scalar), an attribute, or 1. Host device only.
 OpaqueFunction gemm();
 
-/// y = x reversed, by way of the workspace, and its sum, which not everybody needs.
-/// Host device alone.
+/// y is x reversed, copied through the workspace. The second result, the sum of x, is optional.
+/// Host device only.
 OpaqueFunction reversed();
 
 }  // namespace sinter::test

@@ -1,5 +1,5 @@
-// What a user does who captures streams: a graph of their own, launched as often as they like; and
-// programs to be captured, held against runs outside of any capture.
+// Stream capture as a user does it: a user's CUDA Graph, programs to capture, and a check against
+// runs outside of a capture.
 #pragma once
 
 #include <concepts>
@@ -16,8 +16,8 @@
 
 namespace sinter::test {
 
-/// A CUDA Graph of the user's, captured from a stream. Everything around what `record` does is as a
-/// user writes it: the thread's mode is the default one, and the context is made current here.
+/// A CUDA Graph of the user, captured from a stream while `record` runs. As in a user's program,
+/// the thread's capture mode is the default one, and this class makes the context current.
 class UserGraph {
  public:
   UserGraph(const Stream& stream, CUstreamCaptureMode mode, std::invocable auto record)
@@ -64,7 +64,7 @@ class UserGraph {
   CUgraphExec exec_ = nullptr;
 };
 
-/// Arrays for everything that a program takes and gives.
+/// Arrays for all inputs and outputs of a program.
 class ProgramArrays {
  public:
   ProgramArrays(const Graph& graph, std::vector<std::int64_t> symbols, Device device,
@@ -86,7 +86,7 @@ class ProgramArrays {
     refill(/*seed=*/0);
   }
 
-  /// Other numbers in the same inputs.
+  /// Writes other numbers into the same input arrays.
   void refill(std::uint64_t seed) {
     const HostArrays values = random_inputs(graph_, symbols_, seed);
     for (const auto& [name, array] : arrays_)
@@ -104,7 +104,7 @@ class ProgramArrays {
     for (const auto& [name, array] : outputs_) bindings.emplace_back(name, array);
     return bindings;
   }
-  /// The bytes of all of them: outputs, and inputs, which may be updated.
+  /// The bytes of all outputs, and of all inputs, because they may be updated.
   std::map<std::string, std::vector<std::byte>> bytes() const {
     std::map<std::string, std::vector<std::byte>> all;
     for (const auto* const arrays : {&arrays_, &outputs_})
@@ -138,7 +138,7 @@ struct CapturedProgram {
   bool fuse = true;
 };
 
-/// Twenty kernels, if they are not fused.
+/// Twenty kernels without fusion.
 inline std::string long_chain() {
   std::string body;
   for (int i = 0; i < 20; ++i)
@@ -147,7 +147,8 @@ inline std::string long_chain() {
   return "graph chain(x: f32[n]) {\n" + body + "  return a19\n}\n";
 }
 
-/// One kernel, many, temporaries, work space with tickets, branches, and updates in place.
+/// Programs with one kernel, many kernels, temporaries, a workspace with tickets, branches, and
+/// in-place updates.
 inline std::vector<CapturedProgram> captured_programs() {
   return {
       {"one kernel", "graph one(x: f32[n], a: f32) {\n  y = mul x, a\n  return y\n}\n", {1000}},
@@ -161,8 +162,8 @@ inline std::vector<CapturedProgram> captured_programs() {
   };
 }
 
-/// Captures a run once and launches what was captured again and again with other inputs: the bits
-/// are those of runs outside of a capture. `is_cold`: the capture is the first run of all.
+/// Captures a run once and launches the captured graph several times with other inputs. Expects the
+/// bits of runs outside of a capture. `is_cold`: the capture is the executable's first run.
 inline void check_captured(const CapturedProgram& program, Device device, CUstreamCaptureMode mode,
                            bool as_graph, bool is_cold, const Options& given = {}) {
   SCOPED_TRACE(testing::Message() << program.name << ", mode " << static_cast<int>(mode)
@@ -188,7 +189,7 @@ inline void check_captured(const CapturedProgram& program, Device device, CUstre
   });
   EXPECT_EQ(captured.nodes(), 1U);
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-    // The third round goes on with what the second has updated.
+    // The third round continues with the arrays that the second one updated.
     if (seed != 3) {
       expected.refill(seed);
       actual.refill(seed);

@@ -1,4 +1,4 @@
-// Running the `sinter` command as a user does.
+// Runs the `sinter` command as a user does.
 #pragma once
 
 #include <filesystem>
@@ -11,14 +11,13 @@ struct CommandResult {
   std::string output;  ///< standard output, then standard error
 };
 
-/// The command, absolute; empty if this build has none.
+/// The absolute path of the command; empty if this build has none.
 std::filesystem::path command_path();
 
-/// What `line` does and says in a shell where `sinter` is the command, in `folder`: `sinter dump
-/// add.sinter --stage graph`. The command sees none of sinter's environment variables but the NVRTC
-/// of `nvrtc`: that of this machine, or a library that is not there; and that there is no disk
-/// cache.
+/// The NVRTC of a command: this machine's, or a library that does not exist.
 enum class CommandNvrtc { machine, none };
+/// Runs `line`, such as `sinter dump add.sinter --stage graph`, by a shell in `folder`. Unsets the
+/// environment variables of sinter that change its output, and turns the disk cache off.
 CommandResult run_command(const std::string& line, const std::filesystem::path& folder,
                           CommandNvrtc nvrtc = CommandNvrtc::none);
 

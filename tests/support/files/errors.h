@@ -1,4 +1,4 @@
-// What a call throws, as a value that tests can compare.
+// Returns the message of the exception that a call throws, so that tests can compare it.
 #pragma once
 
 #include <concepts>

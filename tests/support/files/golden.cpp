@@ -11,19 +11,9 @@
 
 #include "ir/verify/bind_symbols.h"
 #include "sinter/text.h"
+#include "tests/support/files/read_text.h"
 
 namespace sinter::test {
-
-namespace {
-
-std::string read(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  std::stringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
-}  // namespace
 
 std::vector<GoldenSizes> golden_sizes(const std::string& text) {
   constexpr std::string_view kHead = "// sizes:";
@@ -62,7 +52,7 @@ GoldenProgram plan_text(const std::filesystem::path& file, const std::string& te
           .program = plan(graph, *find_target("sm_90"), facts, options)};
 }
 
-/// All words that are given a meaning: results before `=`, what has a type, symbols among extents.
+/// All words that a graph defines: results before `=`, inputs before `:`, symbols among extents.
 std::set<std::string> names_in(const std::string& text) {
   std::set<std::string> names;
   const auto collect = [&](const std::string& from, const char* pattern) {
@@ -86,11 +76,11 @@ std::set<std::string> names_in(const std::string& text) {
 }  // namespace
 
 GoldenProgram plan_golden(const std::filesystem::path& file, const PlanOptions& options) {
-  return plan_text(file, read(file), options);
+  return plan_text(file, read_text(file), options);
 }
 
 GoldenProgram plan_renamed(const std::filesystem::path& file, const std::string& prefix) {
-  const std::string text = read(file);
+  const std::string text = read_text(file);
   const std::set<std::string> names = names_in(text);
   std::string renamed;
   const std::regex word(R"(\w+)");
@@ -109,7 +99,7 @@ void expect_golden(const std::filesystem::path& file, const std::string& text) {
     std::ofstream(file) << text;
     return;
   }
-  const std::string expected = read(file);
+  const std::string expected = read_text(file);
   if (expected == text) return;
   std::istringstream old_lines(expected);
   std::istringstream new_lines(text);

@@ -1,4 +1,4 @@
-// The graphs under tests/golden/kernels, planned for the H200, and files of expected text.
+// Plans the graphs under tests/golden/kernels, and compares text with golden files.
 #pragma once
 
 #include <filesystem>
@@ -13,24 +13,24 @@ namespace sinter::test {
 
 /// Sizes by symbol.
 using GoldenSizes = std::vector<std::pair<std::string, std::int64_t>>;
-/// Those of every line `// sizes: rows = 64, columns = 128` of `text`.
+/// The sizes in every line `// sizes: rows = 64, columns = 128` of `text`.
 std::vector<GoldenSizes> golden_sizes(const std::string& text);
 
-/// One `.sinter` file and what it compiles to.
+/// One `.sinter` file and its program.
 struct GoldenProgram {
   std::string name;
   Program program;
 };
 
-/// All graphs in `folder` (tests/golden/kernels) by name. A first line `// sizes: rows = 64, …`
-/// gives the symbols' sizes.
+/// All `.sinter` files in `folder` (tests/golden/kernels), sorted by path.
 std::vector<std::filesystem::path> golden_graphs(const std::filesystem::path& folder);
+/// Plans the graph for sm_90. The first line `// sizes: rows = 64, …` has the symbols' sizes.
 GoldenProgram plan_golden(const std::filesystem::path& file, const PlanOptions& options = {});
-/// The same with `prefix` before all names of values and symbols.
+/// Plans the graph with `prefix` before all names of values and symbols.
 GoldenProgram plan_renamed(const std::filesystem::path& file, const std::string& prefix);
 
-/// Compares `text` with the file; with SINTER_BLESS=1 writes it. Fails the running test with the
-/// first line that differs.
+/// Compares `text` with the file. Fails the running test with the first line that differs. With
+/// SINTER_BLESS=1, writes the file instead.
 void expect_golden(const std::filesystem::path& file, const std::string& text);
 
 }  // namespace sinter::test

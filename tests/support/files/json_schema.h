@@ -1,4 +1,4 @@
-// Whether JSON is what a schema says: as much of JSON Schema as ours uses.
+// Validates JSON against a schema. Supports the part of JSON Schema that sinter's schemas use.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace sinter::test {
 
-/// What in `value` is not as `schema` says, one line each with its path; empty: nothing. Knows
-/// `type`, `enum`, `required`, `properties`, `additionalProperties: false`, `items` and `$ref` to
-/// `#/definitions/…`, and takes any other word but `description`, `title`, `$schema` and
-/// `definitions` for a mistake.
+/// The violations of `schema` in `value`, one line each with its path; empty if there are none.
+/// Supports `type`, `enum`, `required`, `properties`, `additionalProperties: false`, `items` and
+/// `$ref` to `#/definitions/…`. Ignores `description`, `title`, `$schema` and `definitions`. Any
+/// other word in the schema is a violation.
 std::string schema_offences(const nlohmann::json& schema, const nlohmann::json& value);
 
 }  // namespace sinter::test

@@ -1,4 +1,4 @@
-// What tests of saved executables as bytes share: a program, its file, and what reading it gives.
+// Helpers of the tests of saved executables: a program, its file, and the result of reading it.
 #pragma once
 
 #include <memory>
@@ -29,8 +29,8 @@ inline Bytes text_bytes(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// Quotients, products of symbols, scalars, temporaries, an update, and a call with a result that
-/// nobody needs.
+/// A graph with quotients, products of symbols, scalars, temporaries, an update, and a call with an
+/// unused result.
 inline constexpr std::string_view kGraph = R"(graph norm(x: f32[rows, n], t: f32[n], rate: f32) {
   ms = mean x {axes = [-1], keep = true}
   d = sub x, ms
@@ -56,7 +56,7 @@ inline SavedProgram saved_program() {
           .functions = {{.name = "plus", .version = 3, .has_workspace = true}}};
 }
 
-/// As they are planned for `arch`; images say what they are.
+/// The kernels of the program for `arch`. The images are texts that name the kernel and `arch`.
 inline SavedKernels saved_kernels(const std::string& arch) {
   SavedKernels kernels{.arch = arch, .target = "h200"};
   for (const std::int64_t n : {96, 40000}) {
@@ -96,7 +96,7 @@ inline const Bytes& sound() {
   return file;
 }
 
-/// Everything in the file, as load reads it; what it says against that.
+/// Reads everything in the file, as load does. Returns the message of the UserError, or "".
 inline std::string problem_of(std::span<const std::byte> file) {
   try {
     const SavedExecutable saved = read_saved(file, kPath);
@@ -107,7 +107,7 @@ inline std::string problem_of(std::span<const std::byte> file) {
   }
 }
 
-/// Functions for whatever a file calls.
+/// A function for every name that the program calls.
 inline OpaqueFunctions functions_for(const SavedProgram& program) {
   OpaqueFunctions functions;
   for (const SavedFunction& function : program.functions) {
@@ -118,7 +118,8 @@ inline OpaqueFunctions functions_for(const SavedProgram& program) {
   return functions;
 }
 
-/// What comes after reading, up to the driver: sizes are laid out, or it ends with a UserError.
+/// Does the work that follows reading, up to the driver, and checks the layout of scratch memory.
+/// Accepts a UserError.
 inline void prepare_all(std::span<const std::byte> file) {
   const SavedExecutable saved = read_saved(file, kPath);
   const OpaqueFunctions functions = functions_for(saved.program);
@@ -142,7 +143,7 @@ inline void prepare_all(std::span<const std::byte> file) {
 }
 
 inline Bytes sealed(Bytes file) {
-  seal_saved_file(file);
+  update_checksums(file);
   return file;
 }
 

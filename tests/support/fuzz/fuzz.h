@@ -1,5 +1,5 @@
-// What a fuzz test does with random graphs: compiles many at once, judges each, and makes a small
-// file of one that fails.
+// The steps of a fuzz test over random graphs: compile many at once, check each, and write a
+// minimised file for a failure.
 #pragma once
 
 #include "tests/support/graphs/random_graph.h"
@@ -18,18 +18,19 @@ struct FuzzCase {
 };
 
 /// Compiles the kernels of all graphs, fused and unfused, in few runs of the C++ compiler, into the
-/// kernel cache. What cannot be compiled is left to who runs it.
+/// kernel cache. Ignores errors, which run_fuzz_case reports.
 void compile_together(std::span<const FuzzCase> cases);
 
-/// How a graph fails: which check (`bits`, `oracle` …), and all that it says.
+/// A failure of a graph: the name of the failing check, and its message. `check` is empty if no
+/// check failed.
 struct FuzzFailure {
   std::string check;
   std::string text;
   explicit operator bool() const { return !check.empty(); }
 };
 
-/// Runs the graph fused and unfused on the host device and compares bits with one another, values
-/// with the oracle's bounds, and launches and bytes with the predicted ones.
+/// Runs the graph fused and unfused on the host device. Compares the bits of both runs, the values
+/// with the oracle's bounds, and launches and bytes with the prediction.
 FuzzFailure run_fuzz_case(const RandomGraph& random, std::uint64_t seed);
 
 /// Minimises `failing`, whose failure is `failure`, and writes it as `NAME.sinter` into

@@ -42,19 +42,19 @@ RandomGraph from_text(const std::string& text, const Sizes& sizes) {
   return random;
 }
 
-/// How far a graph is from being readable: what comes first weighs more.
+/// The size of a graph, compared lexicographically: earlier fields weigh more.
 struct Measure {
   std::int64_t ops = 0;
   std::size_t results = 0;
   std::size_t inputs = 0;
   std::size_t symbols = 0;
   std::int64_t elements = 0;
-  std::int64_t numbers = 0;  // the sum of those in the text
+  std::int64_t numbers = 0;  // the sum of all numbers in the text
   auto operator<=>(const Measure&) const = default;
 };
 
 const std::regex& number_pattern() {
-  // Not in names (n0), reals (0.5, 1e-05), negative numbers and dtypes (f32).
+  // Excludes digits in names (n0), reals (0.5, 1e-05), negative numbers and dtypes (f32).
   static const std::regex pattern(R"((^|[\[ (,=*+])(\d{1,9})(?=$|[\] ),;*+]))");
   return pattern;
 }
@@ -93,7 +93,8 @@ class Minimiser {
   }
 
  private:
-  /// Takes `text` in place of the best if it is a graph, smaller, and fails.
+  /// Replaces the best graph by `text` if that is a valid graph, smaller, and fails. Returns
+  /// whether it did.
   bool take(const std::string& text, const Sizes& sizes) {
     if (tries_ <= 0) return false;
     try {
@@ -106,12 +107,12 @@ class Minimiser {
       measure_ = size;
       return true;
     } catch (const UserError&) {
-      return false;  // what no user could have written
+      return false;  // no user could have written this graph
     }
   }
   bool take(const Graph& graph) { return take(print(graph), sizes_of(best_)); }
 
-  /// The first node that fails as the only output.
+  /// Makes one node the only output: the first one that fails.
   bool keep_one_result() {
     for (std::size_t i = 0; i < reachable(best_.graph.data()).size(); ++i) {
       Graph graph = clone(best_.graph);
@@ -140,7 +141,7 @@ class Minimiser {
     return is_smaller;
   }
 
-  /// From the results up, so that whole branches go first.
+  /// Replaces nodes from the results upward, so that whole branches disappear first.
   bool replace_nodes() {
     bool is_smaller = false;
     for (std::size_t i = reachable(best_.graph.data()).size(); i-- > 0;) {
@@ -154,7 +155,8 @@ class Minimiser {
     return is_smaller;
   }
 
-  /// Ways 0, 1 … are operands, as they are or cast; the last is an input.
+  /// Replaces a node by an operand (`way` 0, 2, …), by a cast of an operand (1, 3, …), or by a new
+  /// input (the last `way`).
   bool replace_node(std::size_t at, std::size_t way) {
     Graph graph = clone(best_.graph);
     GraphData& data = graph.data();
@@ -180,7 +182,7 @@ class Minimiser {
     return take(without_unneeded_inputs(std::move(graph)));
   }
 
-  /// Inputs that a replacement left unneeded go with it if they may.
+  /// Removes the inputs that a replacement left unused, if the graph stays valid.
   Graph without_unneeded_inputs(Graph graph) const {
     Graph all = clone(graph);
     const std::vector<const Node*> needed = reachable(graph.data());
@@ -232,7 +234,7 @@ class Minimiser {
     return is_smaller;
   }
 
-  /// Equal numbers are mostly one extent, so they shrink together.
+  /// Equal numbers are mostly the same extent, so they shrink together.
   bool shrink_numbers() {
     std::set<std::int64_t> found;
     const std::string text = print(best_.graph);

@@ -24,7 +24,7 @@ Graph every_op(DType dtype, std::int64_t elements) {
   const Tensor indices = graph.input("indices", i32, {elements});
   for (const OpInfo& row : op_table()) {
     const std::string name(row.name);
-    if (row.kind == OpKind::elementwise && takes(row.types, dtype)) {
+    if (row.kind == OpKind::elementwise && supports_dtype(row.types, dtype)) {
       const Operand operands[] = {row.types == TypeRule::Where ? condition : a, b, c};
       graph.output(name,
                    record_elementwise(row.op, {operands, static_cast<std::size_t>(row.arity)}));

@@ -1,4 +1,4 @@
-// A graph of everything that the op table can do with one dtype.
+// A graph with every op of the op table that accepts one dtype.
 #pragma once
 
 #include "sinter/graph.h"
@@ -7,11 +7,11 @@
 
 namespace sinter::test {
 
-/// All dtypes that are computed with.
+/// All dtypes that ops compute with.
 std::vector<DType> computing_dtypes();
 
-/// Every elementwise row and reduction that takes `dtype` over vectors of `elements`, the casts to
-/// every dtype, and the gathers and windows of them.
+/// Every elementwise op and reduction that accepts `dtype`, over vectors of `elements`. Also scans,
+/// casts to every dtype, gathers, flips and scatters.
 Graph every_op(DType dtype, std::int64_t elements);
 
 }  // namespace sinter::test

@@ -1,4 +1,4 @@
-// What the tests of gradients share: central differences of every element of every input.
+// Helpers of the gradient tests: central differences for every element of every input.
 #pragma once
 
 #include "ir/verify/verify.h"
@@ -28,7 +28,7 @@ inline HostArray random(std::vector<std::int64_t> shape, double low = -2, double
   return array(f64, std::move(shape), uniform(count, low, high, seed));
 }
 
-/// Multiples of 1/64: exact in f32 too, and so are they a step of 2^-10 away.
+/// Multiples of 1/64, which are exact in f32 too, also after a step of 2^-10.
 inline HostArray sixtyfourths(DType dtype, std::vector<std::int64_t> shape,
                               std::uint64_t seed = 1) {
   const HostArray any = random(shape, -2, 2, seed);
@@ -38,7 +38,7 @@ inline HostArray sixtyfourths(DType dtype, std::vector<std::int64_t> shape,
   return array(dtype, std::move(shape), values);
 }
 
-/// The elements of `record`'s result times numbers that differ from one another, summed.
+/// A scalar loss: the weighted sum of all elements of `record`'s result, with different weights.
 struct Loss {
   Graph graph{"loss"};
   Tensors inputs;
@@ -66,7 +66,8 @@ struct Loss {
   }
 };
 
-/// The gradient of each floating input of `record` is the central difference, element by element.
+/// Expects the gradient of each floating input of `record` to be near the central difference,
+/// element by element.
 inline void expect_differences(const Record& record, const Arrays& arrays, double step = 0x1p-17) {
   Loss loss(record, arrays);
   for (std::size_t i = 0; i < arrays.size(); ++i) {

@@ -1,4 +1,4 @@
-// Graphs of any number of nodes, for what must stay cheap however long a program is.
+// Graphs of any number of nodes, for tests of how compile time and memory grow.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace sinter::test {
 
-/// One elementwise op after the other over one shape.
+/// A chain of elementwise ops of one shape.
 inline Graph long_chain(std::size_t nodes) {
   Graph graph("chain");
   const Tensor x = graph.input("x", f32, {1024, 1024});
@@ -24,7 +24,7 @@ inline Graph long_chain(std::size_t nodes) {
   return graph;
 }
 
-/// Short expressions that have nothing in common.
+/// Short expressions that are independent of one another.
 inline Graph many_expressions(std::size_t nodes) {
   Graph graph("wide");
   for (int i = 0; graph.data().nodes.size() < nodes; ++i) {
@@ -56,7 +56,8 @@ inline Graph many_layers(std::size_t nodes) {
   return graph;
 }
 
-/// Ops and row reductions whose operands are mostly recent values, at times any earlier one.
+/// Ops and row reductions. Their operands are mostly recent values, and sometimes any earlier
+/// value.
 inline Graph random_dag(std::size_t nodes) {
   constexpr std::size_t kRecent = 32;
   Graph graph("random");
@@ -73,7 +74,7 @@ inline Graph random_dag(std::size_t nodes) {
     while (oldest_unused < values.size() && is_used[oldest_unused]) ++oldest_unused;
     std::size_t at = values.size() - 1 - random(std::min(kRecent, values.size()));
     if (random(16) == 0) at = random(values.size());
-    // Nothing stays unused for long.
+    // No value stays unused for long.
     if (values.size() - oldest_unused > kRecent) at = oldest_unused;
     is_used[at] = true;
     return values[at];
@@ -94,8 +95,8 @@ inline Graph random_dag(std::size_t nodes) {
 
 struct GraphFamily {
   std::string_view name;
-  Graph (*record)(std::size_t nodes);  ///< a graph of at least so many nodes
-  std::vector<std::int64_t> symbols;   ///< sizes to plan it for
+  Graph (*record)(std::size_t nodes);  ///< records a graph of at least `nodes` nodes
+  std::vector<std::int64_t> symbols;   ///< the symbol values to plan for
 };
 
 inline std::vector<GraphFamily> graph_families() {

@@ -1,4 +1,4 @@
-// Graphs over lists of tensors of different sizes, as optimisers work on.
+// Graphs over lists of tensors of different sizes, as in optimisers.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,15 +9,15 @@
 
 namespace sinter::test {
 
-/// The shapes that lists of tensors go through in turn.
+/// The shapes of the tensors of a list, used cyclically.
 inline constexpr std::string_view kListShapes[] = {"64, 48", "48", "192, 48", "1",     "33, 7",
                                                    "48, 64", "57", "2, 3, 5", "96, 48"};
 
-/// Those of a model of some size.
+/// Shapes of a model of realistic size.
 inline constexpr std::string_view kModelShapes[] = {
     "768, 768", "768", "3072, 768", "3072", "768, 3072", "2304, 768", "2304", "50257, 768"};
 
-/// The inputs of Adam's step over `tensors` tensors, which go through `shapes` in turn.
+/// The inputs of Adam's step over `tensors` tensors, whose shapes are `shapes`, used cyclically.
 inline std::string adamw_inputs(int tensors, std::string_view dtype,
                                 std::span<const std::string_view> shapes = kListShapes) {
   std::string inputs;
@@ -60,7 +60,7 @@ inline std::string adamw_text(int tensors, std::string_view dtype = "f32",
                      dtype, body);
 }
 
-/// The same with the gradients clipped to a norm over all of them.
+/// adamw_text with the gradients clipped by their global norm.
 inline std::string clip_adamw_text(int tensors, std::string_view dtype = "f32",
                                    std::span<const std::string_view> shapes = kListShapes) {
   std::string body;
@@ -85,7 +85,8 @@ inline std::string clip_adamw_text(int tensors, std::string_view dtype = "f32",
                      adamw_inputs(tensors, dtype, shapes), dtype, dtype, body);
 }
 
-/// `text` for each of 0 … count - 1, in place of each `#`.
+/// `text` repeated `count` times, with `between` between the copies. Each `#` becomes the index of
+/// the copy.
 inline std::string repeated(std::string_view text, std::size_t count, std::string_view between) {
   std::string result;
   for (std::size_t i = 0; i < count; ++i) {

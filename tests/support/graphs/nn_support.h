@@ -1,4 +1,4 @@
-// What the tests of sinter/nn.h share: graphs of several inputs, and closeness to closed forms.
+// Helpers of the tests of sinter/nn.h: graphs of several inputs, and comparison with closed forms.
 #pragma once
 
 #include "sinter/nn.h"
@@ -15,7 +15,7 @@ namespace sinter {
 using Reals = std::vector<double>;
 using Tensors = std::vector<Tensor>;
 
-/// `record` applied to one input per array.
+/// The value of `record` applied to one input per array.
 template <class Record>
 Expected value_of(const std::vector<HostArray>& arrays, const Record& record) {
   Graph graph("test");
@@ -30,7 +30,7 @@ Expected value_of(const std::vector<HostArray>& arrays, const Record& record) {
   return value_of(graph, record(inputs), named);
 }
 
-/// `value`, computed in f64, is `wanted` but for some roundings.
+/// Expects `value`, computed in f64, to equal `wanted` up to some roundings.
 inline void expect_close(const Expected& value, const std::vector<long double>& wanted) {
   ASSERT_EQ(value.dtype, f64);
   ASSERT_EQ(value.reals.size(), wanted.size());

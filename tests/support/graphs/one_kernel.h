@@ -1,4 +1,4 @@
-// Graphs that become one kernel, and what that computes and moves.
+// The body and the traffic of graphs that become one kernel.
 #pragma once
 
 #include <gtest/gtest.h>

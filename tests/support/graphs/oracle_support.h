@@ -1,4 +1,4 @@
-// What the oracle's tests share: arrays in one line, and the one output of a graph.
+// Helpers of the oracle's tests: short ways to write arrays and to evaluate one tensor.
 #pragma once
 
 #include "ir/oracle/interpret.h"
@@ -16,22 +16,22 @@ inline constexpr double kInf = std::numeric_limits<double>::infinity();
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 inline HostArray array(DType dtype, std::vector<std::int64_t> shape, std::vector<double> values) {
-  return HostArray::of(dtype, std::move(shape), values);
+  return HostArray::from_values(dtype, std::move(shape), values);
 }
 /// A vector of numbers.
 inline HostArray array(DType dtype, std::vector<double> values) {
   const auto count = static_cast<std::int64_t>(values.size());
-  return HostArray::of(dtype, {count}, values);
+  return HostArray::from_values(dtype, {count}, values);
 }
 
-/// The value of `tensor` for inputs given by name, without symbols.
+/// The value of `tensor` for inputs given by name.
 inline Expected value_of(Graph& graph, Tensor tensor, const HostArrays& inputs,
                          std::vector<std::int64_t> symbols = {}) {
   const Node* const nodes[] = {tensor.node()};
   return interpret_nodes(graph.data(), inputs, symbols, nodes)[0];
 }
 
-/// `record` applied to one input called x.
+/// The value of `record` applied to one input called x.
 template <class Record>
 Expected value_of(const HostArray& x, const Record& record) {
   Graph graph("test");
@@ -40,7 +40,7 @@ Expected value_of(const HostArray& x, const Record& record) {
   return value_of(graph, result, {{"x", x}});
 }
 
-/// `record` applied to two inputs called x and y.
+/// The value of `record` applied to two inputs called x and y.
 template <class Record>
 Expected value_of(const HostArray& x, const HostArray& y, const Record& record) {
   Graph graph("test");

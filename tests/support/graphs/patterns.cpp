@@ -3,23 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <sstream>
 
 #include "ir/verify/bind_symbols.h"
 #include "sinter/text.h"
+#include "tests/support/files/read_text.h"
 
 namespace sinter::test {
 namespace {
 
-std::string text_of(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  std::stringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
-/// What stands behind `// KEY: ` in `text`, or "". Every start of a test program asks: no regex.
+/// The rest of the line `// KEY: …` in `text`, or "". Uses no regex, because every start of a test
+/// program calls it.
 std::string head_line(const std::string& text, const std::string& key) {
   const std::string head = "// " + key + ": ";
   const std::size_t at = text.find(head);
@@ -42,7 +36,7 @@ std::vector<std::string> head_list(const std::string& text, const std::string& k
   return result;
 }
 
-/// Of a list `NAME = NUMBER, …`.
+/// The entries of a list `NAME = NUMBER, …`.
 GoldenSizes named_numbers(const std::string& text, const std::string& key) {
   GoldenSizes result;
   for (const std::string& item : head_list(text, key)) {
@@ -52,7 +46,8 @@ GoldenSizes named_numbers(const std::string& text, const std::string& key) {
   return result;
 }
 
-/// Every `from` that is an extent of a shape or of an attribute, and no part of another number.
+/// Replaces every `from` that is an extent of a shape or an attribute, and not part of another
+/// number.
 std::string with_extent(const std::string& text, const std::string& from, std::int64_t to) {
   const std::string_view breaks = " [],{}";
   std::string result;
@@ -68,7 +63,7 @@ std::string with_extent(const std::string& text, const std::string& from, std::i
   return result + text.substr(done);
 }
 
-/// The figure for extent number `place`.
+/// The value in `list` for the extent with the index `place`; `otherwise` if the list is empty.
 double figure(const std::vector<std::string>& list, std::size_t place, double otherwise) {
   return list.empty() ? otherwise : std::stod(list[std::min(place, list.size() - 1)]);
 }
@@ -130,7 +125,7 @@ Program plan_pattern(const Pattern& pattern) {
 Pattern small_pattern(const Pattern& pattern) {
   constexpr std::int64_t kMostRows = 6;
   constexpr std::int64_t kEnoughElements = 1 << 17;
-  // A chip with as few SMs in which rows are as long as the stated ones has as much to do.
+  // With so few SMs, a few rows of the stated length give each SM as much work as on the H200.
   const GoldenSizes few_sms = {{"sm_count", 2}, {"bandwidth", 60}};
   Pattern small = pattern;
   small.chip = pattern.run_chip.empty() ? few_sms : pattern.run_chip;
@@ -150,7 +145,7 @@ Pattern small_pattern(const Pattern& pattern) {
 
 std::vector<Pattern> patterns_in(const std::filesystem::path& file) {
   std::vector<Pattern> result;
-  const std::string text = text_of(file);
+  const std::string text = read_text(file);
   std::vector<std::string> columns = head_list(text, "columns");
   if (columns.empty()) columns.emplace_back("-");
   const std::vector<GoldenSizes> sizes = golden_sizes(text);

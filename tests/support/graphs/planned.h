@@ -1,4 +1,4 @@
-// Programs of graphs in text form, as tests look at them.
+// Plans graphs in text form for tests.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace sinter::test {
 
-/// What the graph `text`, of no symbols, is planned to be on `target`.
+/// The program of the graph `text`, which has no symbols, on `target`.
 inline Program planned(std::string_view text, std::string_view target = "h200") {
   return plan(parse(text), *find_target(target), {}, {});
 }

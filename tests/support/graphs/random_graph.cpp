@@ -13,7 +13,7 @@ namespace sinter::test {
 
 namespace {
 
-constexpr std::int64_t kMostElements = 20000;  // of any value, so that the oracle stays quick
+constexpr std::int64_t kMostElements = 20000;  // of any value, so that the oracle stays fast
 
 class Recorder {
  public:
@@ -37,7 +37,7 @@ class Recorder {
     return choices.begin()[below(choices.size())];
   }
   Tensor pick() {
-    // Newer values more often, so that graphs grow deep.
+    // Picks newer values more often, so that graphs become deep.
     return chance(60)
                ? values_[values_.size() - 1 - below(std::min<std::size_t>(4, values_.size()))]
                : values_[below(values_.size())];
@@ -101,41 +101,41 @@ class Recorder {
     if (choice < 72) return add_crosswise_reductions();
     if (choice < 76) return add_scan();
     if (choice < 91) return add_view();
-    if (choice < 94) return add_pieces();
+    if (choice < 94) return add_pad_or_concat();
     if (choice < 97) return add_gather();
     return add_input();
   }
 
-  /// Any op of the table whose typing rule takes what it is given.
+  /// A random elementwise op of the table. Casts the first operand if its typing rule needs it.
   void add_elementwise() {
     const std::span<const OpInfo> table = op_table();
     const OpInfo& op = table[below(table.size())];
     if (op.kind != OpKind::elementwise) return add_elementwise();
     Tensor x = pick();
     DType dtype = x.node()->dtype;
-    if (!takes(op.types, dtype)) {
+    if (!supports_dtype(op.types, dtype)) {
       for (const DType other : {f32, i32, u64, boolean})
-        if (takes(op.types, other)) dtype = other;
+        if (supports_dtype(op.types, other)) dtype = other;
       x = cast(x, dtype);
     }
     if (is_floating(dtype) && chance(70)) x = into_domain(x, op.inputs);
     std::vector<Operand> operands;
     operands.push_back(x);
     if (op.types == TypeRule::Where)
-      operands.insert(operands.begin(), cast(partner(operands), boolean));
+      operands.insert(operands.begin(), cast(broadcast_partner(operands), boolean));
     while (static_cast<int>(operands.size()) < op.arity)
       operands.push_back(other(operands, dtype, op.inputs));
     if (op.types != TypeRule::Where) std::ranges::shuffle(operands, random_);
     keep(record_elementwise(op.op, operands));
   }
 
-  /// Mostly a value, sometimes a number; its shape broadcasts with those of `operands`.
+  /// A value whose shape broadcasts with those of `operands`, or sometimes a literal.
   Operand other(std::span<const Operand> operands, DType dtype, Inputs inputs) {
     if (chance(25) && dtype != boolean)
       return {is_floating(dtype) ? Literal::of(pick({0.5, 2.0, -1.0, 0.1, 1e-3, 0.0}))
                                  : Literal::of(pick({0, 1, 3, is_unsigned(dtype) ? 2 : -2})),
               Location{}};
-    Tensor y = partner(operands);
+    Tensor y = broadcast_partner(operands);
     if (y.node()->dtype != dtype) y = cast(y, dtype);
     return is_floating(dtype) && chance(70) ? into_domain(y, inputs) : y;
   }
@@ -150,8 +150,9 @@ class Recorder {
     }
   }
 
-  /// A value whose shape broadcasts with those of `operands`; the first of them if none is found.
-  Tensor partner(std::span<const Operand> operands) {
+  /// A value whose shape broadcasts with those of `operands`, or the first operand if none is
+  /// found.
+  Tensor broadcast_partner(std::span<const Operand> operands) {
     for (int i = 0; i < 8; ++i) {
       const Tensor y = pick();
       if (std::ranges::all_of(operands, [&](const Operand& x) {
@@ -200,7 +201,7 @@ class Recorder {
     }
   }
 
-  /// The rows of a value are reduced, and the columns of what that makes of them.
+  /// Reduces the rows of a value, and then columns of a value that depends on the result.
   void add_crosswise_reductions() {
     Tensor x = pick();
     const int rank = x.node()->rank();
@@ -235,8 +236,8 @@ class Recorder {
     }
   }
 
-  /// Lists as optimizers have them: the same little work for each of many equal tensors, which are
-  /// updated in place.
+  /// A list as in optimizers: the same small computation for each of many equal tensors, updated in
+  /// place.
   void add_list() {
     const std::size_t count = 8 + below(5);
     const std::vector<Extent> shape = {pick<std::int64_t>({1, 5, 16, 33, 96})};
@@ -252,8 +253,8 @@ class Recorder {
     }
   }
 
-  /// Pads, and parts of a value that are worked on apart and put together again.
-  void add_pieces() {
+  /// Pads, slice_scatters, and concats of separately computed slices of one value.
+  void add_pad_or_concat() {
     const Tensor x =
         parameters_.empty() || chance(50) ? pick() : parameters_[below(parameters_.size())];
     const std::span<const Extent> shape = x.node()->shape;
@@ -274,7 +275,7 @@ class Recorder {
     const Tensor first = slice(x, axis, 0, cut);
     const Tensor second = slice(x, axis, cut, extent);
     if (chance(30)) return keep(slice_scatter(x, first * 2, axis, 0, cut));
-    // TransposedStores round, as rotary embeddings do, or with the parts where they were.
+    // In swapped order, as in rotary embeddings, or in the original order.
     const std::vector<Operand> turned = {second * 3, first};
     const std::vector<Operand> straight = {first, maximum(second, 0)};
     keep(concat(chance(50) ? turned : straight, axis));
@@ -309,7 +310,7 @@ class Recorder {
       }
       case 4: {
         std::vector<Operand> parts = {x, x};
-        const Tensor y = partner(parts);
+        const Tensor y = broadcast_partner(parts);
         if (std::ranges::equal(y.node()->shape, shape))
           parts[1] = y.node()->dtype == x.node()->dtype ? y : cast(y, x.node()->dtype);
         return fits_twice(shape) ? keep(concat(parts, axis)) : void();
@@ -325,7 +326,7 @@ class Recorder {
     return 2 * elements(shape) <= kMostElements;
   }
 
-  /// Two neighbouring axes in one, one in two, or an axis of extent 1 more.
+  /// Merges two adjacent axes, splits one axis, or inserts an axis of extent 1.
   void add_reshape(Tensor x, std::span<const Extent> shape) {
     std::vector<Extent> other(shape.begin(), shape.end());
     const std::size_t at = below(shape.size());
@@ -368,7 +369,7 @@ class Recorder {
       std::vector<Extent> strides;
       if (chance(25)) strides = padded_strides(value.shape());
       graph_.output("out" + std::to_string(i), value, {.strides = strides});
-      if (chance(40)) graph_.output("beside" + std::to_string(i), relative(value));
+      if (chance(40)) graph_.output("beside" + std::to_string(i), derived_result(value));
     }
     for (const Tensor& parameter : parameters_) {
       if (!chance(30)) continue;
@@ -381,8 +382,8 @@ class Recorder {
     }
   }
 
-  /// A result of another shape beside `x`: a cut of it, or what it is joined or repeated to.
-  Tensor relative(Tensor x) {
+  /// A result of another shape than `x`: a slice, a concat or a broadcast of it.
+  Tensor derived_result(Tensor x) {
     const int rank = x.node()->rank();
     if (rank == 0) return broadcast_to(x, {Extent(3)});
     if (elements(x.node()->shape) == 0) return cast(x, f64);
@@ -417,7 +418,7 @@ class Recorder {
     Tensor rows;
     Tensor columns;
   };
-  std::vector<Crosswise> crosswise_;  // reductions of one value, which are results
+  std::vector<Crosswise> crosswise_;  // row and column reductions of one value, which are results
   int inputs_ = 0;
   int results_ = 0;
 };

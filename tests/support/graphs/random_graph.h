@@ -1,4 +1,4 @@
-// Random graphs over every row of the op table, for tests that judge whole runs.
+// Random graphs over every op of the op table, for tests that check whole runs.
 #pragma once
 
 #include "sinter/graph.h"
@@ -16,10 +16,10 @@ struct RandomGraph {
   std::vector<std::int64_t> sizes;  ///< of the symbols, in their order
 };
 
-/// Records about `ops` ops: elementwise ones of every row, casts, reductions over any axes and over
-/// rows and columns of one value, scans, views, pieces put together, gathers, lists of equal
-/// tensors and updates, over inputs of every dtype, some of them strided, empty or of symbolic
-/// extents, with several results of other shapes. The same for the same seed.
+/// Records about `ops` ops: elementwise ops, casts, reductions over any axes or over rows and
+/// columns of one value, scans, views, concats of slices, gathers. Also records lists of equal
+/// tensors, and updates. Inputs have many dtypes, and some are strided, empty or of symbolic
+/// extents. There are several results of different shapes. Equal seeds give equal graphs.
 RandomGraph random_graph(unsigned seed, int ops);
 
 }  // namespace sinter::test

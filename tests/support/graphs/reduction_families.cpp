@@ -8,9 +8,9 @@ namespace sinter::test {
 namespace {
 
 bool has_cluster(const Schedule& schedule) { return schedule.cluster > 1; }
-bool has_pieces(const Schedule& schedule) { return schedule.splits > 1; }
+bool has_splits(const Schedule& schedule) { return schedule.splits > 1; }
 bool is_kept(const Schedule& schedule) { return schedule.resident; }
-/// Parts of a row in blocks of their own; of scans: tiles, whose blocks look back at each other.
+/// Parts of a row in different blocks; for scans, tiles in different blocks with a look-back.
 bool is_split(const Schedule& schedule) { return schedule.splits_rows; }
 
 const ReductionFamily kFamilies[] = {
@@ -29,9 +29,9 @@ const ReductionFamily kFamilies[] = {
      .reduced = "[1]",
      .axis = 1,
      .kind = "row_reduce",
-     .has = has_cluster,
-     .more = "  {x}_h = max {x} {{axes = [1], keep = true}}\n  {x}_d = sub {x}, {x}_h\n"
-             "  {x}_e = min {x}_d {{axes = [1]}}\n",
+     .is_tested_schedule = has_cluster,
+     .statements = "  {x}_h = max {x} {{axes = [1], keep = true}}\n  {x}_d = sub {x}, {x}_h\n"
+                   "  {x}_e = min {x}_d {{axes = [1]}}\n",
      .results = ", {x}_e"},
     {.name = "columns",
      .shapes = {"64, 16", "63, 15", "61, 17"},
@@ -48,17 +48,17 @@ const ReductionFamily kFamilies[] = {
      .reduced = "[0]",
      .has_wide_states = false,
      .kind = "column_reduce",
-     .has = is_kept,
-     .more = "  {x}_w = cast {x} {{to = f32}}\n  {x}_y = softmax {x}_w {{axis = 0}}\n",
+     .is_tested_schedule = is_kept,
+     .statements = "  {x}_w = cast {x} {{to = f32}}\n  {x}_y = softmax {x}_w {{axis = 0}}\n",
      .results = ", {x}_y"},
     {.name = "columns_of_clusters",
      .shapes = {"8192, 24", "8191, 17", "8209, 19"},
      .reduced = "[0]",
      .has_wide_states = false,
      .kind = "column_reduce",
-     .has = has_cluster,
-     .more = "  {x}_h = max {x} {{axes = [0], keep = true}}\n  {x}_d = sub {x}, {x}_h\n"
-             "  {x}_e = min {x}_d {{axes = [0]}}\n",
+     .is_tested_schedule = has_cluster,
+     .statements = "  {x}_h = max {x} {{axes = [0], keep = true}}\n  {x}_d = sub {x}, {x}_h\n"
+                   "  {x}_e = min {x}_d {{axes = [0]}}\n",
      .results = ", {x}_d, {x}_e"},
     {.name = "few_columns",
      .shapes = {"8192, 24", "8190, 7", "12289, 5"},
@@ -66,34 +66,34 @@ const ReductionFamily kFamilies[] = {
      .axis = 0,
      .has_variance = false,
      .kind = "column_reduce",
-     .has = has_pieces},
+     .is_tested_schedule = has_splits},
     {.name = "full",
      .shapes = {"16384", "16383", "16381"},
      .reduced = "[0]",
      .axis = 0,
      .has_variance = false,
      .kind = "full_reduce",
-     .has = is_split},
+     .is_tested_schedule = is_split},
     {.name = "rows_and_columns",
      .shapes = {"64, 32", "63, 33", "61, 37"},
      .reduced = "[1]",
      .has_wide_states = false,
      .kind = "row_column_reduce",
-     .more = "  {x}_c = sum {x} {{axes = [0]}}\n  {x}_d = max {x} {{axes = [0]}}\n",
+     .statements = "  {x}_c = sum {x} {{axes = [0]}}\n  {x}_d = max {x} {{axes = [0]}}\n",
      .results = ", {x}_c, {x}_d"},
     {.name = "many_rows_and_columns",
      .shapes = {"1024, 24", "1021, 33"},
      .reduced = "[1]",
      .has_wide_states = false,
      .kind = "row_column_reduce",
-     .more = "  {x}_c = sum {x} {{axes = [0]}}\n  {x}_d = argmin {x} {{axis = 0}}\n",
+     .statements = "  {x}_c = sum {x} {{axes = [0]}}\n  {x}_d = argmin {x} {{axis = 0}}\n",
      .results = ", {x}_c, {x}_d"},
     {.name = "results_of_rows",
      .shapes = {"256, 32", "255, 33", "257, 31"},
      .reduced = "[1]",
      .axis = 1,
      .kind = "row_reduce",
-     .more = "  {x}_e = mul {x}_s, 3\n  {x}_f = sum {x}_e\n  {x}_g = min {x}_e\n",
+     .statements = "  {x}_e = mul {x}_s, 3\n  {x}_f = sum {x}_e\n  {x}_g = min {x}_e\n",
      .results = ", {x}_f, {x}_g"},
     {.name = "mixed_axes",
      .shapes = {"4, 8, 16, 32", "3, 5, 15, 33", "3, 7, 13, 31"},
@@ -102,27 +102,27 @@ const ReductionFamily kFamilies[] = {
     {.name = "scans",
      .shapes = {"3, 512", "3, 511", "2, 509"},
      .kind = "scan",
-     .more = "  {x}_a = cumsum {x} {{axis = 1}}\n"
-             "  {x}_b = cummax {x}_a {{axis = 1, reverse = true}}\n"
-             "  {x}_c = cumprod {x} {{axis = 0}}\n",
+     .statements = "  {x}_a = cumsum {x} {{axis = 1}}\n"
+                   "  {x}_b = cummax {x}_a {{axis = 1, reverse = true}}\n"
+                   "  {x}_c = cumprod {x} {{axis = 0}}\n",
      .results = "{x}_a, {x}_b, {x}_c"},
     {.name = "look_back_scans",
      .shapes = {"3, 2048", "3, 2047", "2, 2053"},
      .kind = "scan",
-     .has = is_split,
-     .more = "  {x}_a = cumsum {x} {{axis = 1}}\n  {x}_b = cummax {x} {{axis = 1}}\n",
+     .is_tested_schedule = is_split,
+     .statements = "  {x}_a = cumsum {x} {{axis = 1}}\n  {x}_b = cummax {x} {{axis = 1}}\n",
      .results = "{x}_a, {x}_b"},
     {.name = "look_back_scans_of_columns",
      .shapes = {"2048, 3", "2047, 5", "2053, 2"},
      .kind = "scan",
-     .has = is_split,
-     .more = "  {x}_a = cumsum {x} {{axis = 0}}\n",
+     .is_tested_schedule = is_split,
+     .statements = "  {x}_a = cumsum {x} {{axis = 0}}\n",
      .results = "{x}_a"},
 };
 
 constexpr DType kDTypes[] = {f32, bf16, f16, f64, i32, i64, u8};
 
-/// What is made of one input; all its reductions may share a kernel.
+/// The statements for one input, and their results. All its reductions may share a kernel.
 struct Statements {
   std::string text;
   std::string results;
@@ -145,7 +145,7 @@ Statements statements(const ReductionFamily& family, DType dtype, const std::str
       add("  {x}_v, {x}_n = var_mean {x} {{axes = {axes}}}\n", ", {x}_v, {x}_n");
     add("  {x}_l = logsumexp {x} {{axes = {axes}}}\n", ", {x}_l");
   }
-  add(family.more, family.results);
+  add(family.statements, family.results);
   return made;
 }
 

@@ -1,5 +1,5 @@
-// Families of reductions and scans whose results must not depend on the schedule: what the host and
-// the gpu tier run in every dtype, over aligned, odd and prime extents.
+// Families of reductions and scans whose results must not depend on the schedule. The host and gpu
+// tiers run them in every dtype, over aligned, odd and prime extents.
 #pragma once
 
 #include <ostream>
@@ -12,19 +12,19 @@
 
 namespace sinter::test {
 
-/// How the axes of an input are reduced, and over which extents: an aligned, an odd, a prime one.
+/// Reductions of some axes of an input, for an aligned, an odd and a prime extent.
 struct ReductionFamily {
   std::string name;
   std::vector<std::string_view> shapes;  // of the inputs x0, x1 …
-  std::string_view reduced = "";         // the axes, as in the text of a graph; "": none
-  int axis = -1;                         // of argmax; -1: not in this family
-  bool has_wide_states = true;           // reductions that keep more than one number
-  bool has_variance = true;              // one of these in two passes
-  std::string_view kind;                 // of the kernels that it is about
-  /// What a candidate of theirs has; null: anything.
-  bool (*has)(const Schedule& schedule) = nullptr;
-  std::string_view more = "";     // further statements; {x} is the input's name
-  std::string_view results = "";  // and what they add to the results
+  std::string_view reduced = "";         // the axes, as in the text of a graph; "": no reduction
+  int axis = -1;                         // of argmax; -1: no argmax
+  bool has_wide_states = true;           // includes reductions with several numbers per state
+  bool has_variance = true;              // includes var_mean, one of them
+  std::string_view kind;                 // the kernel kind that the family tests
+  /// True for a schedule that the family tests, which one candidate must have. Null: any schedule.
+  bool (*is_tested_schedule)(const Schedule& schedule) = nullptr;
+  std::string_view statements = "";  // further statements; {x} is the input's name
+  std::string_view results = "";     // further results of these statements
 };
 
 inline void PrintTo(const ReductionFamily& family, std::ostream* out) { *out << family.name; }
@@ -32,7 +32,7 @@ inline void PrintTo(const ReductionFamily& family, std::ostream* out) { *out << 
 std::vector<ReductionFamily> reduction_families();
 std::vector<DType> reduction_dtypes();
 
-/// All that is made of inputs of these shapes, or of the family's own.
+/// The text of a graph with one input per shape, of the family's own shapes or of `shapes`.
 std::string graph_text(const ReductionFamily& family, DType dtype);
 std::string graph_text(const ReductionFamily& family, DType dtype,
                        const std::vector<std::string_view>& shapes);

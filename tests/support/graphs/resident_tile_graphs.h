@@ -1,4 +1,4 @@
-// Graphs whose blocks keep resident tiles: batch norm's gradient over images of any size and
+// Graphs whose blocks keep resident tiles: norms and their gradients over images of any size and
 // layout.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace sinter::test {
 
-/// Two sums over all but the channels, and what needs them at each place: bf16, with results y and
-/// s.
+/// The gradient of a batch norm in bf16: two sums over all axes but the channels, and an
+/// elementwise result that needs both. The results are y and s.
 inline std::string batch_norm_backward(int images, int channels, int rows, bool channels_last) {
   const std::string strides =
       channels_last ? fmt::format(" {{strides = [{}, 1, {}]}}", channels * rows, channels) : "";
@@ -30,8 +30,8 @@ graph backward(dy: bf16[{0}, {1}, {2}]{3}, x: bf16[{0}, {1}, {2}]{3}, w: f32[1, 
                      images, channels, rows, strides);
 }
 
-/// The same of half of the channels of a sum, which is a result too: one phase writes what the
-/// resident tiles of the next ones are copied from.
+/// batch_norm_backward of half of the channels of a sum that is also a result. One phase therefore
+/// writes the array from which the next phases copy resident tiles.
 inline std::string batch_norm_backward_of_sum(int images, int channels, int rows) {
   return fmt::format(R"(
 graph backward_of_sum(a: bf16[{0}, {3}, {2}] {{strides = [{4}, 1, {3}]}}, b: bf16[{0}, {3}, 1],
@@ -53,8 +53,8 @@ graph backward_of_sum(a: bf16[{0}, {3}, {2}] {{strides = [{4}, 1, {3}]}}, b: bf1
                      images, channels, rows, 2 * channels, 2 * channels * rows, channels * rows);
 }
 
-/// Batch norm in training, of which only each channel's mean over every image is wanted: the images
-/// are segments of what the statistics are taken of.
+/// Batch norm in training, followed by a mean over each channel of each image. Each image is one
+/// segment of the rows that the statistics reduce.
 inline std::string pooled_batch_norm(const std::string& dtype, int images, int channels, int rows,
                                      bool has_channels_last) {
   const std::string strides =
@@ -77,8 +77,8 @@ graph pooled_batch_norm(x: {0}[{1}, {2}, {3}]{4}, weight: {5}[{2}, 1]) {{
                      dtype, images, channels, rows, strides, compute);
 }
 
-/// Instance norm of which a mirrored frame is put around each channel: whatever a channel's result
-/// is made of lies in that channel, at places that an index tells.
+/// Instance norm with reflection padding around each channel. Each result depends only on elements
+/// of its own channel, at positions that an index computes.
 inline std::string mirrored_instance_norm(const std::string& dtype, int channels, int height,
                                           int width, bool returns_inside = false) {
   const std::string compute = dtype == "f64" ? "f64" : "f32";
@@ -109,8 +109,8 @@ graph mirrored_instance_norm(x: {0}[1, {1}, {2}, {3}]) {{
                      width - 1, returns_inside ? "inside, " : "");
 }
 
-/// The gradient of a group norm with channels last: sums of each channel of an image, then of its
-/// groups, then what is made at each place; and a sum over all images, which needs all of them.
+/// The gradient of a group norm with channels last. It sums each channel of an image, then each
+/// group, and then computes an elementwise result. It also sums over all images.
 inline std::string group_norm_backward(int images, int groups, int channels_per_group, int rows) {
   const int channels = groups * channels_per_group;
   return fmt::format(R"(

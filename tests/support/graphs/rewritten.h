@@ -1,4 +1,4 @@
-// Text in, text out: what a pass makes of a graph.
+// Applies a pass to a graph in text form and returns the text of the result.
 #pragma once
 
 #include "compiler/simplify/rewrite.h"
@@ -13,14 +13,14 @@
 
 namespace sinter {
 
-/// The text of a graph: `inputs` as in its head, `statements` with semicolons for ends of lines.
+/// The text of a graph with `inputs` in its head, and `statements` separated by semicolons.
 inline std::string graph_text(std::string_view inputs, std::string_view statements) {
   std::string text = "graph g(" + std::string(inputs) + ") {\n" + std::string(statements) + "\n}\n";
   std::ranges::replace(text, ';', '\n');
   return text;
 }
 
-/// The statements of a graph that is as it must be.
+/// Verifies a graph and returns the text of its statements.
 inline std::string statements_of(const Graph& graph) {
   verify(graph);
   const std::string result = print(graph);
@@ -28,7 +28,7 @@ inline std::string statements_of(const Graph& graph) {
   return result.substr(begin, result.rfind('}') - begin);
 }
 
-/// The statements of a graph after `pass`.
+/// The text of the statements of a graph after `pass`.
 inline std::string rewritten(const std::string& text, const std::function<void(GraphData&)>& pass) {
   Graph graph = clone(parse(text));
   pass(graph.data());

@@ -14,7 +14,8 @@ namespace sinter::test {
 
 namespace {
 
-/// Which outputs `compile` leaves out of the variant that it prepares where there are no sizes.
+/// [output]: true for outputs that `compile` leaves out of the variant of a graph without symbols,
+/// because they are views.
 std::vector<bool> unwritten_at_first(const Graph& graph) {
   std::vector<bool> result;
   for (const auto& view : output_views(graph.data())) result.push_back(view.has_value());
@@ -46,13 +47,13 @@ void compile_together(std::span<const RunForm> forms) {
       if (form.options.optimize_host != optimize) continue;
       try {
         add_units(form, device, units);
-      } catch (const std::exception&) {  // told when this graph is run
+      } catch (const std::exception&) {  // the run of this graph reports the error
       }
     }
     try {
       device.compile_service.get(device).compile(units,
                                                  {.host = {.count = true, .optimize = optimize}});
-    } catch (const std::exception&) {  // the same
+    } catch (const std::exception&) {  // the runs report the error
     }
   }
 }

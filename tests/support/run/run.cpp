@@ -22,7 +22,7 @@ std::vector<std::int64_t> numbers(std::span<const Extent> extents,
   return result;
 }
 
-/// Device memory for an array of any strides, `misalignment` bytes past where it is aligned.
+/// Device memory for an array of any strides, `misalignment` bytes past an aligned address.
 Array make_array(Device device, DType dtype, std::span<const std::int64_t> shape,
                  std::span<const std::int64_t> strides, std::int64_t bytes,
                  std::int64_t misalignment) {
@@ -47,7 +47,7 @@ class Runner {
       const auto bytes = static_cast<std::int64_t>(values.bytes().size());
       const Array array = make_array(device_, values.dtype(), values.shape(), values.strides(),
                                      bytes, request_.misalignment);
-      // As flat bytes, so that padding goes along.
+      // As flat bytes, to copy padding too.
       device_.upload(array.view(0, boolean, {bytes}), values.bytes(), stream_);
       arrays_.emplace(input.name, array);
     }
@@ -138,14 +138,14 @@ RunResult run_graph(const Graph& graph, Device device, const HostArrays& inputs,
   runner.bind();
   if (request.as_graph) {
     context.replay(runner.stream(), runner.input_bindings(), runner.output_bindings());
-    // The second time nothing is where it was, so every pointer must be patched.
+    // The second replay has new arrays, so every pointer must be patched.
     runner.bind();
     context.replay(runner.stream(), runner.input_bindings(), runner.output_bindings());
     RunResult result{.results = runner.results()};
     result.report = executable.report();
     return result;
   }
-  // Planning, and with it tuning, is over before anything is counted.
+  // Planning and tuning end before counting starts.
   std::vector<Size> sizes;
   const auto symbols = graph.data().extents->symbols();
   for (std::size_t i = 0; i < symbols.size(); ++i)

@@ -1,5 +1,5 @@
-// Running graphs on a device and judging everything that a run promises: the backbone of the host
-// and gpu tiers.
+// Runs graphs on a device and checks every guarantee of a run. The host and gpu tiers are built on
+// it.
 #pragma once
 
 #include <cstdint>
@@ -13,55 +13,56 @@
 
 namespace sinter::test {
 
-/// Tests compile what they test: what is on disk has no say, unless a test asks for it.
+/// Turns the disk cache off, unless SINTER_CACHE is set, so that tests compile the kernels they
+/// test.
 inline const bool kHasNoDiskCache = setenv("SINTER_CACHE", "off", /*overwrite=*/0) == 0;
 
-/// What one run of a graph gave.
+/// The results and measurements of one run of a graph.
 struct RunResult {
   HostArrays results;  ///< outputs, and updated inputs, by name
   Report report;
   std::int64_t launches = 0;    ///< counted by the host driver
-  std::int64_t bytes_read = 0;  ///< the same, with Options::count
+  std::int64_t bytes_read = 0;  ///< counted too, with Options::count
   std::int64_t bytes_written = 0;
 };
 
 struct RunRequest {
   std::vector<std::int64_t> symbols;  ///< by id
   Options options = {.tune = Tune::off};
-  bool as_graph = false;          ///< replayed, twice, with everything in fresh places
-  std::int64_t misalignment = 0;  ///< bytes that every array starts past a multiple of 256
+  bool as_graph = false;          ///< replays; run_graph replays twice, with new arrays
+  std::int64_t misalignment = 0;  ///< offset of every array from a multiple of 256 bytes
 };
 
-/// Runs `graph` once on `inputs` (and scalars, of rank 0). The padding of results is left out.
+/// Runs `graph` once. `inputs` has the arrays, and the run-time scalars as arrays of rank 0.
 RunResult run_graph(const Graph& graph, Device device, const HostArrays& inputs,
                     const RunRequest& request);
 
-/// Runs what `graph` was compiled to, or what was loaded from a file.
+/// Runs an executable that was compiled from `graph` or loaded from a file.
 HostArrays run_executable(const Executable& executable, const Graph& graph,
                           const HostArrays& inputs, const RunRequest& request);
 
 struct CheckSettings {
   std::uint64_t seed = 1;
-  bool candidates = true;   ///< every candidate schedule of every kernel, one after the other
-  bool replay = true;       ///< also replayed
-  bool misaligned = false;  ///< also with pointers that are aligned to one element only
-  /// The first run's kernels are optimised, all others' are not: takes the compiler twice as long.
+  bool candidates = true;   ///< also runs every candidate schedule of every kernel
+  bool replay = true;       ///< also replays
+  bool misaligned = false;  ///< also runs with pointers aligned only to one element.
+  /// Optimises the kernels of the first run, and only these. Compiling takes twice as long.
   bool optimized = false;
   Options options = {};
 };
 
-/// Runs `graph` for `sizes` (`{{"rows", 64}}`) on the host device and fails the running test unless
+/// Runs `graph` for `sizes` (`{{"rows", 64}}`) on the host device. Fails the running test unless
 ///  - every output and update is within the oracle's bounds,
-///  - unfused, replayed and every candidate give the same bits as the default,
-///  - each launch touches the bytes that were predicted, and nothing outside its arrays.
+///  - unfused, replayed and candidate runs give the bits of the default run,
+///  - each launch accesses the predicted bytes, and none outside its arrays.
 /// Failures show the graph, the kernels and the first bad index. Returns the fused run.
 RunResult run_and_check(const Graph& graph, std::vector<Size> sizes = {},
                         const CheckSettings& settings = {});
-/// The same for a graph in text form.
+/// run_and_check for a graph in text form.
 RunResult run_and_check(std::string_view text, std::vector<Size> sizes = {},
                         const CheckSettings& settings = {});
 
-/// The same checks without the counted ones on any device, such as a GPU.
+/// run_and_check on any device. Counts launches and bytes only on the host device.
 RunResult run_and_check_on(Device device, const Graph& graph, std::vector<Size> sizes = {},
                            const CheckSettings& settings = {});
 

@@ -9,8 +9,8 @@
 #include "ir/oracle/random_inputs.h"
 #include "ir/verify/bind_symbols.h"
 #include "runtime/driver/host/host_driver.h"
+#include "tests/support/run/compare_launches.h"
 #include "tests/support/run/compile_together.h"
-#include "tests/support/run/counted.h"
 #include "tests/support/run/run.h"
 
 namespace sinter::test {
@@ -47,7 +47,7 @@ class Checker {
 
   RunResult run() {
     Options options = settings_.options;
-    options.tune = Tune::off;  // every candidate is run anyway
+    options.tune = Tune::off;  // check_candidates runs every candidate
     options.count = device_.is_host();
     options.optimize_host = settings_.optimized || is_large();
     if (device_.is_host()) compile_all(options);
@@ -56,7 +56,7 @@ class Checker {
     check_oracle(fused);
     check_counted("fused", fused);
     if (settings_.replay) check_replay(options, fused);
-    // What is only compared with it is compiled as fast as it can be.
+    // The other runs are only compared with it, so their kernels are compiled without optimisation.
     options.optimize_host = false;
     if (settings_.candidates) check_candidates(options, fused);
     check_unfused(options, fused);
@@ -65,14 +65,14 @@ class Checker {
   }
 
  private:
-  /// Where running takes longer than compiling.
+  /// True if running takes longer than compiling with optimisation.
   bool is_large() const {
     std::int64_t elements = 0;
     for (const auto& [name, values] : inputs_) elements += values.size();
     return elements > 1 << 20;
   }
 
-  /// What `run` will run.
+  /// Compiles all kernels that `run` uses.
   void compile_all(Options options) const {
     std::vector<RunForm> forms;
     const auto add = [&](std::int64_t alignment = 16) {
@@ -84,12 +84,13 @@ class Checker {
     options.fuse = false;
     add();
     options.fuse = settings_.options.fuse;
-    options.force_candidate = 0;  // then all are compiled
+    options.force_candidate = 0;  // compiles all candidates
     if (settings_.candidates) add();
     compile_together(forms);
   }
 
-  /// Bytes that pointers to elements of all sizes here may be off.
+  /// The largest element size of the inputs and outputs, in bytes. Arrays at this offset are still
+  /// aligned to their elements.
   std::int64_t misalignment() const {
     std::int64_t largest = 1;
     for (const auto& [name, values] : inputs_)
@@ -126,7 +127,7 @@ class Checker {
     }
   }
 
-  /// Launches and bytes by the counting prelude against those that were predicted.
+  /// Compares the launches and bytes that the counting prelude counted with the predicted ones.
   void check_counted(std::string_view what, const RunResult& run) const {
     if (!device_.is_host()) return;
     std::int64_t launches = 0;

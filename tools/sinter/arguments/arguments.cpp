@@ -6,15 +6,12 @@
 #include "sinter/error.h"
 #include "sinter/options.h"
 #include "sinter/text.h"
+#include "tools/sinter/files/text_file.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <optional>
 #include <system_error>
 
@@ -54,25 +51,7 @@ Assignment parse_assignment(std::string_view text) {
   return result;
 }
 
-std::string read_stream(std::FILE* stream, const std::string& file) {
-  std::string text;
-  char part[1 << 16];
-  while (const std::size_t bytes = std::fread(part, 1, sizeof part, stream))
-    text.append(part, bytes);
-  if (std::ferror(stream))
-    throw UsageError(fmt::format("{} cannot be read: {}", file, std::strerror(errno)));
-  return text;
-}
-
-std::string read_file(const std::string& file) {
-  if (file == "-") return read_stream(stdin, "standard input");
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "rb"),
-                                                               &std::fclose);
-  if (!stream) throw UsageError(fmt::format("{} cannot be read: {}", file, std::strerror(errno)));
-  return read_stream(stream.get(), file);
-}
-
-/// True if the graph has a meaning at these sizes and no value has more than `most` elements.
+/// True if the graph is valid at these sizes and no value has more than `most` elements.
 bool is_within(const GraphData& graph, std::span<const std::int64_t> values, std::int64_t most) {
   try {
     check_sizes(graph, values);
@@ -91,9 +70,9 @@ void set_defaults(const GraphData& graph, SymbolSizes& sizes) {
   };
   for (std::int64_t size = kDefaultSize; size >= 1; size /= 2) {
     set_all(size);
-    if (is_within(graph, sizes.values, kMostDefaultElements)) return;
+    if (is_within(graph, sizes.values, kMaxDefaultElements)) return;
   }
-  set_all(kDefaultSize);  // what check_sizes says of it is the answer
+  set_all(kDefaultSize);  // the caller's check_sizes reports the problem
 }
 
 std::vector<InputShape> shapes_of(const HostArrays& inputs) {
@@ -102,7 +81,7 @@ std::vector<InputShape> shapes_of(const HostArrays& inputs) {
   return shapes;
 }
 
-/// What the shapes of `inputs` tell of sizes that nobody gave.
+/// Sets the default sizes that follow from the shapes of `inputs`.
 void set_from(const GraphData& graph, const HostArrays& inputs, SymbolSizes& sizes) {
   std::vector<std::int64_t> known = sizes.values;
   for (std::size_t i = 0; i < known.size(); ++i)
@@ -115,8 +94,8 @@ void set_from(const GraphData& graph, const HostArrays& inputs, SymbolSizes& siz
   }
 }
 
-/// The place of `word` among `words`.
-std::size_t place_of(std::string_view option, std::string_view word,
+/// The index of `word` in `words`. Throws UsageError if it is not there.
+std::size_t index_of(std::string_view option, std::string_view word,
                      std::span<const char* const> words) {
   const auto found = std::ranges::find(words, word);
   if (found == words.end())
@@ -127,8 +106,8 @@ std::size_t place_of(std::string_view option, std::string_view word,
 }  // namespace
 
 Numerics numerics_of(const NumericsArguments& arguments) {
-  return {.rounding = static_cast<Rounding>(place_of("--rounding", arguments.rounding, kRoundings)),
-          .math = static_cast<Math>(place_of("--math", arguments.math, kMaths))};
+  return {.rounding = static_cast<Rounding>(index_of("--rounding", arguments.rounding, kRoundings)),
+          .math = static_cast<Math>(index_of("--math", arguments.math, kMaths))};
 }
 
 PlanOptions plan_options(Numerics numerics) {
@@ -141,7 +120,7 @@ void take_file(std::string& file, std::vector<std::string>& words) {
   words.pop_back();
 }
 
-void settle(GraphArguments& arguments) {
+void finish_graph_arguments(GraphArguments& arguments) {
   take_file(arguments.file, arguments.sizes);
   for (const std::string& size : arguments.sizes) parse_assignment(size);
   if (arguments.file.empty())
@@ -150,19 +129,19 @@ void settle(GraphArguments& arguments) {
 
 bool is_saved_executable(const std::string& file) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) return false;  // what a pipe gives is gone
+  if (!std::filesystem::is_regular_file(file, error)) return false;  // a pipe can be read only once
   std::ifstream stream(file, std::ios::binary);
   char start[8] = {};
   stream.read(start, sizeof start);
-  return looks_saved({start, static_cast<std::size_t>(stream.gcount())});
+  return has_saved_magic({start, static_cast<std::size_t>(stream.gcount())});
 }
 
 Graph read_graph(const std::string& file) {
-  const std::string text = read_file(file);
-  if (looks_saved(text))
+  const std::string text = read_text_file(file, file == "-" ? "standard input" : file);
+  if (has_saved_magic(text))
     throw UsageError(
-        file == "-" ? "standard input is a saved executable, which only `sinter run FILE` takes"
-                    : fmt::format("{} is a saved executable, which only `sinter run` takes; give "
+        file == "-" ? "standard input is a saved executable, which only `sinter run FILE` accepts"
+                    : fmt::format("{} is a saved executable, which only `sinter run` accepts; give "
                                   "the graph's text",
                                   file));
   try {
@@ -207,7 +186,7 @@ SymbolSizes choose_sizes(const Graph& graph, std::span<const std::string> given,
   for (std::size_t i = 0; i < prepared.size(); ++i)
     if (sizes.is_default[i]) sizes.values[i] = prepared[i];
   check_sizes(graph, sizes.values);
-  solve_symbols(graph.data(), shapes_of(inputs), sizes.values);  // also holds defaults against them
+  solve_symbols(graph.data(), shapes_of(inputs), sizes.values);  // checks the defaults, too
   return sizes;
 }
 

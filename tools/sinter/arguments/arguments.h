@@ -1,4 +1,5 @@
-// What the commands are given, and how it is read: the graph, the sizes of its symbols, the target.
+// Arguments that several commands share, and functions that read them: the graph, the sizes of its
+// symbols, the target.
 #pragma once
 
 #include "compiler/plan.h"
@@ -16,76 +17,78 @@
 
 namespace sinter::command {
 
-/// The command was called the wrong way: exit code 2.
+/// An error in the command line: exit code 2.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The text of the graph is wrong; the message says where, line by line, as a compiler would.
+/// The text of the graph is invalid. The message lists the errors with their lines, like a
+/// compiler.
 class TextFailure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// What every command that works on a graph takes.
+/// The arguments of every command that works on a graph.
 struct GraphArguments {
   std::string file;                ///< "-": standard input
   std::vector<std::string> sizes;  ///< `rows=4096`
 };
 
-/// How kernels round and compute, in words.
+/// The words of --rounding and --math.
 struct NumericsArguments {
   std::string rounding = "as_recorded";
   std::string math = "accurate";
 };
 
-/// The words that NumericsArguments take, in the order of the enums.
+/// The valid words of NumericsArguments, in the order of the enums.
 inline constexpr const char* kRoundings[] = {"as_recorded", "wide"};
 inline constexpr const char* kMaths[] = {"accurate", "fast"};
 
-/// Throws UsageError on a word that is not among them.
+/// Throws UsageError for an unknown word.
 Numerics numerics_of(const NumericsArguments& arguments);
-/// As the environment asks: SINTER_SKIP names passes to leave out.
+/// Plan options with the passes that the environment variable SINTER_SKIP skips.
 PlanOptions plan_options(Numerics numerics = {});
 
-/// Takes the file from the end of `words` where `--size rows=64 FILE` and the like put it.
+/// Moves the last of `words` to `file` if `file` is empty and the word has no `=`. The parser takes
+/// the file in `--size rows=64 FILE` for a size.
 void take_file(std::string& file, std::vector<std::string>& words);
 
-/// Takes the file from the end of `sizes`. Throws
-/// UsageError where there is no file, and where a size is not NAME=NUMBER.
-void settle(GraphArguments& arguments);
+/// Calls take_file on the sizes, and checks the arguments. Throws UsageError if there is no file or
+/// a size is not NAME=NUMBER.
+void finish_graph_arguments(GraphArguments& arguments);
 
-/// True if `file` is there and looks like what `sinter compile` writes.
+/// True if `file` is a regular file that begins like a file of `sinter compile`.
 bool is_saved_executable(const std::string& file);
 
-/// Throws UsageError where the file cannot be read or is a saved executable, TextFailure where its
-/// text is wrong.
+/// Throws UsageError if the file cannot be read or is a saved executable, and TextFailure if its
+/// text is invalid.
 Graph read_graph(const std::string& file);
 
-/// A number for every symbol of a graph, by id.
+/// A size for every symbol of a graph, by id.
 struct SymbolSizes {
   std::vector<std::int64_t> values;
-  std::vector<bool> is_default;  ///< nobody gave it
+  std::vector<bool> is_default;  ///< neither given nor known from an input
 
   /// `rows = 1024 (default), columns = 64`; empty for a graph without symbols.
   std::string text(const Graph& graph) const;
 };
 
-/// The largest size that nobody asked for, and the most elements of a value at such sizes.
+/// The largest default size, and the most elements of a value at default sizes.
 inline constexpr std::int64_t kDefaultSize = 1024;
-inline constexpr std::int64_t kMostDefaultElements = std::int64_t{1} << 24;
+inline constexpr std::int64_t kMaxDefaultElements = std::int64_t{1} << 24;
 
-/// The given sizes; the other symbols get those of `prepared`, by id, or, where that is empty,
-/// kDefaultSize, or the power of two below it at which no value has more than kMostDefaultElements.
-/// `inputs` that are at hand tell the sizes along their axes. Throws UsageError on an unknown or
-/// repeated symbol and on a bad number, UserError on sizes at which the graph has no meaning or the
-/// inputs do not fit.
+/// The sizes of all symbols. A size comes from `given`, else from the shapes of `inputs`, else from
+/// `prepared` (by id). If `prepared` is empty, the default is kDefaultSize, or the largest power of
+/// two below it at which no value has more than kMaxDefaultElements. Throws UsageError on an
+/// unknown or repeated symbol and on a bad number. Throws UserError if the graph is invalid at
+/// these sizes or the inputs do not fit.
 SymbolSizes choose_sizes(const Graph& graph, std::span<const std::string> given,
                          const HostArrays& inputs = {},
                          std::span<const std::int64_t> prepared = {});
 
-/// The target for `sm_90` or `h200`. Throws UsageError for one that is not known.
+/// The target for `sm_90` or `h200`. Throws UsageError if it is not known.
 const Target& target_of(std::string_view arch);
 
 }  // namespace sinter::command

@@ -3,17 +3,12 @@
 
 namespace sinter::command {
 
-void declare_ops(CLI::App& app, Command& chosen) {
+void declare_ops(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<OpsArguments>();
-  CLI::App& command = *app.add_subcommand("ops", "List the ops that graphs are made of");
+  CLI::App& command = *app.add_subcommand("ops", "List the ops and composites of the text form");
   command.add_flag("--json", arguments->json, "Print JSON");
   command.footer("Example:\n  sinter ops");
-  command.final_callback([arguments, &chosen] {
-    chosen = [arguments] {
-      ops(*arguments);
-      return true;
-    };
-  });
+  set_action(command, action, arguments, ops);
 }
 
 }  // namespace sinter::command

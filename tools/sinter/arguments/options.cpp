@@ -19,7 +19,7 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
             const auto [stop, error] = std::from_chars(text.data(), end, number);
             if (error != std::errc{} || stop != end || number < least || number > most)
               return fmt::format("{} is not a whole number from {} to {}", text, least, most);
-            text = std::to_string(number);  // zeros in front would make it octal
+            text = std::to_string(number);  // CLI11 would read leading zeros as octal
             return {};
           },
           ""};
@@ -36,8 +36,7 @@ void refuse_empty_values(CLI::App& app) {
 void add_sizes(CLI::App& command, std::vector<std::string>& sizes) {
   command
       .add_option("--size", sizes,
-                  fmt::format("Sizes of symbols; those not given are {}, or less where values "
-                              "would be large",
+                  fmt::format("Sizes of symbols; default: {}, or less if values would be large",
                               kDefaultSize))
       ->type_name("NAME=NUMBER")
       ->delimiter(',');
@@ -56,11 +55,11 @@ void add_arch(CLI::App& command, std::string& arch) {
 }
 
 void add_numerics(CLI::App& command, NumericsArguments& arguments) {
-  command.add_option("--rounding", arguments.rounding, "Where ops of narrow dtypes round")
+  command.add_option("--rounding", arguments.rounding, "Rounding of ops on narrow dtypes")
       ->type_name("MODE")
       ->check(one_of(kRoundings))
       ->capture_default_str();
-  command.add_option("--math", arguments.math, "How functions of f32 are computed on GPUs")
+  command.add_option("--math", arguments.math, "Accuracy of f32 functions on GPUs")
       ->type_name("MODE")
       ->check(one_of(kMaths))
       ->capture_default_str();
@@ -77,9 +76,9 @@ void add_quiet(CLI::App& command, bool& quiet) {
   command.add_flag("--quiet", quiet, "Show no progress on the terminal");
 }
 
-void add_place(CLI::App& command, std::string& device, std::uint64_t& seed) {
+void add_device_and_seed(CLI::App& command, std::string& device, std::uint64_t& seed) {
   add_device(command, device);
-  command.add_option("--seed", seed, "Of the random inputs")
+  command.add_option("--seed", seed, "Seed of the random inputs")
       ->type_name("NUMBER")
       ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
       ->capture_default_str();

@@ -2,25 +2,54 @@
 #pragma once
 
 #include "tools/sinter/arguments/arguments.h"
+#include "tools/sinter/commands/command.h"
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
 namespace sinter::command {
 
-/// One of these words.
-CLI::Validator one_of(std::span<const char* const> words);
-/// Of timed launches.
-inline constexpr int kMostRepeats = 100'000;
+/// Makes parsing set `action` to `work(*arguments)` if the command line selects `command`. Work
+/// without a result succeeds unless it throws.
+template <class Arguments, class Work>
+void set_action(CLI::App& command, Action& action, const std::shared_ptr<Arguments>& arguments,
+                Work work) {
+  command.final_callback([&action, arguments, work] {
+    action = [arguments, work] {
+      if constexpr (std::is_void_v<decltype(work(*arguments))>) {
+        work(*arguments);
+        return true;
+      } else {
+        return work(*arguments);
+      }
+    };
+  });
+}
 
-/// Digits, and nothing else: neither octal nor rounded to what fits.
+/// The same for a command on a graph: the action calls finish_graph_arguments first.
+template <class Arguments, class Work>
+void set_graph_action(CLI::App& command, Action& action,
+                      const std::shared_ptr<Arguments>& arguments, Work work) {
+  set_action(command, action, arguments, [work](Arguments& given) {
+    finish_graph_arguments(given.graph);
+    return work(given);
+  });
+}
+
+/// Accepts one of these words.
+CLI::Validator one_of(std::span<const char* const> words);
+/// The most timed launches.
+inline constexpr int kMaxRepeats = 100'000;
+
+/// Accepts decimal digits only, without octal numbers or rounding to the range.
 CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);
-/// Nothing that takes a value takes an empty one, which a shell makes of a variable that is not
-/// set.
+/// Makes all options reject empty values, which a shell makes of unset variables.
 void refuse_empty_values(CLI::App& app);
 
 /// --size
@@ -35,7 +64,7 @@ void add_numerics(CLI::App& command, NumericsArguments& arguments);
 void add_device(CLI::App& command, std::string& device);
 /// --quiet
 void add_quiet(CLI::App& command, bool& quiet);
-/// --device and --seed: where a graph runs, and on what.
-void add_place(CLI::App& command, std::string& device, std::uint64_t& seed);
+/// --device and --seed
+void add_device_and_seed(CLI::App& command, std::string& device, std::uint64_t& seed);
 
 }  // namespace sinter::command

@@ -28,18 +28,18 @@ std::string path_of(const CLI::App& command) {
   return command.get_parent() ? path_of(*command.get_parent()) + " " + name : name;
 }
 
-/// The innermost command that the call names.
-const CLI::App& called(const CLI::App& app) {
+/// The innermost command on the command line.
+const CLI::App& innermost_command(const CLI::App& app) {
   const std::vector<const CLI::App*> parsed =
       app.get_subcommands([](const CLI::App* command) { return command->parsed(); });
-  return parsed.empty() ? app : called(*parsed.front());
+  return parsed.empty() ? app : innermost_command(*parsed.front());
 }
 
-/// `--stag` of `--stag=graph`; words that are no options have no such part.
+/// `--stag` of `--stag=graph`; the whole word if it has no `=`.
 std::string_view option_of(std::string_view word) { return word.substr(0, word.find('=')); }
 
-/// `text`, which may be a question, and `word` after it.
-std::string go_on(std::string text, std::string_view word) {
+/// Appends `word` to `text`: as a new sentence after a question, else after a semicolon.
+std::string append_hint(std::string text, std::string_view word) {
   const bool is_question = text.ends_with('?');
   text += is_question ? " " : "; ";
   text += word;
@@ -58,7 +58,7 @@ std::string unknown_option(const CLI::App& command, std::string_view option) {
                      suggestion(option, {names.begin(), names.end()}));
 }
 
-/// Of the words that the command has no use for, the one that is most likely wrong.
+/// The message for unexpected words. It names the most likely mistake: an option if there is one.
 std::string unexpected(const CLI::App& command, std::span<const char* const> words) {
   const std::vector<std::string> left = command.remaining();
   const auto is_left = [&](std::string_view word) { return std::ranges::count(left, word) > 0; };
@@ -67,12 +67,12 @@ std::string unexpected(const CLI::App& command, std::span<const char* const> wor
     const std::string_view option = option_of(*word);
     if (!is_option_word(option) || option == "--" || !is_left(*word)) continue;
     if (word > dashes)
-      return fmt::format("{} comes after --, where no word is an option; put it before", option);
+      return fmt::format("{} comes after --, which ends the options; put it before --", option);
     return unknown_option(command, option);
   }
   for (const std::string_view word : words)
-    if (is_left(word)) return fmt::format("{} has no use for {}", path_of(command), word);
-  return fmt::format("{} has no use for {}", path_of(command), fmt::join(left, ", "));
+    if (is_left(word)) return fmt::format("{} does not accept {}", path_of(command), word);
+  return fmt::format("{} does not accept {}", path_of(command), fmt::join(left, ", "));
 }
 
 }  // namespace
@@ -92,16 +92,16 @@ void check_command(const CLI::App& app, std::span<const char* const> words) {
   const std::string what =
       first.empty() ? "a command is missing" : fmt::format("there is no command {}", first);
   throw UsageError(fmt::format(
-      "{}{} commands {}are {}: see {} --help", what, go_on(suggestion(first, names), "the"),
+      "{}{} commands {}are {}: see {} --help", what, append_hint(suggestion(first, names), "the"),
       app.get_parent() ? fmt::format("of {} ", path) : "", fmt::join(names, ", "), path));
 }
 
 std::string usage_text(const CLI::App& app, const CLI::ParseError& error,
                        std::span<const char* const> words) {
-  const CLI::App& command = called(app);
+  const CLI::App& command = innermost_command(app);
   const bool is_unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   const std::string what = is_unexpected ? unexpected(command, words) : error.what();
-  return fmt::format("{} {} --help", go_on(what, "see"), path_of(command));
+  return fmt::format("{} {} --help", append_hint(what, "see"), path_of(command));
 }
 
 }  // namespace sinter::command

@@ -1,4 +1,4 @@
-// What is wrong with how the command was called, in its own words.
+// Error messages for the command line.
 #pragma once
 
 #include <span>
@@ -11,11 +11,10 @@ class ParseError;
 
 namespace sinter::command {
 
-/// Throws UsageError where the first word, or the first after `cache`, is no command.
+/// Throws UsageError if the first word, or the first word after `cache`, is not a command.
 void check_command(const CLI::App& app, std::span<const char* const> words);
 
-/// What to say of an error of parsing `words`, those after the program's name, and where to read
-/// on.
+/// The message for a parse error of `words` (without the program's name), with a hint to the help.
 std::string usage_text(const CLI::App& app, const CLI::ParseError& error,
                        std::span<const char* const> words);
 

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A word that has no file of its name and does not look like one is a suite.
+/// True for a word that is not the name of a file and does not look like one.
 bool is_suite(const std::string& word) {
   std::error_code error;
   return word != "-" && word.find_first_of("./") == word.npos &&
@@ -26,7 +26,7 @@ bool is_suite(const std::string& word) {
 void list_suites(bool json) {
   const std::vector<std::string> suites = bench_suites();
   if (json) return fmt::print("{}\n", Json{{"suites", suites}}.dump(2));
-  if (suites.empty()) fmt::print("there are no suites beside the command\n");
+  if (suites.empty()) fmt::print("there are no suites in the command's folder\n");
   for (const std::string& suite : suites) fmt::print("{}\n", suite);
 }
 
@@ -38,7 +38,7 @@ Json json_of(const CallTimes& times) {
 }
 
 void print_times(const char* what, const CallTimes& times) {
-  fmt::print("{} {:>10.2f} us [{:.2f}, {:.2f}] until it is done, {:.2f} us back to back\n", what,
+  fmt::print("{} {:>10.2f} us [{:.2f}, {:.2f}] to completion, {:.2f} us back to back\n", what,
              times.waited.median, times.waited.lower, times.waited.upper, times.back_to_back_us);
 }
 
@@ -49,7 +49,7 @@ void bench_graph(const BenchArguments& arguments) {
   Progress progress(fmt::format("tuning and timing {}", graph.name()), /*total=*/0,
                     arguments.quiet);
   const GraphTimes times = time_graph(graph, inputs,
-                                      {.device = device_called(arguments.device),
+                                      {.device = device_named(arguments.device),
                                        .file = arguments.graph.file.c_str(),
                                        .symbols = sizes.values,
                                        .numerics = numerics_of(arguments.numerics)},
@@ -70,22 +70,17 @@ void bench_graph(const BenchArguments& arguments) {
 
 }  // namespace
 
-bool bench(const BenchArguments& arguments) {
+void bench(const BenchArguments& arguments) {
   const std::string& what = arguments.graph.file;
-  const bool is_of_graph = !what.empty() && !is_suite(what);
-  if (!is_of_graph && !arguments.of_graphs.empty())
-    throw UsageError(
-        fmt::format("{} is for graphs; suites take --filter and --json", arguments.of_graphs));
-  if ((is_of_graph || what.empty()) && !arguments.filter.empty())
+  const bool is_graph = !what.empty() && !is_suite(what);
+  if (!is_graph && !arguments.graph_only_option.empty())
+    throw UsageError(fmt::format("{} is for graphs; suites take --filter and --json",
+                                 arguments.graph_only_option));
+  if ((is_graph || what.empty()) && !arguments.filter.empty())
     throw UsageError("--filter is for suites; name one, without a suffix such as .sinter");
-  if (what.empty()) {
-    list_suites(arguments.json);
-  } else if (!is_of_graph) {
-    run_suite({.suite = what, .filter = arguments.filter, .json = arguments.json});
-  } else {
-    bench_graph(arguments);
-  }
-  return true;
+  if (what.empty()) return list_suites(arguments.json);
+  if (is_graph) return bench_graph(arguments);
+  run_suite({.suite = what, .filter = arguments.filter, .json = arguments.json});
 }
 
 }  // namespace sinter::command

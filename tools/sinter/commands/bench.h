@@ -1,4 +1,4 @@
-// `sinter bench`: times a graph end to end, or starts a benchmark program that lies beside it.
+// `sinter bench`: times a graph end to end, or runs a benchmark program from the command's folder.
 #pragma once
 
 #include "tools/sinter/arguments/arguments.h"
@@ -10,20 +10,20 @@
 namespace sinter::command {
 
 struct BenchArguments {
-  GraphArguments graph;  ///< its file may be the name of a suite; empty: the suites are listed
+  GraphArguments graph;  ///< the file may be the name of a suite; empty: list the suites
   NumericsArguments numerics;
   std::string device;  ///< host or cuda; empty: a GPU if there is one, else the host device
   std::uint64_t seed = 0;
   int repeats = 15;
-  std::string filter;  ///< of a suite: only benchmarks whose name it matches
+  std::string filter;  ///< suites: run only benchmarks whose name matches
   bool quiet = false;  ///< no progress
   bool json = false;
-  std::string of_graphs;  ///< an option that was given and suites do not have
+  std::string graph_only_option;  ///< a given option that suites do not have; empty: none
 };
 
-/// False where a benchmark program failed.
-bool bench(const BenchArguments& arguments);
+/// Throws UserError if a benchmark program fails.
+void bench(const BenchArguments& arguments);
 
-void declare_bench(CLI::App& app, Command& chosen);
+void declare_bench(CLI::App& app, Action& action);
 
 }  // namespace sinter::command

@@ -29,7 +29,7 @@ constexpr std::string_view kEnding = "_bench";
 
 fs::path own_folder() { return fs::read_symlink("/proc/self/exe").parent_path(); }
 
-/// How the program ended, as a shell says it.
+/// Runs a program and returns its exit code, as a shell reports it.
 int run_program(std::vector<std::string> words) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -45,8 +45,8 @@ int run_program(std::vector<std::string> words) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/// Google Benchmark takes a filter that nothing matches, or that is no regular expression, for
-/// success; its list then is what it says of that in place of names.
+/// Throws UsageError for a filter that matches no benchmark or is not a regular expression. Google
+/// Benchmark succeeds with these filters and prints the problem in place of names.
 void check_filter(const SuiteRequest& request, const std::string& program) {
   const std::vector<std::string> words = {program, "--benchmark_list_tests=true",
                                           "--benchmark_filter=" + request.filter};
@@ -79,11 +79,11 @@ void run_suite(const SuiteRequest& request) {
   if (std::ranges::count(suites, request.suite) == 0)
     throw UsageError(fmt::format(
         "there is neither a file {0} nor a suite of this name; {1}", request.suite,
-        suites.empty()
-            ? fmt::format("there are no suites beside the command: build {}_bench", request.suite)
-            : fmt::format("the suites are {}", fmt::join(suites, ", "))));
+        suites.empty() ? fmt::format("there are no suites in the command's folder: build {}_bench",
+                                     request.suite)
+                       : fmt::format("the suites are {}", fmt::join(suites, ", "))));
   std::vector<std::string> words = {own_folder() / (request.suite + std::string(kEnding))};
-  // The one that compares with peers is no program of Google Benchmark.
+  // The suite that compares with peers does not use Google Benchmark.
   const bool is_own = request.suite == "suite";
   if (request.json) words.push_back(is_own ? "--json=-" : "--benchmark_format=json");
   if (!request.filter.empty())

@@ -1,4 +1,4 @@
-// The benchmark programs that lie beside the command: <suite>_bench.
+// The benchmark programs <suite>_bench in the folder of the command.
 #pragma once
 
 #include <string>
@@ -6,17 +6,17 @@
 
 namespace sinter::command {
 
-/// Their names, sorted.
+/// The names of the suites, sorted.
 std::vector<std::string> bench_suites();
 
 struct SuiteRequest {
   std::string suite;
-  std::string filter;  ///< only benchmarks whose name it matches; empty: all
+  std::string filter;  ///< run only benchmarks whose name matches; empty: all
   bool json = false;
 };
 
-/// Runs the suite, whose output is the command's. Throws UsageError where there is no such program,
-/// and UserError where it cannot be started or fails.
+/// Runs the suite with the standard streams of the command. Throws UsageError if there is no such
+/// program, and UserError if it cannot be started or fails.
 void run_suite(const SuiteRequest& request);
 
 }  // namespace sinter::command

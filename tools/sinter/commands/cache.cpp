@@ -3,11 +3,12 @@
 #include "runtime/cache/cache_contents.h"
 #include "runtime/cache/cache_directory.h"
 #include "runtime/cache/stored_units.h"
+#include "runtime/support/json_tree.h"
 #include "sinter/error.h"
 #include "tools/sinter/arguments/arguments.h"
+#include "tools/sinter/output/format_numbers.h"
 #include "tools/sinter/output/machine.h"
 #include "tools/sinter/output/streams.h"
-#include "tools/sinter/output/words.h"
 
 #include <algorithm>
 #include <array>
@@ -30,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// In the order of StoredKind; then what is damaged.
+/// In the order of StoredKind, then damaged entries.
 constexpr const char* kKindNames[] = {"gpu kernels", "host kernels", "host object",
                                       "tunings",     "compiler",     "damaged"};
 constexpr std::size_t kDamagedKind = std::size(kKindNames) - 1;
@@ -38,10 +39,10 @@ constexpr std::size_t kDamagedKind = std::size(kKindNames) - 1;
 struct OpenedCache {
   std::string directory;
   std::string entries_folder;
-  bool is_there = false;  ///< false: nothing was ever stored
+  bool is_there = false;  ///< false if nothing was ever stored
 };
 
-/// Throws UserError with the cache's own reason where the folder cannot be used. Makes nothing.
+/// Throws UserError with the cache's reason if the folder cannot be used. Creates nothing.
 OpenedCache open_cache(CacheOwner owner) {
   OpenedCache cache{.directory = cache_options().directory, .entries_folder = {}};
   if (cache.directory.empty()) cache.directory = default_cache_directory();
@@ -56,17 +57,17 @@ OpenedCache open_cache(CacheOwner owner) {
   return cache;
 }
 
-/// A listed entry and what it turned out to be.
+/// A listed entry with the results of its check.
 struct KnownEntry {
   CachedEntry files;
   std::size_t kind = kDamagedKind;  ///< of kKindNames
   std::string damage = {};
-  bool is_alien = false;
+  bool is_foreign = false;
   std::string arch = {};
   std::vector<std::string> kernels = {};
 };
 
-/// Those that are there, the latest used first.
+/// The existing entries, most recently used first.
 std::vector<KnownEntry> read_entries(const OpenedCache& cache) {
   std::vector<KnownEntry> result;
   if (!cache.is_there) return result;
@@ -76,7 +77,7 @@ std::vector<KnownEntry> read_entries(const OpenedCache& cache) {
     CheckedEntry checked = check_entry(listed);
     if (checked.is_gone) continue;
     KnownEntry entry{.files = std::move(listed), .damage = std::move(checked.damage)};
-    entry.is_alien = checked.is_alien;
+    entry.is_foreign = checked.is_foreign;
     if (entry.damage.empty()) {
       StoredDescription stored = describe_stored(checked.payload);
       entry.kind = static_cast<std::size_t>(stored.kind);
@@ -112,25 +113,20 @@ nlohmann::ordered_json entry_json(const KnownEntry& entry) {
   return json;
 }
 
-/// File names may be in any encoding.
-std::string cache_json_text(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
-
 void print_pruned(const PruneResult& result) {
   if (!result.is_done)
     throw UserError(fmt::format(
-        "the disk cache: another process has kept it to itself for {} s, or its file system has no "
-        "locks; try again",
+        "the disk cache: another process has locked it for {} s, or its file system has no locks; "
+        "try again",
         kLongestCacheWait.count()));
   fmt::print("removed {} entr{}, {}\n", result.entries, result.entries == 1 ? "y" : "ies",
              bytes_text(result.bytes));
   if (result.error != 0)
-    throw UserError(
-        fmt::format("the disk cache: some entries stay: {}", std::strerror(result.error)));
+    throw UserError(fmt::format("the disk cache: some entries cannot be removed: {}",
+                                std::strerror(result.error)));
 }
 
-/// True if the person at the terminal says so.
+/// Asks for confirmation on the terminal. True if the answer is yes.
 bool confirms(const OpenedCache& cache) {
   log_line(fmt::format("Remove everything in {}? [y/N] ", cache.entries_folder));
   const int answer = std::getchar();
@@ -150,7 +146,7 @@ void list_entries(const CacheArguments& arguments) {
   if (arguments.json) {
     auto json = nlohmann::ordered_json::array();
     for (const KnownEntry& entry : entries) json.push_back(entry_json(entry));
-    fmt::print("{}\n", cache_json_text(json));
+    fmt::print("{}\n", json_text(json));
     return;
   }
   if (entries.empty()) fmt::print("the disk cache is empty\n");
@@ -186,7 +182,7 @@ void sum_entries(const CacheArguments& arguments) {
         {"directory", cache.directory}, {"bound_bytes", bound}, {"all", sum_json(all)}};
     for (std::size_t i = 0; i < kinds.size(); ++i)
       json["kinds"][kKindNames[i]] = sum_json(kinds[i]);
-    fmt::print("{}\n", cache_json_text(json));
+    fmt::print("{}\n", json_text(json));
     return;
   }
   fmt::print("{:14}{}\n{:14}{}\n", "directory", cache.directory, "bound", bytes_text(bound));
@@ -208,14 +204,14 @@ bool verify_entries(const CacheArguments& arguments) {
       continue;
     }
     const bool is_removed =
-        arguments.repair && !entry.is_alien && remove_damaged(cache.entries_folder, entry.files);
+        arguments.repair && !entry.is_foreign && remove_damaged(cache.entries_folder, entry.files);
     if (!is_removed) ++left;
     fmt::print("{}: {}{}\n", entry.files.files.front().string(), entry.damage,
                is_removed ? "; removed" : "");
   }
   fmt::print("{} entr{} sound, {} not\n", sound, sound == 1 ? "y is" : "ies are", left);
   if (left > 0 && !arguments.repair)
-    log_line("sinter: sinter cache verify --repair removes what is damaged\n");
+    log_line("sinter: sinter cache verify --repair removes damaged entries\n");
   return left == 0;
 }
 
@@ -231,7 +227,7 @@ void prune_entries(const CacheArguments& arguments) {
 void clear_entries(const CacheArguments& arguments) {
   const OpenedCache cache = open_cache(CacheOwner::user);
   if (!arguments.yes && !isatty(STDIN_FILENO))
-    throw UsageError("clear: nobody can be asked here; say --yes");
+    throw UsageError("clear: standard input is not a terminal; confirm with --yes");
   if (!arguments.yes && cache.is_there && !confirms(cache)) {
     fmt::print("nothing was removed\n");
     return;

@@ -1,4 +1,4 @@
-// What a command is to the program: it adds itself to the app, and becomes what is to be done.
+// The interface of a command: it declares itself to CLI11, and sets the action to run.
 #pragma once
 
 #include <functional>
@@ -9,11 +9,11 @@ class App;
 
 namespace sinter::command {
 
-/// Returns true if it worked.
-using Command = std::function<bool()>;
+/// The action of a command. Returns true on success.
+using Action = std::function<bool()>;
 
-/// Adds a command and its options to `app`. Where the words of the call choose it, parsing them
-/// puts what is to be done into `chosen`.
-using Declare = void (*)(CLI::App& app, Command& chosen);
+/// Adds a command and its options to `app`. If the command line selects the command, parsing stores
+/// its action in `action`.
+using Declare = void (*)(CLI::App& app, Action& action);
 
 }  // namespace sinter::command

@@ -1,8 +1,8 @@
 #include "tools/sinter/commands/compile.h"
 
 #include "tools/sinter/commands/run_graph.h"
+#include "tools/sinter/output/format_numbers.h"
 #include "tools/sinter/output/progress.h"
-#include "tools/sinter/output/words.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -20,9 +20,9 @@ std::vector<std::string> split_archs(const std::string& text) {
   std::vector<std::string> archs;
   std::istringstream stream(text);
   for (std::string arch; std::getline(stream, arch, ',');) {
-    if (arch != "host") target_of(arch);  // throws in the words of the command
+    if (arch != "host") target_of(arch);  // throws UsageError for an unknown target
     if (std::ranges::count(archs, arch) > 0)
-      throw UsageError(fmt::format("--arch {}: {} is there twice", text, arch));
+      throw UsageError(fmt::format("--arch {}: {} is given twice", text, arch));
     archs.push_back(arch);
   }
   return archs;
@@ -38,7 +38,7 @@ void compile_to_file(const CompileArguments& arguments) {
                            .symbols = sizes.values,
                            .numerics = numerics_of(arguments.numerics)};
   Options options = options_for(request, Tune::off);
-  // Kernels of the host device only stand for the program where they are not saved.
+  // The host device's kernels need no optimisation if they are not saved.
   options.optimize_host = archs.empty() || std::ranges::count(archs, "host") > 0;
   const Executable executable =
       sinter::compile(graph, request.device, options, arguments.graph.file.c_str(), /*line=*/1);
@@ -46,7 +46,7 @@ void compile_to_file(const CompileArguments& arguments) {
     const Progress progress(fmt::format("compiling {}", graph.name()), /*total=*/0,
                             arguments.quiet);
     const std::vector<Size> named = named_sizes(graph, sizes.values);
-    // Whoever loads it may bind arrays to outputs that are plain views, or none.
+    // Programs that load the file may bind arrays to outputs that are plain views, or omit them.
     for (const Views views : {Views::returned, Views::written}) executable.prepare(named, views);
     executable.save(arguments.output, {.archs = archs});
   }
@@ -59,7 +59,8 @@ void compile_to_file(const CompileArguments& arguments) {
              counted(static_cast<std::int64_t>(report.kernels.size()), "kernel"), graph.name(),
              archs.empty() ? report.device : fmt::format("{}", fmt::join(archs, ", ")),
              error ? "" : ", " + bytes_text(static_cast<std::int64_t>(bytes)));
-  if (!text.empty()) fmt::print("sizes: {}; other sizes of their class are served too\n", text);
+  if (!text.empty())
+    fmt::print("sizes: {}; the file also serves other sizes of their class\n", text);
 }
 
 }  // namespace sinter::command

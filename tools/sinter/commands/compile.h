@@ -1,4 +1,5 @@
-// `sinter compile`: a graph's kernels in a file that `sinter::load` needs no compiler for.
+// `sinter compile`: writes a graph's kernels to a file that `sinter::load` loads without a
+// compiler.
 #pragma once
 
 #include "tools/sinter/arguments/arguments.h"
@@ -11,13 +12,13 @@ namespace sinter::command {
 struct CompileArguments {
   GraphArguments graph;
   NumericsArguments numerics;
-  std::string archs;   ///< `sm_80,sm_90`; empty: the device's own
+  std::string archs;   ///< `sm_80,sm_90`; empty: that of the device
   std::string output;  ///< the file
   bool quiet = false;  ///< no progress
 };
 
 void compile_to_file(const CompileArguments& arguments);
 
-void declare_compile(CLI::App& app, Command& chosen);
+void declare_compile(CLI::App& app, Action& action);
 
 }  // namespace sinter::command

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kShells[] = {"bash", "zsh", "fish"};
 
-/// A word that may come after those of `path`, and what it does.
+/// A word that may follow `path`, with its description.
 struct Completion {
   std::string path;  ///< ` cache prune`
   std::string word;  ///< `prune`, `--bytes`
@@ -32,7 +32,8 @@ void collect_words(const CLI::App& app, const std::string& path, std::vector<Com
       words.push_back({path, "--" + name, option->get_description()});
 }
 
-/// Within single quotes of any of the shells, which have no backslashes there but fish.
+/// `text` for single quotes in any of the shells. Drops special characters, since only fish has
+/// backslashes there.
 std::string in_quotes(std::string_view text) {
   std::string result;
   for (const char c : text)
@@ -40,7 +41,7 @@ std::string in_quotes(std::string_view text) {
   return result;
 }
 
-/// One `case` of the words of each path, for the shells that have `case`.
+/// One `case` branch per path with its words, for shells that have `case`.
 std::string cases(const std::vector<Completion>& words) {
   std::vector<std::string> paths;
   for (const Completion& completion : words)
@@ -55,8 +56,8 @@ std::string cases(const std::vector<Completion>& words) {
   return text;
 }
 
-/// Sets `at` to the commands among the words before the one that is completed. (zsh has variables
-/// of its own called `path` and `words`.)
+/// Sets `at` to the commands among the words before the completed one. (`path` and `words` are
+/// special variables in zsh.)
 constexpr const char* kFindPath = R"(  local at='' word found=''
   for word in "${before[@]}"; do
     case "$word" in [a-z]*) case "$known" in *":$at $word,"*) at="$at $word" ;; esac ;; esac
@@ -64,7 +65,7 @@ constexpr const char* kFindPath = R"(  local at='' word found=''
   case "$at" in
 )";
 
-/// All paths, with what tells their ends.
+/// All paths, each with delimiters at both ends.
 std::string known_paths(const std::vector<Completion>& words) {
   std::string known;
   for (const Completion& completion : words)
@@ -97,7 +98,7 @@ _sinter_words() {{
   compadd -- ${{=found}}
   _files
 }}
-# Found by its name it completes at once; sourced it is only made known.
+# If autoloaded by name, it completes at once; if sourced, it only registers itself.
 if [ "${{funcstack[1]}}" = _sinter ]; then _sinter_words; else compdef _sinter_words sinter; fi
 )",
                      known_paths(words), kFindPath, cases(words));
@@ -124,22 +125,21 @@ std::string fish_completion(const std::vector<Completion>& words) {
 
 }  // namespace
 
-void declare_completion(CLI::App& app, Command& chosen) {
+void declare_completion(CLI::App& app, Action& action) {
   auto shell = std::make_shared<std::string>();
-  CLI::App& command =
-      *app.add_subcommand("completion", "Print what a shell completes words of the command with");
+  CLI::App& command = *app.add_subcommand("completion", "Print a shell completion script");
   command.add_option("SHELL", *shell, "bash, zsh or fish")
       ->type_name("")
       ->required()
       ->check(one_of(kShells));
   command.footer("Example:\n  sinter completion bash > sinter.bash && source sinter.bash");
-  command.final_callback([shell, &app, &chosen] {
+  command.final_callback([shell, &app, &action] {
     std::vector<Completion> words;
     collect_words(app, "", words);
     const auto write = *shell == "bash"  ? bash_completion
                        : *shell == "zsh" ? zsh_completion
                                          : fish_completion;
-    chosen = [text = write(words)] {
+    action = [text = write(words)] {
       fmt::print("{}", text);
       return true;
     };

@@ -1,11 +1,11 @@
-// `sinter completion`: what shells complete words of the command with, from the declarations.
+// `sinter completion`: prints shell completion scripts, made from the command declarations.
 #pragma once
 
 #include "tools/sinter/commands/command.h"
 
 namespace sinter::command {
 
-/// To be called after all other commands.
-void declare_completion(CLI::App& app, Command& chosen);
+/// Must be declared after all other commands.
+void declare_completion(CLI::App& app, Action& action);
 
 }  // namespace sinter::command

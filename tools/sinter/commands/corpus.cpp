@@ -9,14 +9,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <concepts>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <future>
-#include <iterator>
 #include <span>
 #include <thread>
 #include <vector>
@@ -29,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The .sinter files of the folder and of those in it, by name.
+/// The .sinter files in the folder and its subfolders, sorted by name.
 std::vector<CorpusFile> find_files(const CorpusArguments& arguments) {
   std::vector<CorpusFile> files;
   try {
@@ -45,7 +41,7 @@ std::vector<CorpusFile> find_files(const CorpusArguments& arguments) {
   }
   if (files.empty())
     throw UsageError(fmt::format(
-        "{} holds no .sinter file{}", arguments.directory,
+        "{} contains no .sinter file{}", arguments.directory,
         arguments.only.empty() ? "" : fmt::format(" with {} in its name", arguments.only)));
   std::ranges::sort(files, {}, &CorpusFile::name);
   return files;
@@ -60,20 +56,20 @@ CorpusRequest request_of(const CorpusArguments& arguments) {
           .unfused_only = arguments.unfused};
 }
 
-/// The reports in the order of the files, made by `threads` threads. `ready` is called with each as
-/// soon as it and all before it are there.
-std::vector<FileReport> report_on_all(std::span<const CorpusFile> files,
-                                      const CorpusRequest& request, std::size_t threads,
-                                      const std::invocable<const FileReport&> auto& ready) {
+/// The reports in the order of the files, made by `threads` threads. Calls `ready` with each report
+/// as soon as it and all earlier ones are complete.
+std::vector<FileReport> run_all(std::span<const CorpusFile> files, const CorpusRequest& request,
+                                std::size_t threads,
+                                const std::invocable<const FileReport&> auto& ready) {
   std::vector<std::promise<FileReport>> promises(files.size());
   std::vector<std::future<FileReport>> made;
   for (std::promise<FileReport>& promise : promises) made.push_back(promise.get_future());
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < files.size(); i = next++)
-      promises[i].set_value(report_on(files[i], request));
+      promises[i].set_value(run_corpus_file(files[i], request));
   };
-  std::vector<std::jthread> workers;  // joined before what they use is gone
+  std::vector<std::jthread> workers;  // joined before the variables above are destroyed
   for (std::size_t i = 0; i < std::min(threads, files.size()); ++i) workers.emplace_back(work);
   std::vector<FileReport> reports;
   for (std::future<FileReport>& report : made) {
@@ -83,36 +79,32 @@ std::vector<FileReport> report_on_all(std::span<const CorpusFile> files,
   return reports;
 }
 
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  if (!file)
-    throw UsageError(fmt::format("--compare {} cannot be read: {}", path, std::strerror(errno)));
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 }  // namespace
 
 bool corpus(const CorpusArguments& arguments) {
   if (arguments.stage != kCorpusStages[kCorpusStageCount - 1] &&
       (arguments.nvrtc || arguments.unfused))
-    throw UsageError(fmt::format("{} is of the stage run; leave --stage {} out",
+    throw UsageError(fmt::format("{} applies only to the stage run; omit --stage {}",
                                  arguments.nvrtc ? "--nvrtc" : "--unfused", arguments.stage));
   const CorpusRequest request = request_of(arguments);
   const std::vector<CorpusFile> files = find_files(arguments);
   if (!arguments.save.empty()) require_writable(arguments.save);
-  const std::string baseline = arguments.compare.empty() ? "" : text_of(arguments.compare);
+  const std::string baseline =
+      arguments.compare.empty()
+          ? ""
+          : read_text_file(arguments.compare, "--compare " + arguments.compare);
   std::size_t name_width = 0;
   for (const CorpusFile& file : files) name_width = std::max(name_width, file.name.size());
   const std::size_t threads = arguments.jobs > 0 ? static_cast<std::size_t>(arguments.jobs)
                                                  : std::thread::hardware_concurrency();
 
   Progress progress("graphs", files.size(), arguments.quiet);
-  const std::vector<FileReport> reports = report_on_all(
-      files, request, std::max<std::size_t>(threads, 1), [&](const FileReport& report) {
+  const std::vector<FileReport> reports =
+      run_all(files, request, std::max<std::size_t>(threads, 1), [&](const FileReport& report) {
         if (!arguments.json) {
           progress.hide();
           fmt::print("{}\n", line_of(report, name_width));
-          std::fflush(stdout);  // whoever waits for hundreds of files wants to see them
+          std::fflush(stdout);  // shows progress if the output is a pipe
         }
         progress.step(report.name);
       });
@@ -124,7 +116,7 @@ bool corpus(const CorpusArguments& arguments) {
   if (!arguments.save.empty()) write_text_file(arguments.save, corpus_totals_json(reports));
   bool has_fallen = false;
   if (!baseline.empty())
-    for (const std::string& fall : falls_behind(reports, baseline)) {
+    for (const std::string& fall : regressions(reports, baseline)) {
       log_line(fmt::format("sinter: worse than {}: {}\n", arguments.compare, fall));
       has_fallen = true;
     }

@@ -1,4 +1,4 @@
-// `sinter corpus`: how far every graph of a folder comes, and what it costs.
+// `sinter corpus`: takes every graph in a folder through the stages, and reports costs.
 #pragma once
 
 #include "tools/sinter/commands/command.h"
@@ -11,10 +11,10 @@ namespace sinter::command {
 
 struct CorpusArguments {
   std::string directory;
-  std::string stage = kCorpusStages[kCorpusStageCount - 1];  ///< the last to go through
+  std::string stage = kCorpusStages[kCorpusStageCount - 1];  ///< the last stage to run
   std::string arch = "sm_90";
   std::string only;  ///< files whose name contains it; empty: all
-  int jobs = 0;      ///< files at a time; 0: one per core
+  int jobs = 0;      ///< files in parallel; 0: one per core
   std::int64_t limit_elements = 4'000'000;
   bool nvrtc = false;
   bool unfused = false;
@@ -24,10 +24,10 @@ struct CorpusArguments {
   std::string compare;  ///< file with earlier totals; empty: none
 };
 
-/// True unless a file failed or a total fell behind. Throws UsageError where there is no file to
-/// look at.
+/// False if a file failed or a total is worse than the baseline. Throws UsageError if there are no
+/// files.
 bool corpus(const CorpusArguments& arguments);
 
-void declare_corpus(CLI::App& app, Command& chosen);
+void declare_corpus(CLI::App& app, Action& action);
 
 }  // namespace sinter::command

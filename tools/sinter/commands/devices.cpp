@@ -1,8 +1,9 @@
 #include "tools/sinter/commands/devices.h"
 
+#include "runtime/support/json_tree.h"
 #include "tools/sinter/arguments/options.h"
+#include "tools/sinter/output/format_numbers.h"
 #include "tools/sinter/output/machine.h"
-#include "tools/sinter/output/words.h"
 
 #include <vector>
 
@@ -24,17 +25,12 @@ constexpr const char* kCompilerName = "clang";
 constexpr const char* kCompilerName = "g++";
 #endif
 
-/// Names that the machine gives may be in any encoding.
-std::string json_text(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
-
-nlohmann::ordered_json part_json(const Part& part) {
-  nlohmann::ordered_json json = {{"name", part.name}};
-  if (part.why.empty())
-    json["found"] = part.found;
+nlohmann::ordered_json tool_json(const ToolStatus& tool) {
+  nlohmann::ordered_json json = {{"name", tool.name}};
+  if (tool.problem.empty())
+    json["found"] = tool.found;
   else
-    json.update({{"why", part.why}, {"remedy", part.remedy}});
+    json.update({{"why", tool.problem}, {"remedy", tool.remedy}});
   return json;
 }
 
@@ -56,83 +52,74 @@ std::string device_line(const DeviceFacts& device) {
                                            bytes_text(device.memory_bytes)));
 }
 
-void print_devices(const DeviceList& list, const std::vector<Part>& parts) {
+void print_devices(const DeviceList& list, const std::vector<ToolStatus>& tools) {
   for (const DeviceFacts& device : list.devices) fmt::print("{}\n", device_line(device));
   fmt::print("\n");
-  for (const Part& part : parts)
-    if (part.why.empty()) fmt::print("{:14}{}\n", part.name, part.found);
-  for (const Part& part : parts) {
-    if (part.why.empty()) continue;
-    fmt::print("{:14}missing: {}\n", part.name, part.why);
-    if (!part.remedy.empty()) fmt::print("{:14}to get it: {}\n", "", part.remedy);
+  for (const ToolStatus& tool : tools)
+    if (tool.problem.empty()) fmt::print("{:14}{}\n", tool.name, tool.found);
+  for (const ToolStatus& tool : tools) {
+    if (tool.problem.empty()) continue;
+    fmt::print("{:14}missing: {}\n", tool.name, tool.problem);
+    if (!tool.remedy.empty()) fmt::print("{:14}to fix it: {}\n", "", tool.remedy);
   }
 }
 
 void devices(const MachineArguments& arguments) {
   const DeviceList list = list_devices();
-  std::vector<Part> parts = {find_driver(), find_nvrtc(), find_compiler(), find_cache()};
-  parts.insert(parts.end(), list.broken.begin(), list.broken.end());
-  if (!arguments.json) return print_devices(list, parts);
+  std::vector<ToolStatus> tools = {find_driver(), find_nvrtc(), find_compiler(), find_cache()};
+  tools.insert(tools.end(), list.broken.begin(), list.broken.end());
+  if (!arguments.json) return print_devices(list, tools);
   nlohmann::ordered_json json = {{"devices", nlohmann::ordered_json::array()},
                                  {"found", nlohmann::ordered_json::array()},
                                  {"missing", nlohmann::ordered_json::array()}};
   for (const DeviceFacts& device : list.devices) json["devices"].push_back(device_json(device));
-  for (const Part& part : parts)
-    json[part.why.empty() ? "found" : "missing"].push_back(part_json(part));
+  for (const ToolStatus& tool : tools)
+    json[tool.problem.empty() ? "found" : "missing"].push_back(tool_json(tool));
   fmt::print("{}\n", json_text(json));
 }
 
-/// What the command was built with.
-std::vector<Part> build_parts() {
-  return {{.name = "sinter", .found = SINTER_VERSION, .why = {}, .remedy = {}},
+/// The version of sinter and the tools that built the command.
+std::vector<ToolStatus> build_tools() {
+  return {{.name = "sinter", .found = SINTER_VERSION, .problem = {}, .remedy = {}},
           {.name = "built with",
            .found = fmt::format("{} {}, C++ {}, LLVM {}", kCompilerName, __VERSION__,
                                 __cplusplus / 100 % 100, LLVM_VERSION_STRING),
-           .why = {},
+           .problem = {},
            .remedy = {}}};
 }
 
 void version(const MachineArguments& arguments) {
-  std::vector<Part> parts = build_parts();
-  for (Part& part : std::vector{find_nvrtc(), find_driver()}) parts.push_back(std::move(part));
+  std::vector<ToolStatus> tools = build_tools();
+  for (ToolStatus& tool : std::vector{find_nvrtc(), find_driver()})
+    tools.push_back(std::move(tool));
   nlohmann::ordered_json json;
-  for (const Part& part : parts) {
-    const std::string text = part.why.empty() ? part.found : "none: " + part.why;
-    if (!arguments.json) fmt::print("{:14}{}\n", part.name, text);
-    json[part.name] =
-        part.why.empty() ? nlohmann::ordered_json(part.found) : nlohmann::ordered_json(nullptr);
+  for (const ToolStatus& tool : tools) {
+    const std::string text = tool.problem.empty() ? tool.found : "none: " + tool.problem;
+    if (!arguments.json) fmt::print("{:14}{}\n", tool.name, text);
+    json[tool.name] =
+        tool.problem.empty() ? nlohmann::ordered_json(tool.found) : nlohmann::ordered_json(nullptr);
   }
   if (arguments.json) fmt::print("{}\n", json_text(json));
 }
 
 }  // namespace
 
-void declare_devices(CLI::App& app, Command& chosen) {
-  auto arguments = std::make_shared<MachineArguments>();
-  CLI::App& command = *app.add_subcommand(
-      "devices", "List what programs can run on, and what is missing and how to get it");
-  command.add_flag("--json", arguments->json, "Print JSON");
-  command.footer("Example:\n  sinter devices");
-  command.final_callback([arguments, &chosen] {
-    chosen = [arguments] {
-      devices(*arguments);
-      return true;
-    };
-  });
-}
-
-void declare_version(CLI::App& app, Command& chosen) {
+void declare_devices(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<MachineArguments>();
   CLI::App& command =
-      *app.add_subcommand("version", "Say what this is, what it was built with and what it finds");
+      *app.add_subcommand("devices", "List devices and tools, and how to get the missing ones");
+  command.add_flag("--json", arguments->json, "Print JSON");
+  command.footer("Example:\n  sinter devices");
+  set_action(command, action, arguments, devices);
+}
+
+void declare_version(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<MachineArguments>();
+  CLI::App& command = *app.add_subcommand(
+      "version", "Print the version, the build, and the NVRTC and driver found");
   command.add_flag("--json", arguments->json, "Print JSON");
   command.footer("Example:\n  sinter version --json");
-  command.final_callback([arguments, &chosen] {
-    chosen = [arguments] {
-      version(*arguments);
-      return true;
-    };
-  });
+  set_action(command, action, arguments, version);
 }
 
 }  // namespace sinter::command

@@ -22,13 +22,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Text for standard output, or for a file of this name in a folder.
+/// Text for standard output, or for a file in the output folder.
 struct Piece {
   std::string file;
   std::string text;
 };
 
-/// The text that `stage`, a pass of the compiler, leaves.
+/// The text that `stage`, a pass of the compiler, dumps.
 std::string text_after(std::string_view stage, const Graph& graph, const Target& target,
                        const SymbolSizes& sizes, Numerics numerics) {
   std::string result;
@@ -37,8 +37,7 @@ std::string text_after(std::string_view stage, const Graph& graph, const Target&
     if (pass == stage) result = text;
   };
   plan(graph, target, {.symbols = sizes.values}, without_views(graph, std::move(options)));
-  if (result.empty())
-    throw UserError(fmt::format("stage {}: SINTER_SKIP leaves this pass out", stage));
+  if (result.empty()) throw UserError(fmt::format("stage {}: SINTER_SKIP skips this pass", stage));
   return result;
 }
 
@@ -50,7 +49,8 @@ std::string describe_kernels(std::span<const EmittedProgram::Item> kernels) {
                      kernels.back().kernel->name);
 }
 
-/// The numbers of the kernels that `wanted` names: all of them if it is empty.
+/// The indices of the kernels that `wanted` names; all kernels if it is empty. Throws UsageError if
+/// there is no such kernel.
 std::vector<std::size_t> find_kernels(const std::string& wanted,
                                       std::span<const EmittedProgram::Item> kernels) {
   std::vector<std::size_t> all;
@@ -66,24 +66,24 @@ std::vector<std::size_t> find_kernels(const std::string& wanted,
   }
   if (all.empty() && !wanted.empty())
     throw UsageError(
-        fmt::format("--kernel {}: there is none; {}", wanted, describe_kernels(kernels)));
+        fmt::format("--kernel {}: there is no such kernel; {}", wanted, describe_kernels(kernels)));
   return all;
 }
 
 NvrtcUnit unit_of(const Source& source, const Target& target, const std::string& stage) {
-  const std::string reason = why_no_nvrtc();
+  const std::string reason = nvrtc_problem();
   if (!reason.empty()) throw DriverError(fmt::format("stage {} needs NVRTC: {}", stage, reason));
   return compile_unit({&source, 1}, std::string(target.arch));
 }
 
-/// How the files of a stage that has one per kernel end; empty for other stages.
+/// The file extension of a stage with one file per kernel; empty for other stages.
 std::string_view ending_of(const std::string& stage) {
   if (stage == "source") return "cu";
   if (stage == "launch") return "txt";
   return stage == "ptx" || stage == "cubin" ? std::string_view(stage) : std::string_view();
 }
 
-/// What `stage` makes of the source of a kernel. Calls of the user's have no more than that.
+/// The result of `stage` for one kernel. Opaque calls only have the source.
 std::string compiled_text(const EmittedProgram::Item& item, const Target& target,
                           const std::string& stage) {
   if (stage == "source" || item.is_call()) return item.source.text;
@@ -126,9 +126,9 @@ void dump(const DumpArguments& arguments) {
   const bool is_binary = arguments.stage == "cubin";
   if (!arguments.kernel.empty() && !is_of_kernels)
     throw UsageError(
-        "--kernel: only the stages source, ptx, cubin and launch have kernels of their own");
+        "--kernel: only the stages source, ptx, cubin and launch have one result per kernel");
   if (is_binary && arguments.directory.empty())
-    throw UsageError("--stage cubin: cubins are no text; give a folder for them with -o DIR");
+    throw UsageError("--stage cubin: cubins are not text; give a folder for them with -o DIR");
   const Target& target = target_of(arguments.arch);
   const Graph graph = read_graph(arguments.graph.file);
   const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes);

@@ -1,4 +1,4 @@
-// `sinter dump`: what comes out of one stage of the way from a graph to its kernels.
+// `sinter dump`: shows the result of one compilation stage.
 #pragma once
 
 #include "tools/sinter/arguments/arguments.h"
@@ -8,7 +8,7 @@
 
 namespace sinter::command {
 
-/// The stages that dump knows, in the order of the way.
+/// The stages that dump knows, in the order of compilation.
 inline constexpr const char* kDumpStages[] = {"graph", "lower",    "fold",          "simplify",
                                               "fuse",  "schedule", "fuse_launches", "source",
                                               "ptx",   "cubin",    "launch"};
@@ -18,12 +18,12 @@ struct DumpArguments {
   NumericsArguments numerics;
   std::string stage = "source";
   std::string arch = "sm_90";
-  std::string kernel;     ///< number or name; empty: all of them
+  std::string kernel;     ///< index or name; empty: all kernels
   std::string directory;  ///< empty: standard output
 };
 
 void dump(const DumpArguments& arguments);
 
-void declare_dump(CLI::App& app, Command& chosen);
+void declare_dump(CLI::App& app, Action& action);
 
 }  // namespace sinter::command

@@ -5,8 +5,8 @@
 #include "sinter/explain.h"
 #include "tools/sinter/commands/run_graph.h"
 #include "tools/sinter/files/text_file.h"
+#include "tools/sinter/output/format_numbers.h"
 #include "tools/sinter/output/progress.h"
-#include "tools/sinter/output/words.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,10 +16,10 @@ namespace sinter::command {
 
 namespace {
 
-/// Registers and spills are in a cubin, which a GPU newer than NVRTC does not get.
+/// True if registers and spills are known. There is no cubin for a GPU that is newer than NVRTC.
 bool has_cubin(const KernelExplanation& kernel) { return kernel.report.registers > 0; }
 
-/// `x 16, weight 8`: how wide each array is accessed, and where that is less than predicted.
+/// `x 16, weight 8`: the bytes per access of each array.
 std::string widths(const KernelExplanation& kernel, int AccessReport::*bytes) {
   std::vector<std::string> words;
   for (const AccessReport& array : kernel.arrays)
@@ -27,7 +27,7 @@ std::string widths(const KernelExplanation& kernel, int AccessReport::*bytes) {
   return words.empty() ? "nothing" : fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// Sections side by side that run the same code are one line.
+/// Prints the sections. Consecutive sections that run the same code share a line.
 void print_sections(const std::vector<SectionReport>& sections) {
   for (auto first = sections.begin(); first != sections.end();) {
     const auto is_other = [&](const SectionReport& section) {
@@ -48,9 +48,9 @@ void print_compiled(const KernelExplanation& kernel, const Explanation& explanat
     fmt::print("  {:<9} {}, {} spilled; compiled in {:.0f} ms\n", explanation.arch,
                counted(report.registers, "register"), bytes_text(report.spill_bytes),
                report.compile_ms);
-  fmt::print("  ptx       bytes at once: loads of {}; stores of {}\n",
+  fmt::print("  ptx       bytes per access: loads of {}; stores of {}\n",
              widths(kernel, &AccessReport::load_bytes), widths(kernel, &AccessReport::store_bytes));
-  // How many SMs of a GPC are free at once is not known here.
+  // "at most" for clusters, since the number of free SMs per GPC is not known.
   fmt::print("  per SM    {}{}, {:.0f} % of its threads; {} in flight, {} per thread\n",
              kernel.report.cluster > 1 ? "at most " : "", counted(kernel.blocks_per_sm, "block"),
              100 * kernel.occupancy, bytes_text(kernel.bytes_in_flight),
@@ -59,7 +59,7 @@ void print_compiled(const KernelExplanation& kernel, const Explanation& explanat
     if (!array.problem.empty()) fmt::print("  problem   {}: {}\n", array.array, array.problem);
 }
 
-/// What a device made of it, where one was asked.
+/// Prints the measured times, if there are any.
 void print_measured(const KernelExplanation& kernel) {
   if (!kernel.measured) return;
   const KernelProfile& times = *kernel.measured;
@@ -74,17 +74,17 @@ void print_kernel(const KernelExplanation& kernel, const Explanation& explanatio
   const KernelReport& report = kernel.report;
   fmt::print("\nkernel {} · {}\n", kernel.name, report.kind);
   print_sections(report.sections);
-  constexpr std::size_t kMostNodes = 400;
-  for (std::size_t i = 0; i < std::min(report.nodes.size(), kMostNodes); ++i)
+  constexpr std::size_t kMaxListedNodes = 400;
+  for (std::size_t i = 0; i < std::min(report.nodes.size(), kMaxListedNodes); ++i)
     fmt::print("  {}\n", report.nodes[i]);
-  if (report.nodes.size() > kMostNodes)
-    fmt::print("  … and {} more ops\n", report.nodes.size() - kMostNodes);
+  if (report.nodes.size() > kMaxListedNodes)
+    fmt::print("  … and {} more ops\n", report.nodes.size() - kMaxListedNodes);
   fmt::print("  bytes     {} read, {} written{}; predicted {:.3g} us\n",
              bytes_text(report.bytes_read), bytes_text(report.bytes_written),
              times_minimum(report.bytes_read + report.bytes_written, report.minimal_bytes),
              kernel.predicted_us);
   print_measured(kernel);
-  if (report.kind == "opaque") {  // a call of the user's: what it launches is not known here
+  if (report.kind == "opaque") {  // the launches of the user's function are not known
     for (const std::string& note : report.notes) fmt::print("  note      {}\n", note);
     return;
   }
@@ -92,7 +92,7 @@ void print_kernel(const KernelExplanation& kernel, const Explanation& explanatio
              counted(report.grid, "block"), report.threads, bytes_text(report.shared_bytes),
              report.vector_bytes);
   if (report.cluster > 1)
-    fmt::print("  cluster   {} share rows, and must all fit one GPC at once to start\n",
+    fmt::print("  cluster   {} share rows; all must fit in one GPC at once\n",
                counted(report.cluster, "block"));
   fmt::print("  schedule  {}\n", report.schedule);
   if (kernel.is_compiled) print_compiled(kernel, explanation);
@@ -111,7 +111,7 @@ void print_explanation(const Explanation& explanation, const std::string& sizes)
     fmt::print("  {}{} | {} ({}): {}\n", boundary.is_inside ? "inside one launch, " : "",
                boundary.producer, boundary.consumer, bytes_text(boundary.bytes), boundary.reason);
   if (!explanation.guards.empty())
-    fmt::print("\nthese kernels also serve other sizes that keep to\n");
+    fmt::print("\nthese kernels also serve other sizes that satisfy\n");
   for (const std::string& guard : explanation.guards) fmt::print("  {}\n", guard);
   fmt::print(
       "\ntotal: {}, {}{}; unfused {}, {}\n", counted(explanation.launches, "launch"),
@@ -122,14 +122,13 @@ void print_explanation(const Explanation& explanation, const std::string& sizes)
                explanation.why_not_compiled);
 }
 
-/// Where `--measure` runs it. Throws UsageError where that is a GPU and `--arch` is another one.
+/// The device of `--measure`. Throws UsageError if it is a GPU and `--arch` names another one.
 Device measured_device(const ExplainArguments& arguments) {
-  const Device device = device_called(arguments.device);
+  const Device device = device_named(arguments.device);
   if (!device.is_host() && !arguments.arch.empty() &&
       target_of(arguments.arch).arch != device.arch())
-    throw UsageError(
-        fmt::format("--arch {}: {} is an {}, and is measured as such; leave --arch out",
-                    arguments.arch, device.name(), device.arch()));
+    throw UsageError(fmt::format("--arch {}: {} is an {}, and is measured as one; omit --arch",
+                                 arguments.arch, device.name(), device.arch()));
   return device;
 }
 

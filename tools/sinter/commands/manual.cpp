@@ -14,7 +14,7 @@ namespace sinter::command {
 
 namespace {
 
-/// As text of a man page: lines must not begin with what is a request there.
+/// Escapes `text` for a man page. A line must not begin like a roff request.
 std::string roff(std::string_view text) {
   std::string result;
   bool is_at_begin = true;
@@ -55,7 +55,7 @@ std::string options_of(const CLI::App& command) {
   return text;
 }
 
-/// `Example:` and the lines below it, as they are.
+/// `Example:` and the lines below it, without filling.
 std::string example_of(const CLI::App& command) {
   const std::string footer = command.get_footer();
   return footer.empty() ? "" : fmt::format(".PP\n.nf\n{}\n.fi\n", roff(footer));
@@ -75,12 +75,12 @@ std::string commands_of(const CLI::App& app, const std::string& before) {
 std::string environment() {
   constexpr const char* kOthers[][2] = {
       {"SINTER_CACHE_DIR=a folder",
-       "Where the disk cache lies; none: sinter in XDG_CACHE_HOME or ~/.cache."},
+       "Folder of the disk cache; default: sinter in XDG_CACHE_HOME or ~/.cache."},
       {"SINTER_HOST_CXX=a C++ compiler",
-       "What compiles kernels for the host device; none: c++, g++ or clang++."},
+       "Compiler of kernels for the host device; default: c++, g++ or clang++."},
       {"SINTER_NVRTC=a file",
-       "The library that compiles kernels for GPUs, libnvrtc.so; none: that of the loader, else of "
-       "the CUDA toolkit."}};
+       "Path of libnvrtc.so, which compiles kernels for GPUs; default: the library that the loader "
+       "finds, else that of the CUDA toolkit."}};
   std::string text;
   for (const auto& [variable, doc] : kOthers) text += paragraph(variable, doc);
   for (const OptionInfo& option : option_table())
@@ -98,20 +98,20 @@ std::string manual(const CLI::App& app) {
       ".SH COMMANDS\n{}"
       ".SH EXIT STATUS\n{}{}{}"
       ".SH ENVIRONMENT\n{}",
-      roff(SINTER_VERSION), commands_of(app, "sinter"), paragraph("0", "It worked."),
+      roff(SINTER_VERSION), commands_of(app, "sinter"), paragraph("0", "Success."),
       paragraph("1",
-                "The work failed: a graph with mistakes, a kernel that does not compile, a result "
-                "beyond its bounds, output that cannot be written."),
-      paragraph("2", "It was called the wrong way."), environment());
+                "Failure: an invalid graph, a kernel that does not compile, a result outside its "
+                "error bounds, or output that cannot be written."),
+      paragraph("2", "Usage error."), environment());
 }
 
 }  // namespace
 
-void declare_manual(CLI::App& app, Command& chosen) {
+void declare_manual(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("manual", "Print the man page");
   command.footer("Example:\n  sinter manual > sinter.1 && man ./sinter.1");
-  command.final_callback([&app, &chosen] {
-    chosen = [text = manual(app)] {
+  command.final_callback([&app, &action] {
+    action = [text = manual(app)] {
       fmt::print("{}", text);
       return true;
     };

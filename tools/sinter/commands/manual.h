@@ -1,10 +1,10 @@
-// `sinter manual`: the man page, from the declarations of commands and the table of options.
+// `sinter manual`: prints the man page, made from the command declarations and the option table.
 #pragma once
 
 #include "tools/sinter/commands/command.h"
 
 namespace sinter::command {
 
-void declare_manual(CLI::App& app, Command& chosen);
+void declare_manual(CLI::App& app, Action& action);
 
 }  // namespace sinter::command

@@ -3,7 +3,7 @@
 #include "ir/autodiff/op_vjp.h"
 #include "ir/autodiff/structural_vjp.h"
 #include "ir/ops/op.h"
-#include "ir/parser/spelling.h"
+#include "ir/parser/op_syntax.h"
 #include "tools/sinter/output/result_dtype.h"
 
 #include <algorithm>
@@ -22,16 +22,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A row of the listing. What an op of its kind does not have, or what is not known, is nothing.
+/// A row of the listing. A field is nullopt if the op does not have it or it is not known.
 struct ListedOp {
   std::string_view name;
   std::string_view kind;
-  std::optional<int> operands;  ///< none: one or more
+  std::optional<int> operands;  ///< nullopt: one or more
   std::optional<std::string> dtypes;
   std::optional<std::string> result;
   std::span<const AttributeInfo> attributes;
   std::optional<int> ulp;
-  std::optional<bool> has_gradient;  ///< a composite has that of its ops
+  std::optional<bool> has_gradient;  ///< nullopt for a composite, which has the gradient of its ops
   std::string_view doc;
 };
 
@@ -48,49 +48,49 @@ std::string_view name_of(OpKind kind) {
   return "";
 }
 
-/// The dtypes that the op takes, in words.
+/// The dtypes that the op takes, as text.
 std::optional<std::string> dtypes_of(const OpInfo& row) {
   if (row.kind == OpKind::source) return std::nullopt;
   // Reductions of numbers take bool too, and structural ops have no typing rule.
   const bool takes_any = row.kind == OpKind::structural || row.kind == OpKind::opaque ||
                          (row.kind == OpKind::reduction && row.types == TypeRule::Number);
-  return std::string(takes_any ? "any" : describe(row.types));
+  return std::string(takes_any ? "any" : dtypes_text(row.types));
 }
 
-std::optional<std::string> result_of(const Spelling& spelling) {
-  std::string result = result_dtype(spelling);
+std::optional<std::string> result_of(const OpSyntax& syntax) {
+  std::string result = result_dtype(syntax);
   return result.empty() ? std::nullopt : std::optional(std::move(result));
 }
 
 ListedOp listed(const OpInfo& row) {
-  const Spelling* spelling = find_spelling(row.name);
+  const OpSyntax* syntax = find_op_syntax(row.name);
   ListedOp op{.name = row.name,
               .kind = name_of(row.kind),
-              .operands = spelling ? spelling->operands : 0,
+              .operands = syntax ? syntax->operands : 0,
               .dtypes = dtypes_of(row),
-              .result = spelling ? result_of(*spelling) : std::nullopt,
+              .result = syntax ? result_of(*syntax) : std::nullopt,
               .attributes = row.attributes,
               .ulp = {},
               .has_gradient = vjp_of(row.op) != nullptr ||
                               (is_structural(row.op) && has_structural_vjp(row.op)),
               .doc = row.doc};
-  if (row.kind == OpKind::opaque) {  // which a text writes in words of its own
+  if (row.kind == OpKind::opaque) {  // has its own syntax in the text form
     op.operands.reset();
     op.attributes = {};
   }
   if (op.operands == -1) op.operands.reset();
-  if (spelling) op.attributes = spelling->attributes;
+  if (syntax) op.attributes = syntax->attributes;
   if (row.kind == OpKind::elementwise) op.ulp = row.ulp;
   return op;
 }
 
-ListedOp listed_composite(const Spelling& spelling) {
-  return {.name = spelling.name,
+ListedOp listed_composite(const OpSyntax& syntax) {
+  return {.name = syntax.name,
           .kind = "composite",
-          .operands = spelling.operands == -1 ? std::nullopt : std::optional(spelling.operands),
+          .operands = syntax.operands == -1 ? std::nullopt : std::optional(syntax.operands),
           .dtypes = {},
-          .result = result_of(spelling),
-          .attributes = spelling.attributes,
+          .result = result_of(syntax),
+          .attributes = syntax.attributes,
           .ulp = {},
           .has_gradient = {},
           .doc = "Written in other ops."};
@@ -100,9 +100,9 @@ ListedOp listed_composite(const Spelling& spelling) {
 std::vector<ListedOp> all_ops() {
   std::vector<ListedOp> all;
   for (const OpInfo& row : op_table()) all.push_back(listed(row));
-  for (const std::string_view name : spelled_names())
-    if (const Spelling* spelling = find_spelling(name); !spelling->row)
-      all.push_back(listed_composite(*spelling));
+  for (const std::string_view name : op_names())
+    if (const OpSyntax* syntax = find_op_syntax(name); !syntax->row)
+      all.push_back(listed_composite(*syntax));
   return all;
 }
 

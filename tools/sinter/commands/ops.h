@@ -1,4 +1,4 @@
-// `sinter ops`: the ops and composites that the text form knows.
+// `sinter ops`: lists the ops and composites of the text form.
 #pragma once
 
 #include "tools/sinter/commands/command.h"
@@ -11,6 +11,6 @@ struct OpsArguments {
 
 void ops(const OpsArguments& arguments);
 
-void declare_ops(CLI::App& app, Command& chosen);
+void declare_ops(CLI::App& app, Action& action);
 
 }  // namespace sinter::command

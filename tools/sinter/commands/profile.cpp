@@ -16,7 +16,7 @@ void profile(const ProfileArguments& arguments) {
   Progress progress(fmt::format("tuning and timing {}", graph.name()), /*total=*/0,
                     arguments.quiet);
   const Profile result = profile_graph(graph, inputs,
-                                       {.device = device_called(arguments.device),
+                                       {.device = device_named(arguments.device),
                                         .file = arguments.graph.file.c_str(),
                                         .symbols = sizes.values,
                                         .fuse = !arguments.unfused,

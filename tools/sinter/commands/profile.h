@@ -1,4 +1,4 @@
-// `sinter profile`: times each kernel of a graph beside a copy of the same bytes.
+// `sinter profile`: times each kernel of a graph, and a copy of the same bytes.
 #pragma once
 
 #include "tools/sinter/arguments/arguments.h"
@@ -22,6 +22,6 @@ struct ProfileArguments {
 
 void profile(const ProfileArguments& arguments);
 
-void declare_profile(CLI::App& app, Command& chosen);
+void declare_profile(CLI::App& app, Action& action);
 
 }  // namespace sinter::command

@@ -1,11 +1,11 @@
 #include "tools/sinter/commands/run.h"
 
-#include "tools/sinter/commands/program.h"
+#include "tools/sinter/commands/load_program.h"
 #include "tools/sinter/commands/run_graph.h"
 #include "tools/sinter/files/array_files.h"
 #include "tools/sinter/files/content_hash.h"
+#include "tools/sinter/output/format_numbers.h"
 #include "tools/sinter/output/verdict.h"
-#include "tools/sinter/output/words.h"
 
 #include <algorithm>
 #include <optional>
@@ -21,29 +21,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What runs took that were repeated.
-struct WallTimes {
-  double median = 0;
-  double least = 0;
-  double most = 0;
-};
-
-WallTimes wall_times(const GraphRun& run) {
-  std::vector<double> sorted = run.wall_us;
-  std::ranges::sort(sorted);
-  const std::size_t half = sorted.size() / 2;
-  return {.median = sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2,
-          .least = sorted.front(),
-          .most = sorted.back()};
-}
-
 Json repeat_json(const GraphRun& run) {
-  const WallTimes times = wall_times(run);
+  const auto [least, most] = std::ranges::minmax(run.wall_us);
   return {{"runs", run.wall_us.size()},
-          {"bit_equal", run.unrepeatable.empty()},
-          {"median_us", times.median},
-          {"min_us", times.least},
-          {"max_us", times.most}};
+          {"bit_equal", run.repeat_difference.empty()},
+          {"median_us", quartiles_of(run.wall_us).median},
+          {"min_us", least},
+          {"max_us", most}};
 }
 
 Json run_json(const GraphRun& run, const std::optional<Verdict>& verdict) {
@@ -80,37 +64,37 @@ void print_run(const RunArguments& arguments, const std::string& sizes, const Gr
                name(result.array.dtype()), fmt::join(result.array.shape(), ", "),
                content_hash(result.array));
   if (run.wall_us.size() > 1) {
-    const WallTimes times = wall_times(run);
+    const auto [least, most] = std::ranges::minmax(run.wall_us);
     fmt::print("wall time of {} runs: median {:.1f} us, min {:.1f} us, max {:.1f} us\n",
-               run.wall_us.size(), times.median, times.least, times.most);
+               run.wall_us.size(), quartiles_of(run.wall_us).median, least, most);
     fmt::print("repeat {}\n",
-               run.unrepeatable.empty() ? "all runs gave equal bits" : run.unrepeatable);
+               run.repeat_difference.empty() ? "all runs gave equal bits" : run.repeat_difference);
   }
   if (!verdict) return;
   for (const std::string& line : verdict->lines) fmt::print("check {}\n", line);
 }
 
-/// How the program computes. Throws UsageError for a saved one that is asked to be another, and
-/// where there is nothing to judge it by.
+/// The numerics of the program. Throws UsageError if the options change numerics or fusion of a
+/// saved executable. Throws it, too, if --check is given for numerics without an error bound.
 Numerics numerics_to_run(const RunArguments& arguments, const LoadedProgram& program) {
   const Numerics asked = numerics_of(arguments.numerics);
   if (program.executable && (arguments.unfused || asked != Numerics{}))
     throw UsageError(fmt::format(
-        "{} is a saved executable, and runs as it was saved; leave --unfused, --rounding and "
-        "--math out",
+        "{} is a saved executable, whose fusion and numerics are fixed; omit --unfused, "
+        "--rounding and --math",
         arguments.graph.file));
   const Numerics numerics = program.executable ? program.numerics : asked;
   if (arguments.check && numerics != Numerics{})
     throw UsageError(
-        "--check: with --rounding wide or --math fast results may be off by any amount, and depend "
-        "on what is fused; leave them out");
+        "--check: with --rounding wide or --math fast, errors have no bound and depend on fusion; "
+        "omit these options");
   return numerics;
 }
 
 }  // namespace
 
 bool run(const RunArguments& arguments) {
-  const Device device = device_called(arguments.device);
+  const Device device = device_named(arguments.device);
   const LoadedProgram program = load_program(arguments.graph.file, device);
   const Numerics numerics = numerics_to_run(arguments, program);
   const Graph& graph = program.graph;
@@ -130,10 +114,9 @@ bool run(const RunArguments& arguments) {
   std::optional<Verdict> verdict;
   if (arguments.check) {
     verdict.emplace();
-    judge_by_oracle(graph, inputs, sizes.values, result, *verdict);
+    check_with_oracle(graph, inputs, sizes.values, result, *verdict);
     if (program.executable)
-      verdict->lines.emplace_back(
-          "what was saved runs as it is, so no unfused bits to compare with");
+      verdict->lines.emplace_back("a saved executable has no unfused version to compare bits with");
   }
   if (arguments.check && !program.executable) {
     request.fuse = !request.fuse;
@@ -149,7 +132,7 @@ bool run(const RunArguments& arguments) {
     print_run(arguments, sizes.text(graph), graph, result, verdict);
   if (!arguments.json)
     for (const std::string& file : files) fmt::print("wrote {}\n", file);
-  return result.unrepeatable.empty() && (!verdict || verdict->passes());
+  return result.repeat_difference.empty() && (!verdict || verdict->passes());
 }
 
 }  // namespace sinter::command

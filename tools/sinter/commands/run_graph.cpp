@@ -3,7 +3,7 @@
 #include "ir/graph/node.h"
 #include "runtime/driver/host/host_driver.h"
 #include "runtime/execution/executable_state.h"
-#include "tools/sinter/output/words.h"
+#include "tools/sinter/output/format_numbers.h"
 
 #include <chrono>
 #include <cstddef>
@@ -19,10 +19,10 @@ namespace sinter::command {
 
 namespace {
 
-/// What a graph reads and writes, on the device.
-class Memory {
+/// The arrays that a graph reads and writes, on the device.
+class GraphArrays {
  public:
-  Memory(const GraphData& graph, const HostArrays& inputs, const RunRequest& request)
+  GraphArrays(const GraphData& graph, const HostArrays& inputs, const RunRequest& request)
       : graph_(graph), inputs_(inputs), stream_(request.device.stream()) {
     for (const InputInfo& input : graph.inputs)
       if (input.node->op == Op::input) make(input.name, request.device);
@@ -38,8 +38,8 @@ class Memory {
     stream_.synchronize();
   }
 
-  /// As before the first run: inputs that a run updated hold again what they held, and outputs what
-  /// no run has written, all bits set.
+  /// Restores the state before the first run: updated inputs get their original contents, and
+  /// outputs a pattern that no run wrote (all bits set).
   void prepare_run() const {
     for (const Array& output : outputs_) {
       const Array bytes = output.view(0, boolean, {output.bytes()});
@@ -73,7 +73,7 @@ class Memory {
     return bindings;
   }
 
-  /// But those that are plain views, for which nothing is computed unless they are bound.
+  /// Bindings of the outputs that are not plain views. Views cost nothing unless they are bound.
   std::vector<Binding> computed_output_bindings(const Executable& executable) const {
     const Interface& interface = executable.state()->interface;
     std::vector<Binding> bindings;
@@ -98,7 +98,7 @@ class Memory {
   const Stream& stream() const { return stream_; }
 
  private:
-  /// As flat bytes, so that the padding of strided inputs goes along.
+  /// Makes an input array and uploads it as flat bytes, including the padding of strided inputs.
   void make(const std::string& name, Device device) {
     const HostArray& values = inputs_.at(name);
     const auto bytes = static_cast<std::int64_t>(values.bytes().size());
@@ -130,14 +130,14 @@ class Memory {
   std::vector<Array> outputs_;           ///< in the order of the graph
 };
 
-/// The turn of one run on the host device. Its counters belong to the process, and so does a
-/// failure, after which the device refuses all work: it ends with the turn.
-class HostTurn {
+/// Serializes runs on the host device, whose counters and failure belong to the process. Clears the
+/// failure at the end, since the device refuses all work after one.
+class HostDeviceLock {
  public:
-  HostTurn() : lock_(mutex()) {}
-  ~HostTurn() { host::clear_error(); }
-  HostTurn(const HostTurn&) = delete;
-  HostTurn& operator=(const HostTurn&) = delete;
+  HostDeviceLock() : lock_(mutex()) {}
+  ~HostDeviceLock() { host::clear_error(); }
+  HostDeviceLock(const HostDeviceLock&) = delete;
+  HostDeviceLock& operator=(const HostDeviceLock&) = delete;
 
  private:
   static std::mutex& mutex() {
@@ -148,8 +148,8 @@ class HostTurn {
   std::lock_guard<std::mutex> lock_;
 };
 
-/// Runs `calls` times and waits; microseconds of the wall clock. The host device's counters then
-/// hold what it did, and nothing else.
+/// Runs `calls` times, waits, and returns the wall time in microseconds. Afterwards the counters of
+/// the host device contain exactly this work.
 double timed_run(Context& context, const Stream& stream, const Bindings& bindings, bool replay,
                  int calls = 1) {
   if (stream.device().is_host()) host::reset_counters();
@@ -165,7 +165,7 @@ double timed_run(Context& context, const Stream& stream, const Bindings& binding
       .count();
 }
 
-/// What calls take after the first, which may build what all of them use.
+/// Times calls after a first one, which may build the CUDA Graph.
 CallTimes time_calls(Context& context, const Stream& stream, const Bindings& bindings, bool replay,
                      int repeats) {
   constexpr int kCallsInARow = 20;
@@ -177,9 +177,9 @@ CallTimes time_calls(Context& context, const Stream& stream, const Bindings& bin
       .back_to_back_us = timed_run(context, stream, bindings, replay, kCallsInARow) / kCallsInARow};
 }
 
-/// What the run that was just done cost.
-void count_run(GraphRun& run, const Device& device, const Executable& executable,
-               bool counts_bytes) {
+/// Fills in the launches and bytes of the last run.
+void fill_in_costs(GraphRun& run, const Device& device, const Executable& executable,
+                   bool counts_bytes) {
   const Report report = executable.report();
   run.device = report.device;
   run.target = report.target;
@@ -194,12 +194,12 @@ void count_run(GraphRun& run, const Device& device, const Executable& executable
   for (const KernelReport& kernel : report.kernels) run.launches += kernel.launches;
 }
 
-/// Where run `number` first gave other bits than the first run; empty if nowhere.
-std::string difference_of(std::span<const Result> first, std::span<const Result> again,
-                          int number) {
+/// The first difference in bits between run `number` and the first run; empty if there is none.
+std::string first_difference_text(std::span<const Result> first, std::span<const Result> again,
+                                  int number) {
   for (std::size_t i = 0; i < first.size(); ++i)
     if (const auto index = first_difference(first[i].array, again[i].array))
-      return fmt::format("{}: run {} gave other bits than run 1, first at [{}]: {} then, {} now",
+      return fmt::format("{}: run {} differs in bits from run 1, first at [{}]: {} then, {} now",
                          first[i].name, number, fmt::join(*index, ", "),
                          element_text(first[i].array, *index),
                          element_text(again[i].array, *index));
@@ -208,7 +208,7 @@ std::string difference_of(std::span<const Result> first, std::span<const Result>
 
 }  // namespace
 
-Device device_called(const std::string& name) {
+Device device_named(const std::string& name) {
   if (name == "host") return host_device();
   return name == "cuda" ? cuda_device() : default_device();
 }
@@ -231,12 +231,12 @@ std::vector<Size> named_sizes(const Graph& graph, std::span<const std::int64_t> 
 
 namespace {
 
-/// What it has to say names the user's file.
+/// Compiles `graph`; messages name the user's file.
 Executable compile_for(const Graph& graph, const RunRequest& request, const Options& options) {
   return sinter::compile(graph, request.device, options, request.file, /*line=*/1);
 }
 
-/// On the host device its memory accesses are counted, unless it was compiled elsewhere.
+/// The executable to run. On the host device it counts memory accesses, unless it was loaded.
 Executable executable_for(const Graph& graph, const RunRequest& request) {
   if (request.loaded) return *request.loaded;
   Options options = options_for(request, Tune::off);
@@ -249,21 +249,21 @@ Executable executable_for(const Graph& graph, const RunRequest& request) {
 GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request) {
   const Executable executable = executable_for(graph, request);
   executable.prepare(named_sizes(graph, request.symbols), Views::written);
-  std::optional<HostTurn> turn;
-  if (request.device.is_host()) turn.emplace();
-  Memory memory(graph.data(), inputs, request);
+  std::optional<HostDeviceLock> host_lock;
+  if (request.device.is_host()) host_lock.emplace();
+  GraphArrays arrays(graph.data(), inputs, request);
   Context context = executable.context();
-  const Bindings bindings = context.bind(memory.input_bindings(), memory.output_bindings());
-  memory.prepare_run();
+  const Bindings bindings = context.bind(arrays.input_bindings(), arrays.output_bindings());
+  arrays.prepare_run();
   GraphRun run;
-  run.wall_us.push_back(timed_run(context, memory.stream(), bindings, request.replay));
-  count_run(run, request.device, executable, /*counts_bytes=*/request.loaded == nullptr);
-  run.results = memory.download();
+  run.wall_us.push_back(timed_run(context, arrays.stream(), bindings, request.replay));
+  fill_in_costs(run, request.device, executable, /*counts_bytes=*/request.loaded == nullptr);
+  run.results = arrays.download();
   for (int i = 1; i < request.runs; ++i) {
-    memory.prepare_run();
-    run.wall_us.push_back(timed_run(context, memory.stream(), bindings, request.replay));
-    if (run.unrepeatable.empty())
-      run.unrepeatable = difference_of(run.results, memory.download(), i + 1);
+    arrays.prepare_run();
+    run.wall_us.push_back(timed_run(context, arrays.stream(), bindings, request.replay));
+    if (run.repeat_difference.empty())
+      run.repeat_difference = first_difference_text(run.results, arrays.download(), i + 1);
   }
   return run;
 }
@@ -271,11 +271,11 @@ GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunReques
 MeasuredGraph profile_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request,
                             int repeats) {
   const Executable executable = compile_for(graph, request, options_for(request, Tune::quick));
-  Memory memory(graph.data(), inputs, request);
+  GraphArrays arrays(graph.data(), inputs, request);
   Context context = executable.context();
   Profile times =
-      profile(context, memory.input_bindings(), memory.computed_output_bindings(executable),
-              {.repeats = repeats, .stream = memory.stream()});
+      profile(context, arrays.input_bindings(), arrays.computed_output_bindings(executable),
+              {.repeats = repeats, .stream = arrays.stream()});
   return {.profile = std::move(times), .report = executable.report()};
 }
 
@@ -283,13 +283,13 @@ GraphTimes time_graph(const Graph& graph, const HostArrays& inputs, const RunReq
                       int repeats) {
   const Executable executable = compile_for(graph, request, options_for(request, Tune::quick));
   executable.prepare(named_sizes(graph, request.symbols), Views::written);
-  Memory memory(graph.data(), inputs, request);
+  GraphArrays arrays(graph.data(), inputs, request);
   Context context = executable.context();
-  const Bindings bindings = context.bind(memory.input_bindings(), memory.output_bindings());
+  const Bindings bindings = context.bind(arrays.input_bindings(), arrays.output_bindings());
   GraphTimes times;
-  times.run = time_calls(context, memory.stream(), bindings, /*replay=*/false, repeats);
-  times.replay = time_calls(context, memory.stream(), bindings, /*replay=*/true, repeats);
-  times.profile = profile(context, bindings, {.repeats = repeats, .stream = memory.stream()});
+  times.run = time_calls(context, arrays.stream(), bindings, /*replay=*/false, repeats);
+  times.replay = time_calls(context, arrays.stream(), bindings, /*replay=*/true, repeats);
+  times.profile = profile(context, bindings, {.repeats = repeats, .stream = arrays.stream()});
   return times;
 }
 

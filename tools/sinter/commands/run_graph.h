@@ -1,4 +1,4 @@
-// One run of a graph on a device, with what it gave and what it cost.
+// Runs, profiles or times a graph on a device, and returns results and costs.
 #pragma once
 
 #include "ir/shape/host_array.h"
@@ -13,7 +13,7 @@
 
 namespace sinter::command {
 
-/// What a run wrote. An updated input may share its name with an output.
+/// An array that a run wrote. An updated input may have the name of an output.
 struct Result {
   std::string name;
   bool is_update = false;
@@ -23,33 +23,33 @@ struct Result {
 struct GraphRun {
   std::vector<Result> results;  ///< outputs, then updated inputs, in the order of the graph
   std::int64_t launches = 0;
-  std::optional<std::int64_t> bytes_read;  ///< counted; only the host device can
+  std::optional<std::int64_t> bytes_read;  ///< counted; only on the host device
   std::optional<std::int64_t> bytes_written;
   std::string device;
   std::string target;
-  std::vector<double> wall_us;  ///< of each run, from its call until the device is done
-  std::string unrepeatable;     ///< which run gave other bits than the first, and where; or empty
+  std::vector<double> wall_us;    ///< per run, from the call until the device has finished
+  std::string repeat_difference;  ///< the first difference in bits between runs; empty if none
 };
 
 /// `host` or `cuda`; empty: a GPU if there is one, else the host device.
-Device device_called(const std::string& name);
+Device device_named(const std::string& name);
 
 struct RunRequest {
   Device device;
-  const char* file = "a graph";           ///< where it is from, for errors
+  const char* file = "a graph";           ///< source of the graph, for errors
   std::span<const std::int64_t> symbols;  ///< by id
   bool fuse = true;
   Numerics numerics = {};
-  int runs = 1;                        ///< on the same inputs
-  bool replay = false;                 ///< as one launch of a CUDA Graph
-  std::string target = {};             ///< host device only: the GPU to plan for; empty: its own
-  const Executable* loaded = nullptr;  ///< what to run in place of compiling the graph
+  int runs = 1;                        ///< number of runs on the same inputs
+  bool replay = false;                 ///< replay a CUDA Graph
+  std::string target = {};             ///< host device only: the GPU to plan for; empty: default
+  const Executable* loaded = nullptr;  ///< runs this instead of compiling the graph
 };
 
-/// As the environment asks, with what `request` says of fusion, numerics and target; `tune` where
-/// the environment asks for nothing.
+/// Options from the environment, with the fusion, numerics and target of `request`. `tune` is the
+/// default if the environment does not set tuning.
 Options options_for(const RunRequest& request, Tune tune);
-/// `symbols`, by id, with their names, which belong to `graph`.
+/// `symbols`, by id, with their names. The names refer to `graph`.
 std::vector<Size> named_sizes(const Graph& graph, std::span<const std::int64_t> symbols);
 
 struct MeasuredGraph {
@@ -61,10 +61,10 @@ struct MeasuredGraph {
 MeasuredGraph profile_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request,
                             int repeats);
 
-/// What a call takes by the wall clock.
+/// Wall times of a call.
 struct CallTimes {
-  Quartiles waited;            ///< microseconds from the call until the device is done
-  double back_to_back_us = 0;  ///< of one of many calls, none of which is waited for
+  Quartiles waited;            ///< microseconds from the call until the device has finished
+  double back_to_back_us = 0;  ///< per call of a sequence that is only waited for at its end
 };
 
 struct GraphTimes {
@@ -77,9 +77,9 @@ struct GraphTimes {
 GraphTimes time_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request,
                       int repeats);
 
-/// Compiles `graph` and runs it on `inputs` (and scalars, of rank 0), `request.runs` times: each
-/// begins with the same inputs, and must give the same bits. Throws what these throw.
-/// Any number of threads may call it; on the host device they compile at once and run in turn.
+/// Compiles `graph` and runs it `request.runs` times on `inputs`, which include scalars of rank 0.
+/// Each run starts from the same inputs. Throws what these steps throw. Any number of threads may
+/// call it; on the host device they compile concurrently, but run one at a time.
 GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request);
 
 }  // namespace sinter::command

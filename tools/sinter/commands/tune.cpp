@@ -2,8 +2,8 @@
 
 #include "sinter/tuning.h"
 #include "tools/sinter/commands/run_graph.h"
+#include "tools/sinter/output/format_numbers.h"
 #include "tools/sinter/output/progress.h"
-#include "tools/sinter/output/words.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -16,7 +16,7 @@ namespace sinter::command {
 
 namespace {
 
-/// `12.30 us, 1.2 times as fast as the default`; empty where nothing was timed.
+/// `: 12.30 us, 1.20 times as fast as the default`; empty if it was not timed.
 std::string time_text(const KernelReport& kernel, const CandidateReport& chosen) {
   if (chosen.median_us <= 0) return {};
   const CandidateReport& first = kernel.candidates.front();
@@ -43,7 +43,7 @@ void print_choice(const KernelReport& kernel) {
 void tune(const TuneArguments& arguments) {
   const Graph graph = read_graph(arguments.graph.file);
   const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes);
-  const RunRequest request{.device = device_called(arguments.device),
+  const RunRequest request{.device = device_named(arguments.device),
                            .file = arguments.graph.file.c_str(),
                            .symbols = sizes.values,
                            .numerics = numerics_of(arguments.numerics)};

@@ -1,4 +1,4 @@
-// `sinter tune`: measures each kernel's candidates on the device, and says what was chosen and why.
+// `sinter tune`: measures each kernel's candidates, and reports the choice and its reason.
 #pragma once
 
 #include "tools/sinter/arguments/arguments.h"
@@ -12,7 +12,7 @@ struct TuneArguments {
   GraphArguments graph;
   NumericsArguments numerics;
   std::string device;  ///< host or cuda; empty: a GPU if there is one, else the host device
-  bool wide = false;   ///< longer, and at these sizes
+  bool wide = false;   ///< measure longer, at exactly these sizes
   bool quiet = false;  ///< no progress
   bool table = false;  ///< one line per candidate
   std::string import_file;
@@ -21,6 +21,6 @@ struct TuneArguments {
 
 void tune(const TuneArguments& arguments);
 
-void declare_tune(CLI::App& app, Command& chosen);
+void declare_tune(CLI::App& app, Action& action);
 
 }  // namespace sinter::command

@@ -17,7 +17,7 @@ namespace sinter::command {
 
 namespace {
 
-/// `a=a.npy,b=b.npy` in two. A comma that no `NAME=` follows is one of a file's name.
+/// Splits `a=a.npy,b=b.npy`. A comma without a following `NAME=` is part of a file name.
 std::vector<std::string> split_inputs(std::span<const std::string> words) {
   std::vector<std::string> result;
   for (const std::string& word : words) {
@@ -69,7 +69,8 @@ std::vector<std::string> write_results(const std::string& directory,
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error)
-    throw UserError(fmt::format("{} cannot be made a folder: {}", directory, error.message()));
+    throw UserError(
+        fmt::format("{} cannot be created as a folder: {}", directory, error.message()));
   std::vector<std::string> paths;
   for (const Result& result : results) {
     const bool is_output_too =

@@ -1,4 +1,4 @@
-// Inputs from .npy files, and results to them.
+// Reads inputs from .npy files, and writes results to them.
 #pragma once
 
 #include "ir/shape/host_array.h"
@@ -10,16 +10,16 @@
 
 namespace sinter::command {
 
-/// The arrays of `x=x.npy` and the like, by name. Throws UsageError on a word of another form, on
-/// an input that the graph has not or that is given twice, and what read_npy throws.
+/// The arrays of words like `x=x.npy`, by name. Throws UsageError on a word of another form and on
+/// an unknown or repeated input. Also throws the errors of read_npy.
 HostArrays read_inputs(const Graph& graph, std::span<const std::string> given);
 
-/// Random contents for every input, but where arrays are given, theirs.
+/// Contents for every input: the given array if there is one, else random.
 HostArrays complete_inputs(const Graph& graph, std::span<const std::int64_t> symbols,
                            std::uint64_t seed, const HostArrays& given);
 
-/// Writes every result to NAME.npy in `directory`, which is made if need be; an update whose name
-/// an output bears to NAME.updated.npy. Returns their paths.
+/// Writes every result to NAME.npy in `directory`, and creates the folder if needed. An update with
+/// the name of an output goes to NAME.updated.npy. Returns the paths.
 std::vector<std::string> write_results(const std::string& directory,
                                        std::span<const Result> results);
 

@@ -1,6 +1,6 @@
 #include "tools/sinter/files/content_hash.h"
 
-#include "ir/shape/strided_walk.h"
+#include "ir/shape/strided_iterator.h"
 
 #include <cmath>
 #include <cstring>
@@ -14,9 +14,9 @@ namespace sinter::command {
 std::string content_hash(const HostArray& array) {
   HostArray plain(array.dtype(), {array.shape().begin(), array.shape().end()});
   const auto size = static_cast<std::size_t>(size_of(array.dtype()));
-  StridedWalk walk(array.shape(), {{array.strides().begin(), array.strides().end()}});
-  for (std::int64_t i = 0; i < array.size(); ++i, walk.next()) {
-    const std::int64_t from = walk.offset(0);
+  StridedIterator iterator(array.shape(), {{array.strides().begin(), array.strides().end()}});
+  for (std::int64_t i = 0; i < array.size(); ++i, iterator.next()) {
+    const std::int64_t from = iterator.offset(0);
     if (is_floating(array.dtype()) && std::isnan(array.real_at(from)))
       plain.set_real_at(i, std::numeric_limits<long double>::quiet_NaN());
     else

@@ -1,4 +1,4 @@
-// A hash of what an array holds, to compare results by.
+// A hash of an array's contents, for comparing results.
 #pragma once
 
 #include "ir/shape/host_array.h"
@@ -7,8 +7,8 @@
 
 namespace sinter::command {
 
-/// XXH3 (64 bits) of the elements' bytes in row-major order, as 16 hexadecimal digits. Every NaN
-/// counts as the same one; strides and padding do not count.
+/// XXH3 (64 bits) of the elements' bytes in row-major order, as 16 hexadecimal digits. All NaNs
+/// hash equally; strides and padding do not matter.
 std::string content_hash(const HostArray& array);
 
 }  // namespace sinter::command

@@ -4,6 +4,7 @@
 #include "ir/graph/node.h"
 #include "ir/oracle/random_inputs.h"
 #include "ir/shape/extent.h"
+#include "ir/support/elapsed.h"
 #include "ir/verify/verify.h"
 #include "runtime/compile/nvrtc_units.h"
 #include "runtime/execution/kernel_report.h"
@@ -43,7 +44,7 @@ PlannedCost cost_of(const EmittedProgram& emitted, Symbols symbols) {
 }
 
 CompiledCost compile_kernels(const EmittedProgram& emitted, const Target& target) {
-  if (const std::string reason = why_no_nvrtc(); !reason.empty())
+  if (const std::string reason = nvrtc_problem(); !reason.empty())
     throw DriverError(fmt::format("stage compile needs NVRTC: {}", reason));
   const auto start = std::chrono::steady_clock::now();
   CompiledCost cost;
@@ -52,10 +53,9 @@ CompiledCost compile_kernels(const EmittedProgram& emitted, const Target& target
     for (const CubinReport& cubin :
          compile_unit({&item.source, 1}, std::string(target.arch)).reports)
       cost.spill_bytes += cubin.spill_bytes;
-    cost.codes.insert(item.source.code);
+    cost.codes.insert(item.source.code_key);
   }
-  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-  cost.milliseconds = spent.count();
+  cost.milliseconds = milliseconds_since(start);
   return cost;
 }
 
@@ -66,7 +66,8 @@ std::int64_t largest_value(const GraphData& graph, Symbols symbols) {
   return largest;
 }
 
-/// Runs without fusion, which the oracle judges, and then fused, which must give the same bits.
+/// Runs without fusion and checks the results with the oracle. Then runs with fusion, which must
+/// give equal bits.
 void run_on_host(const Graph& graph, Symbols symbols, const CorpusRequest& request,
                  FileReport& report) {
   const HostArrays inputs = random_inputs(graph, symbols, /*seed=*/0);
@@ -76,7 +77,7 @@ void run_on_host(const Graph& graph, Symbols symbols, const CorpusRequest& reque
                  .target = std::string(request.target->name)};
   const GraphRun unfused = run_graph(graph, inputs, how);
   Verdict verdict;
-  judge_by_oracle(graph, inputs, symbols, unfused, verdict);
+  check_with_oracle(graph, inputs, symbols, unfused, verdict);
   report.worst_error_over_bound = verdict.worst;
   if (verdict.passes() && !request.unfused_only) {
     how.fuse = true;
@@ -87,8 +88,8 @@ void run_on_host(const Graph& graph, Symbols symbols, const CorpusRequest& reque
   if (verdict.passes()) report.stage = CorpusStage::run;
 }
 
-/// Throws what the stages throw; `report` then tells how far it came.
-void go_through_stages(const std::string& path, const CorpusRequest& request, FileReport& report) {
+/// Runs the stages and throws their errors. `report` contains the results up to the error.
+void run_stages(const std::string& path, const CorpusRequest& request, FileReport& report) {
   const Graph graph = read_graph(path);
   verify(graph);
   report.stage = CorpusStage::parse;
@@ -112,17 +113,17 @@ void go_through_stages(const std::string& path, const CorpusRequest& request, Fi
 
 }  // namespace
 
-FileReport report_on(const CorpusFile& file, const CorpusRequest& request) noexcept {
+FileReport run_corpus_file(const CorpusFile& file, const CorpusRequest& request) noexcept {
   FileReport report{.name = file.name};
   try {
-    go_through_stages(file.path, request, report);
+    run_stages(file.path, request, report);
   } catch (const std::bad_alloc&) {
     report.error = "there is not enough memory";
   } catch (const std::exception& error) {
     report.error = first_line(error.what());
-    if (report.error.empty()) report.error = "it failed without a word";
+    if (report.error.empty()) report.error = "it failed without an error message";
   } catch (...) {
-    report.error = "it failed without a word";
+    report.error = "it failed without an error message";
   }
   return report;
 }

@@ -1,6 +1,6 @@
 #include "tools/sinter/files/npy.h"
 
-#include "ir/shape/strided_walk.h"
+#include "ir/shape/strided_iterator.h"
 #include "sinter/error.h"
 #include "sinter/shape.h"
 #include "tools/sinter/arguments/arguments.h"
@@ -21,7 +21,7 @@ namespace sinter::command {
 namespace {
 
 /// NumPy's own limit is 10,000 bytes.
-constexpr std::size_t kMostHeaderBytes = 1 << 16;
+constexpr std::size_t kMaxHeaderBytes = 1 << 16;
 
 class NpyFile {
  public:
@@ -31,11 +31,11 @@ class NpyFile {
     stream_.reset(std::fopen(name.c_str(), "rb"));
     if (!stream_) throw unreadable(std::strerror(errno));
     const std::uintmax_t size = std::filesystem::file_size(name, error);
-    if (error) throw unreadable("it is no file; write what comes from a pipe to one");
+    if (error) throw unreadable("it is not a regular file; write the data of a pipe to one");
     left_ = size;
   }
 
-  /// Bytes that were not read yet.
+  /// The number of bytes that were not read yet.
   std::uintmax_t left() const { return left_; }
 
   void read(void* to, std::size_t count, const char* what) {
@@ -60,24 +60,24 @@ class NpyFile {
 
 NpyHeader read_header(NpyFile& file) {
   unsigned char start[8] = {};
-  file.read(start, sizeof start, "the first 8 bytes, which say that a file is NumPy's");
+  file.read(start, sizeof start, "the first 8 bytes, which identify a .npy file");
   if (std::memcmp(start, kNpyMagic.data(), kNpyMagic.size()) != 0)
     throw file.broken(
-        "it is no .npy file: it does not begin with \\x93NUMPY; write it with numpy.save");
+        "it is not a .npy file: it does not begin with \\x93NUMPY; write it with numpy.save");
   const int version = start[6];
   if (version < 1 || version > 3)
     throw file.broken(
         fmt::format("its format is version {}.{}; known are 1.0 to 3.0: write it with numpy.save",
                     version, start[7]));
   unsigned char length[4] = {};
-  file.read(length, version == 1 ? 2 : 4, "its head");
+  file.read(length, version == 1 ? 2 : 4, "its header");
   const std::size_t bytes = length[0] | std::size_t{length[1]} << 8 | std::size_t{length[2]} << 16 |
                             std::size_t{length[3]} << 24;
-  if (bytes > kMostHeaderBytes)
-    throw file.broken(fmt::format("its head takes {} bytes; those of arrays take at most {}", bytes,
-                                  kMostHeaderBytes));
+  if (bytes > kMaxHeaderBytes)
+    throw file.broken(fmt::format("its header has {} bytes; headers of arrays have at most {}",
+                                  bytes, kMaxHeaderBytes));
   std::string dictionary(bytes, '\0');
-  file.read(dictionary.data(), bytes, "its head");
+  file.read(dictionary.data(), bytes, "its header");
   try {
     return parse_npy_header(dictionary);
   } catch (const UserError& error) {
@@ -87,9 +87,9 @@ NpyHeader read_header(NpyFile& file) {
 
 void check_dtype(const NpyFile& file, const NpyHeader& header, DType dtype) {
   if (is_npy_descr_of(header.descr, dtype)) return;
-  throw file.broken(
-      fmt::format("its elements are '{}', but the graph wants {}: '{}'; convert it with astype({})",
-                  header.descr, name(dtype), npy_descr(dtype), numpy_dtype(dtype)));
+  throw file.broken(fmt::format(
+      "its elements are '{}', but the graph expects {}: '{}'; convert it with astype({})",
+      header.descr, name(dtype), npy_descr(dtype), numpy_dtype(dtype)));
 }
 
 /// Column-major strides.
@@ -100,13 +100,14 @@ std::vector<std::int64_t> column_major(std::span<const std::int64_t> shape) {
   return strides;
 }
 
-/// The bytes that the elements take, held against those that are there before any is asked for.
+/// Throws UserError if the size of the elements differs from the rest of the file. Called before
+/// the array is allocated.
 void check_size(const NpyFile& file, const NpyHeader& header, DType dtype) {
   const std::span<const std::int64_t> shape = header.shape;
   if (shape.size() > kMaxRank)
     throw file.broken(
         fmt::format("it has {} axes; arrays have at most {}", shape.size(), kMaxRank));
-  // Strides are products of extents too, and so must fit even where one of these is 0.
+  // Strides are products of extents, too, so the product must fit even if an extent is 0.
   std::int64_t bytes = size_of(dtype);
   bool overflows = false;
   for (const std::int64_t extent : shape)
@@ -152,7 +153,7 @@ void write_npy(const std::string& file, const HostArray& array) {
   if (!stream) throw fail();
   const std::string head = npy_head(plain.dtype(), plain.shape());
   const auto put = [&](const void* from, std::size_t count) {
-    if (std::fwrite(from, 1, count, stream.get()) != count) throw fail();
+    if (count > 0 && std::fwrite(from, 1, count, stream.get()) != count) throw fail();
   };
   put(head.data(), head.size());
   put(plain.bytes().data(), plain.bytes().size());
@@ -167,11 +168,11 @@ void copy_elements(const HostArray& from, HostArray& to) {
     return;
   }
   const auto size = static_cast<std::size_t>(size_of(from.dtype()));
-  StridedWalk walk(from.shape(), {{from.strides().begin(), from.strides().end()},
-                                  {to.strides().begin(), to.strides().end()}});
-  for (std::int64_t i = 0; i < from.size(); ++i, walk.next())
-    std::memcpy(to.bytes().data() + static_cast<std::size_t>(walk.offset(1)) * size,
-                from.bytes().data() + static_cast<std::size_t>(walk.offset(0)) * size, size);
+  StridedIterator iterator(from.shape(), {{from.strides().begin(), from.strides().end()},
+                                          {to.strides().begin(), to.strides().end()}});
+  for (std::int64_t i = 0; i < from.size(); ++i, iterator.next())
+    std::memcpy(to.bytes().data() + static_cast<std::size_t>(iterator.offset(1)) * size,
+                from.bytes().data() + static_cast<std::size_t>(iterator.offset(0)) * size, size);
 }
 
 }  // namespace sinter::command

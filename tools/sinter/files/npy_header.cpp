@@ -14,7 +14,7 @@ namespace sinter::command {
 
 namespace {
 
-/// The words for one dtype, the one that is written first.
+/// The descr texts that are accepted for one dtype. The first is the one that is written.
 struct DescrRow {
   DType dtype;
   std::array<std::string_view, 4> words;
@@ -31,7 +31,7 @@ constexpr DescrRow kDescrs[] = {
     {DType::u32, {"<u4"}},
     {DType::u64, {"<u8"}},
     {DType::f8e4m3, {"|V1", "<V1", "|u1", "<u1"}},
-    // ml_dtypes calls this one a floating dtype of one byte.
+    // ml_dtypes declares f8e5m2 as a floating-point dtype of one byte.
     {DType::f8e5m2, {"|V1", "<f1", "|u1", "|f1"}},
     {DType::f16, {"<f2"}},
     {DType::bf16, {"<V2", "|V2", "<u2"}},
@@ -46,7 +46,7 @@ const DescrRow& row_of(DType dtype) {
   return *found;
 }
 
-/// Reads a Python dictionary of the three kinds of values that stand in a head.
+/// Parses a Python dictionary whose values are strings, booleans and tuples of integers.
 class HeaderReader {
  public:
   explicit HeaderReader(std::string_view text) : text_(text) {}
@@ -70,7 +70,7 @@ class HeaderReader {
 
  private:
   [[noreturn]] void fail(const std::string& why) const {
-    throw UserError(fmt::format("its head is not NumPy's: {} (at byte {})", why, at_));
+    throw UserError(fmt::format("its header is invalid: {} (at byte {})", why, at_));
   }
 
   void skip_blanks() {
@@ -98,15 +98,15 @@ class HeaderReader {
   std::string read_string() {
     skip_blanks();
     if (at_ < text_.size() && text_[at_] == '[')
-      fail("the elements are records, which no dtype of a graph is");
+      fail("the elements are records, which are no dtype of a graph");
     const char quote = accept('\'') ? '\'' : '"';
     if (quote == '"') expect('"');
     const std::size_t end = text_.find(quote, at_);
-    if (end == text_.npos) fail("a word does not end");
+    if (end == text_.npos) fail("a string does not end");
     const std::string_view word = text_.substr(at_, end - at_);
-    // They go into messages.
+    // Strings appear in messages.
     if (!std::ranges::all_of(word, [](char c) { return c >= ' ' && c <= '~'; }) || word.size() > 64)
-      fail("a word is none");
+      fail("a string is too long or not printable");
     at_ = end + 1;
     return std::string(word);
   }
@@ -125,7 +125,7 @@ class HeaderReader {
       std::int64_t extent = 0;
       const char* const begin = text_.data() + at_;
       const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), extent);
-      if (error != std::errc{} || extent < 0) fail("expected an extent: a number from 0 on");
+      if (error != std::errc{} || extent < 0) fail("expected an extent of at least 0");
       at_ += static_cast<std::size_t>(end - begin);
       shape.push_back(extent);
       if (accept(',')) continue;
@@ -145,7 +145,7 @@ class HeaderReader {
     else if (key == "shape")
       shape_ = read_shape();
     else
-      fail(fmt::format("'{}' is no key of it", key));
+      fail(fmt::format("'{}' is not a key of it", key));
   }
 
   std::string_view text_;

@@ -1,6 +1,7 @@
 #include "tools/sinter/files/text_file.h"
 
 #include "sinter/error.h"
+#include "tools/sinter/arguments/arguments.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -9,6 +10,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <llvm/ADT/ScopeExit.h>
 #include <unistd.h>
 
 namespace sinter::command {
@@ -34,6 +36,20 @@ void require_writable(const std::string& path) {
     errno = ENOTDIR;
     throw_unwritable(path);
   }
+}
+
+std::string read_text_file(const std::string& path, const std::string& name) {
+  std::FILE* const stream = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
+  const auto close = llvm::make_scope_exit([&] {
+    if (stream && stream != stdin) std::fclose(stream);
+  });
+  std::string text;
+  char part[1 << 16];
+  while (const std::size_t bytes = stream ? std::fread(part, 1, sizeof part, stream) : 0)
+    text.append(part, bytes);
+  if (!stream || std::ferror(stream))
+    throw UsageError(fmt::format("{} cannot be read: {}", name, std::strerror(errno)));
+  return text;
 }
 
 void write_text_file(const std::string& path, std::string_view text) {

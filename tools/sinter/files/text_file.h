@@ -1,4 +1,4 @@
-// The files that commands write where their user says.
+// Reads and writes text files at paths that the user gives.
 #pragma once
 
 #include <string>
@@ -6,11 +6,15 @@
 
 namespace sinter::command {
 
-/// Throws UserError where it cannot be written, with the reason.
+/// The text of the file `path`, or of standard input for `-`. Throws UsageError with `name` and the
+/// reason if it cannot be read.
+std::string read_text_file(const std::string& path, const std::string& name);
+
+/// Throws UserError with the reason if the file cannot be written.
 void write_text_file(const std::string& path, std::string_view text);
 
-/// Throws the same, if that is known before the text is: what takes long asks first. An existing
-/// file keeps its text; none is made.
+/// Throws UserError if `path` is known not to be writable, before a long computation. Neither
+/// creates nor changes a file.
 void require_writable(const std::string& path);
 
 }  // namespace sinter::command

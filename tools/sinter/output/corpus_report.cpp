@@ -1,7 +1,8 @@
 #include "tools/sinter/output/corpus_report.h"
 
+#include "runtime/support/json_tree.h"
+#include "tools/sinter/output/format_numbers.h"
 #include "tools/sinter/output/verdict.h"
-#include "tools/sinter/output/words.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,19 +25,19 @@ struct Totals {
   std::optional<PlannedCost> planned;
   std::optional<CompiledCost> compiled;
   std::optional<double> worst;
-  std::int64_t one_kernel = 0;    ///< files that are one launch, or none
+  std::int64_t one_kernel = 0;    ///< files with at most one launch
   std::int64_t most_kernels = 0;  ///< of a file
   std::int64_t spilling = 0;      ///< files with a kernel that spills
-  double log_of_ratios = 0;       ///< of bytes over the fewest, summed …
-  std::int64_t ratios = 0;        ///< … over so many files
-  /// Geometric mean of bytes over the fewest there can be.
+  double log_of_ratios = 0;       ///< sum of log(bytes / minimal bytes)
+  std::int64_t ratios = 0;        ///< number of files in that sum
+  /// Geometric mean of bytes / minimal bytes.
   std::optional<double> bytes_over_minimal() const {
     if (ratios == 0) return std::nullopt;
     return std::exp(log_of_ratios / static_cast<double>(ratios));
   }
 };
 
-/// Runs may leave the compiler out, so what ran was not compiled for certain.
+/// True if the report passed `stage`. A run may skip the stage compile.
 bool has_reached(const FileReport& report, CorpusStage stage) {
   if (stage == CorpusStage::compile) return report.compiled.has_value();
   return report.stage && *report.stage >= stage;
@@ -84,7 +85,7 @@ Totals total(std::span<const FileReport> reports) {
   return totals;
 }
 
-/// The figures that stages left, in their order.
+/// The figures of the stages that ran, in order.
 std::vector<std::string> figures(const std::optional<PlannedCost>& planned,
                                  const std::optional<CompiledCost>& compiled,
                                  const std::optional<double>& worst) {
@@ -111,7 +112,7 @@ Json finite_or_null(const std::optional<double>& value) {
   return value ? Json(finite(*value)) : Json();
 }
 
-/// Adds what files and totals have in common.
+/// Adds the figures that files and totals share.
 void add_figures(Json& json, const std::optional<PlannedCost>& planned,
                  const std::optional<CompiledCost>& compiled, const std::optional<double>& worst) {
   json["kernels"] = figure_or_null(planned, &PlannedCost::kernels);
@@ -150,15 +151,15 @@ Json to_json(const Totals& totals, std::size_t files) {
   return json;
 }
 
-/// A figure of the totals, and whether more of it is better.
-struct Watched {
+/// A figure of the totals that is compared with the baseline.
+struct ComparedFigure {
   Json::json_pointer where;
   bool more_is_better = false;
   double slack = 0;
 };
 
-std::vector<Watched> watched() {
-  std::vector<Watched> result;
+std::vector<ComparedFigure> compared_figures() {
+  std::vector<ComparedFigure> result;
   for (const char* stage : kCorpusStages)
     result.push_back({Json::json_pointer(fmt::format("/reached/{}", stage)), true});
   for (const char* figure : {"/failed", "/kernels", "/most_kernels", "/distinct_kernels", "/bytes",
@@ -178,20 +179,20 @@ std::string corpus_totals_json(std::span<const FileReport> reports) {
   return json.dump(2) + "\n";
 }
 
-std::vector<std::string> falls_behind(std::span<const FileReport> reports,
-                                      const std::string& baseline) {
+std::vector<std::string> regressions(std::span<const FileReport> reports,
+                                     const std::string& baseline) {
   const Json before = Json::parse(baseline, nullptr, /*allow_exceptions=*/false);
-  if (!before.is_object()) return {"the baseline is no JSON object"};
+  if (!before.is_object()) return {"the baseline is not a JSON object"};
   const Json now = to_json(total(reports), reports.size());
   std::vector<std::string> falls;
   if (before.value("files", Json()) != now["files"])
-    return {fmt::format("the baseline is of {} files, not of {}",
-                        before.value("files", Json()).dump(), now["files"].dump())};
-  for (const Watched& figure : watched()) {
+    return {fmt::format("the baseline has {} files, not {}", before.value("files", Json()).dump(),
+                        now["files"].dump())};
+  for (const ComparedFigure& figure : compared_figures()) {
     if (!before.contains(figure.where) || !now.contains(figure.where)) continue;
     const Json& old = before.at(figure.where);
     const Json& fresh = now.at(figure.where);
-    if (!old.is_number() || !fresh.is_number()) continue;  // a stage that was left out
+    if (!old.is_number() || !fresh.is_number()) continue;  // a stage that did not run
     const double change = fresh.get<double>() - old.get<double>();
     if (figure.more_is_better ? change < -figure.slack : change > figure.slack)
       falls.push_back(fmt::format("{}: {}, was {}", figure.where.to_string().substr(1),
@@ -216,7 +217,7 @@ std::string totals_text(std::span<const FileReport> reports) {
   std::vector<std::string> parts;
   for (std::size_t stage = 0; stage < kCorpusStageCount; ++stage)
     parts.push_back(fmt::format("{} {}", kCorpusStages[stage], totals.reached[stage]));
-  std::string text = fmt::format("\n{}: came through {}; failed {}; too large to run {}\n",
+  std::string text = fmt::format("\n{}: passed {}; failed {}; too large to run {}\n",
                                  counted(static_cast<std::int64_t>(reports.size()), "file"),
                                  fmt::join(parts, ", "), totals.failed, totals.over_limit);
   const std::vector<std::string> sums = figures(totals.planned, totals.compiled, totals.worst);
@@ -228,8 +229,7 @@ std::string corpus_json(std::span<const FileReport> reports) {
   Json files = Json::array();
   for (const FileReport& report : reports) files.push_back(to_json(report));
   const Json json = {{"files", files}, {"totals", to_json(total(reports), reports.size())}};
-  // Errors quote files, which may hold any bytes.
-  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+  return json_text(json);
 }
 
 }  // namespace sinter::command

@@ -4,7 +4,7 @@
 #include "ir/graph/node.h"
 #include "ir/shape/extent.h"
 #include "runtime/execution/launch_set.h"
-#include "tools/sinter/output/words.h"
+#include "tools/sinter/output/format_numbers.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,17 +27,17 @@ class LaunchWriter {
     const Source& source = variant_.kernels[number].source;
     if (kernel.kind == KernelKind::opaque)
       return fmt::format(
-          "step {}: {}\n  calls {} on the stream; memory that it works in comes on top of the "
+          "step {}: {}\n  calls {} on the stream; its workspace is not included in the size of the "
           "arena\n{}",
           number, kernel.name, attribute(*kernel.nodes.front(), "function").text, waits(kernel));
     const std::int64_t grid = evaluate(source.grid, symbols_);
     std::string text = fmt::format(
         "step {}: {}{}\n  kernel {}\n  grid {}{}, block {}{}, {} of shared memory{}\n{}", number,
-        kernel.name, grid == 0 ? " (no blocks: it is not launched)" : "", source.entry, grid,
-        source.is_cooperative ? " or as many as fit at once" : "", source.threads,
+        kernel.name, grid == 0 ? " (no blocks: not launched)" : "", source.entry, grid,
+        source.is_cooperative ? " or as many as are resident at once" : "", source.threads,
         source.cluster > 1 ? fmt::format(", cluster {}", source.cluster) : "",
         bytes_text(source.shared_bytes),
-        source.may_start_early ? ", may start while what is before it ends" : "", waits(kernel));
+        source.may_start_early ? ", may start while the previous kernel ends" : "", waits(kernel));
     for (std::size_t i = 0; i < source.arguments.size(); ++i)
       text += argument_line("argument", i, source.arguments[i], number);
     for (std::size_t i = 0; i < source.table.size(); ++i)
@@ -89,7 +89,7 @@ class LaunchWriter {
     return {};
   }
 
-  /// Where the array lies, and how many bytes of it may be touched.
+  /// The array that contains the buffer, the offset in it, and the size in bytes.
   std::string buffer_text(std::size_t index) const {
     const Buffer& buffer = variant_.program.buffers[index];
     const std::string bytes = bytes_text(bytes_of(buffer, symbols_));
@@ -103,7 +103,7 @@ class LaunchWriter {
   }
 
   std::span<const std::int64_t> symbols_;
-  Variant variant_;  ///< without functions
+  Variant variant_;  ///< without loaded functions
   ScratchLayout layout_;
 };
 
@@ -114,7 +114,7 @@ std::vector<std::string> launch_texts(const EmittedProgram& emitted,
   const LaunchWriter writer(emitted, symbols);
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < emitted.kernels().size(); ++i) texts.push_back(writer.write(i));
-  // The first paragraph also says what all of them share.
+  // The first paragraph begins with a summary of the program.
   if (!texts.empty()) texts.front() = writer.head() + "\n" + texts.front();
   return texts;
 }

@@ -1,5 +1,4 @@
-// The launches of a program in words: what the runtime asks of the driver, before there is a
-// device.
+// Describes the launches of a program as text, as the runtime would make them. Needs no device.
 #pragma once
 
 #include "runtime/observe/emitted.h"
@@ -11,8 +10,8 @@
 
 namespace sinter::command {
 
-/// A paragraph per launch, in order: kernel, grid, block, cluster, shared memory, the launches that
-/// it waits for, and its arguments with the places of temporaries in the arena.
+/// One paragraph per launch, in order: kernel, grid, block, cluster, shared memory, the launches
+/// that it waits for, and its arguments. Temporaries appear with their offset in the arena.
 std::vector<std::string> launch_texts(const EmittedProgram& emitted,
                                       std::span<const std::int64_t> symbols);
 

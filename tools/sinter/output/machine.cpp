@@ -23,8 +23,8 @@ std::string version_words(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-/// The number in `NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.15  Release …`:
-/// its first word of digits and points. Empty where the system has no such file.
+/// The version in `NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.15  Release …`:
+/// the first word of digits and points. Empty if the system has no such file.
 std::string kernel_module_version() {
   std::ifstream file("/proc/driver/nvidia/version");
   std::string line;
@@ -36,13 +36,13 @@ std::string kernel_module_version() {
   return {};
 }
 
-std::string remedy_of_driver(const std::string& why) {
-  if (why.find("cannot be opened") != why.npos)
+std::string remedy_of_driver(const std::string& problem) {
+  if (problem.find("cannot be opened") != problem.npos)
     return "install the NVIDIA driver (Debian: apt install nvidia-driver); in a container, start "
            "it with its GPUs (docker run --gpus all)";
-  if (why.find("no CUDA device") != why.npos || why.find("cuInit") != why.npos)
-    return "see what nvidia-smi says, and that CUDA_VISIBLE_DEVICES hides no GPU";
-  return {};  // the reason says it
+  if (problem.find("no CUDA device") != problem.npos || problem.find("cuInit") != problem.npos)
+    return "run nvidia-smi, and check that CUDA_VISIBLE_DEVICES does not hide the GPU";
+  return {};  // the reason contains the remedy
 }
 
 DeviceFacts facts_of(const Device& device) {
@@ -67,61 +67,61 @@ DeviceFacts facts_of(const Device& device) {
 
 CacheOptions cache_options() { return with_environment({}).cache; }
 
-Part find_driver() {
+ToolStatus find_driver() {
   const CudaDriver& opened = cuda_driver();
-  Part part{.name = "cuda driver", .found = {}, .why = opened.reason, .remedy = {}};
+  ToolStatus tool{.name = "cuda driver", .found = {}, .problem = opened.reason, .remedy = {}};
   if (!opened.driver) {
-    part.remedy = remedy_of_driver(part.why);
-    return part;
+    tool.remedy = remedy_of_driver(tool.problem);
+    return tool;
   }
-  part.found = "CUDA " + version_words(opened.driver->version);
+  tool.found = "CUDA " + version_words(opened.driver->version);
   if (const std::string module = kernel_module_version(); !module.empty())
-    part.found += ", driver " + module;
-  return part;
+    tool.found += ", driver " + module;
+  return tool;
 }
 
-Part find_nvrtc() {
-  const OpenedNvrtc& opened = nvrtc();
-  Part part{.name = "nvrtc", .found = {}, .why = opened.reason, .remedy = {}};
+ToolStatus find_nvrtc() {
+  const NvrtcOrReason& opened = nvrtc();
+  ToolStatus tool{.name = "nvrtc", .found = {}, .problem = opened.reason, .remedy = {}};
   if (!opened.nvrtc) {
-    part.remedy =
-        "the package cuda-nvrtc-13-0 of NVIDIA's repository has it, and so has the Python wheel "
-        "nvidia-cuda-nvrtc-cu12: set SINTER_NVRTC to nvidia/cuda_nvrtc/lib/libnvrtc.so.12 in its "
-        "site-packages";
-    return part;
+    tool.remedy =
+        "install the package cuda-nvrtc-13-0 from NVIDIA's repository, or the Python wheel "
+        "nvidia-cuda-nvrtc-cu12 and set SINTER_NVRTC to nvidia/cuda_nvrtc/lib/libnvrtc.so.12 in "
+        "its site-packages";
+    return tool;
   }
   const std::vector<int>& archs = opened.nvrtc->architectures();
-  part.found = fmt::format("{}, {}", version_words(opened.nvrtc->version()), opened.nvrtc->path());
+  tool.found = fmt::format("{}, {}", version_words(opened.nvrtc->version()), opened.nvrtc->path());
   if (!archs.empty())
-    part.found += fmt::format(", compiles for sm_{} to sm_{}", archs.front(), archs.back());
-  return part;
+    tool.found += fmt::format(", compiles for sm_{} to sm_{}", archs.front(), archs.back());
+  return tool;
 }
 
-Part find_compiler() {
-  Part part{.name = "c++ compiler", .found = {}, .why = {}, .remedy = {}};
+ToolStatus find_compiler() {
+  ToolStatus tool{.name = "c++ compiler", .found = {}, .problem = {}, .remedy = {}};
   try {
     const std::string path = find_host_compiler();
-    part.found = fmt::format("{}, {}", HostCompiler({.command = path, .name = {}}).name(), path);
+    tool.found = fmt::format("{}, {}", HostCompiler({.command = path, .name = {}}).name(), path);
   } catch (const CompileError& error) {
-    part.why = error.what();  // it also says what to do
+    tool.problem = error.what();  // includes the remedy
   }
-  return part;
+  return tool;
 }
 
-Part find_cache() {
-  Part part{.name = "disk cache", .found = {}, .why = {}, .remedy = {}};
+ToolStatus find_cache() {
+  ToolStatus tool{.name = "disk cache", .found = {}, .problem = {}, .remedy = {}};
   const CacheOptions options = cache_options();
   if (options.mode == CacheMode::off) {
-    part.why = "it was turned off";
-    part.remedy = "set SINTER_CACHE to read_write, or unset it";
-    return part;
+    tool.problem = "it was turned off";
+    tool.remedy = "set SINTER_CACHE to read_write, or unset it";
+    return tool;
   }
   const DiskCache cache(options);
-  part.why = cache.why_off();  // it also says what to do
+  tool.problem = cache.off_reason();  // includes the remedy
   if (cache.is_on())
-    part.found = fmt::format("{}{}", cache.counters().directory,
-                             cache.can_store() ? "" : ", which is read and not written");
-  return part;
+    tool.found =
+        fmt::format("{}{}", cache.counters().directory, cache.can_store() ? "" : " (read-only)");
+  return tool;
 }
 
 DeviceList list_devices() {
@@ -135,8 +135,8 @@ DeviceList list_devices() {
     } catch (const std::exception& error) {
       list.broken.push_back({.name = fmt::format("cuda:{}", i),
                              .found = {},
-                             .why = error.what(),
-                             .remedy = "see what nvidia-smi says of it"});
+                             .problem = error.what(),
+                             .remedy = "run nvidia-smi to see its state"});
     }
   }
   list.devices.push_back(facts_of(host_device()));

@@ -1,4 +1,4 @@
-// What the machine has for sinter, and how to get what it lacks.
+// The devices and tools that sinter finds on the machine, and how to get missing ones.
 #pragma once
 
 #include "sinter/device.h"
@@ -15,37 +15,38 @@ struct DeviceFacts {
   std::string kind;  ///< cuda or host
   int ordinal = 0;
   std::string name;
-  std::string arch;  ///< that kernels are planned for
+  std::string arch;  ///< the architecture that kernels are planned for
   int sm_count = 0;  ///< 0 on the host device
   std::int64_t memory_bytes = 0;
 };
 
-/// Something that sinter uses and that is there, or is not.
-struct Part {
-  std::string name;    ///< `nvrtc`
-  std::string found;   ///< what there is; empty: nothing
-  std::string why;     ///< why it is not there; empty: it is
-  std::string remedy;  ///< how to get it
+/// A tool or library that sinter uses, found or missing.
+struct ToolStatus {
+  std::string name;     ///< `nvrtc`
+  std::string found;    ///< version and path; empty if it is missing
+  std::string problem;  ///< why it is missing; empty if it was found
+  std::string remedy;   ///< how to get it
 };
 
 /// The CUDA driver: `CUDA 12.8, driver 570.86.15`.
-Part find_driver();
+ToolStatus find_driver();
 /// `13.0, /usr/lib/libnvrtc.so.13`
-Part find_nvrtc();
-/// Of the host device.
-Part find_compiler();
-/// Where the disk cache lies, and how it is used.
-Part find_cache();
+ToolStatus find_nvrtc();
+/// The C++ compiler of the host device.
+ToolStatus find_compiler();
+/// The folder of the disk cache, and whether it can be written.
+ToolStatus find_cache();
 
 struct DeviceList {
   std::vector<DeviceFacts> devices;
-  std::vector<Part> broken;  ///< devices that are listed and cannot be used
+  std::vector<ToolStatus> broken;  ///< devices that the driver lists but that cannot be used
 };
 
 /// All GPUs, then the host device.
 DeviceList list_devices();
 
-/// As `compile` reads them. Throws UserError on a variable that means nothing.
+/// The cache options as `compile` reads them from the environment. Throws UserError on an invalid
+/// variable.
 CacheOptions cache_options();
 
 }  // namespace sinter::command

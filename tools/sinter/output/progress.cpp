@@ -13,8 +13,8 @@ namespace sinter::command {
 
 namespace {
 
-constexpr std::size_t kMostColumns = 79;
-constexpr std::chrono::milliseconds kPause(100);  // between two times that the line is written
+constexpr std::size_t kMaxLineColumns = 79;
+constexpr std::chrono::milliseconds kPause(100);  // least time between two updates of the line
 
 }  // namespace
 
@@ -27,8 +27,8 @@ Progress::~Progress() { hide(); }
 
 void Progress::step(std::string_view name) {
   ++done_;
-  const bool is_soon = std::chrono::steady_clock::now() - last_ < kPause;
-  if (!is_soon || width_ == 0) show(name);
+  const bool is_recent = std::chrono::steady_clock::now() - last_ < kPause;
+  if (!is_recent || width_ == 0) show(name);
 }
 
 void Progress::hide() {
@@ -42,7 +42,7 @@ void Progress::show(std::string_view name) {
   std::string line = what_;
   if (total_ > 0) line += fmt::format(": {} of {}", done_, total_);
   if (!name.empty()) line += fmt::format(", {}", name);
-  line.resize(std::min(line.size(), kMostColumns));
+  line.resize(std::min(line.size(), kMaxLineColumns));
   hide();
   log_line(line);
   width_ = line.size();

@@ -1,4 +1,4 @@
-// How far long work has come, on a line of the terminal that goes away when the work is done.
+// A progress line on the terminal, removed when the work is done.
 #pragma once
 
 #include <chrono>
@@ -8,19 +8,19 @@
 
 namespace sinter::command {
 
-/// Shows nothing where standard error is no terminal, or where nobody wants to see it. Without
-/// colours. Of one thread.
+/// Shows nothing if standard error is not a terminal, or with `is_quiet`. Uses no colours. Only one
+/// thread may use it.
 class Progress {
  public:
-  /// `total` steps of `what`; 0: nobody knows how many.
+  /// `total` steps of `what`; 0 if the number is not known.
   Progress(std::string what, std::size_t total, bool is_quiet);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// One more is done: `name`.
+  /// Counts a finished step called `name`.
   void step(std::string_view name);
-  /// Makes room for what is printed next.
+  /// Clears the line, so that other text can be printed.
   void hide();
 
  private:
@@ -30,7 +30,7 @@ class Progress {
   std::size_t total_;
   bool is_shown_;
   std::size_t done_ = 0;
-  std::size_t width_ = 0;  ///< of what is on the line
+  std::size_t width_ = 0;  ///< of the text on the line
   std::chrono::steady_clock::time_point last_;
 };
 

@@ -15,19 +15,19 @@ namespace sinter::command {
 
 namespace {
 
-/// What it gives for operands of these dtypes; nullopt if it does not take them.
-std::optional<DType> dtype_given(const Spelling& spelling, std::span<const DType> operand_dtypes) {
+/// The result dtype for operands of these dtypes; nullopt if the op does not take them.
+std::optional<DType> dtype_given(const OpSyntax& syntax, std::span<const DType> operand_dtypes) {
   try {
     Graph graph("probe");
     std::vector<Operand> operands;
     for (const DType dtype : operand_dtypes)
       operands.emplace_back(graph.input(fmt::format("x{}", operands.size()), dtype, {2, 2}));
-    std::vector<WrittenAttribute> arguments(spelling.attributes.size());
+    std::vector<ParsedAttribute> arguments(syntax.attributes.size());
     for (std::size_t i = 0; i < arguments.size(); ++i)
-      if (!spelling.attributes[i].required()) read_default(spelling.attributes[i], arguments[i]);
-    return spelling
+      if (!syntax.attributes[i].required()) read_default(syntax.attributes[i], arguments[i]);
+    return syntax
         .record({.graph = graph,
-                 .spelling = spelling,
+                 .syntax = syntax,
                  .operands = operands,
                  .arguments = arguments,
                  .location = {}})
@@ -38,27 +38,27 @@ std::optional<DType> dtype_given(const Spelling& spelling, std::span<const DType
   }
 }
 
-/// For operands of `dtype`, of which the first may be a condition.
-std::optional<DType> dtype_given(const Spelling& spelling, DType dtype) {
-  std::vector<DType> dtypes(static_cast<std::size_t>(spelling.operands), dtype);
-  if (const auto given = dtype_given(spelling, dtypes)) return given;
+/// The result dtype for operands of `dtype`; the first operand may be a condition instead.
+std::optional<DType> dtype_given(const OpSyntax& syntax, DType dtype) {
+  std::vector<DType> dtypes(static_cast<std::size_t>(syntax.operands), dtype);
+  if (const auto given = dtype_given(syntax, dtypes)) return given;
   dtypes.front() = boolean;
-  return dtype_given(spelling, dtypes);
+  return dtype_given(syntax, dtypes);
 }
 
-bool is_told_by_attributes(const Spelling& spelling) {
-  if (spelling.operands < 1) return true;
-  return spelling.row && (is_structural(spelling.row->op) || is_source(spelling.row->op));
+bool depends_on_attributes(const OpSyntax& syntax) {
+  if (syntax.operands < 1) return true;
+  return syntax.row && (is_structural(syntax.row->op) || is_source(syntax.row->op));
 }
 
 }  // namespace
 
-std::string result_dtype(const Spelling& spelling) {
-  if (is_told_by_attributes(spelling)) return "";
+std::string result_dtype(const OpSyntax& syntax) {
+  if (depends_on_attributes(syntax)) return "";
   std::set<std::string_view> all;
-  std::set<std::string_view> others;  // than the operand's
+  std::set<std::string_view> others;  // result dtypes that differ from the operand's
   for (const DTypeInfo& row : kDTypes) {
-    const std::optional<DType> given = dtype_given(spelling, row.dtype);
+    const std::optional<DType> given = dtype_given(syntax, row.dtype);
     if (given) all.insert(name(*given));
     if (given && *given != row.dtype) others.insert(name(*given));
   }

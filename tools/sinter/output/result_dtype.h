@@ -1,14 +1,14 @@
-// Which dtype an op or composite gives, found out by recording it.
+// The result dtype of an op or composite, found by recording it.
 #pragma once
 
-#include "ir/parser/spelling.h"
+#include "ir/parser/op_syntax.h"
 
 #include <string>
 
 namespace sinter::command {
 
-/// In words: `the operand's`, `bool`, `the operand's or i64`. Empty where its attributes decide, as
-/// they do of structural ops and sources.
-std::string result_dtype(const Spelling& spelling);
+/// As text: `the operand's`, `bool`, `the operand's or i64`. Empty if attributes decide, as for
+/// structural ops and sources.
+std::string result_dtype(const OpSyntax& syntax);
 
 }  // namespace sinter::command

@@ -8,8 +8,9 @@
 
 namespace sinter::command {
 
-void hold_standard_streams() {
-  // Each the other way round from how it is used, but for errors, which nobody would see.
+void reopen_closed_streams() {
+  // Input is opened for writing and output for reading, so that their use fails. Errors are
+  // dropped.
   constexpr int kModes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream)
     if (fcntl(stream, F_GETFD) < 0 && errno == EBADF) open("/dev/null", kModes[stream]);

@@ -1,15 +1,15 @@
-// Standard input, output and error, however the command was started.
+// Standard input, output and error, even if the caller closed them.
 #pragma once
 
 #include <string_view>
 
 namespace sinter::command {
 
-/// What the caller closed of the three is opened so that reading or writing it fails. Else the next
-/// file of ours would take its number, and get what we print.
-void hold_standard_streams();
+/// Opens those of the three streams that the caller closed, so that using them fails. Otherwise the
+/// next opened file would get their descriptor, and our output.
+void reopen_closed_streams();
 
-/// Puts `text` on standard error if that takes it.
+/// Writes `text` to standard error. Ignores failures.
 void log_line(std::string_view text);
 
 }  // namespace sinter::command

@@ -2,7 +2,7 @@
 
 #include "ir/oracle/check.h"
 #include "ir/oracle/interpret.h"
-#include "tools/sinter/output/words.h"
+#include "tools/sinter/output/format_numbers.h"
 
 #include <algorithm>
 #include <limits>
@@ -21,8 +21,9 @@ void add_line(Verdict& verdict, std::string line, bool is_problem) {
 
 }  // namespace
 
-void judge_by_oracle(const Graph& graph, const HostArrays& inputs,
-                     std::span<const std::int64_t> symbols, const GraphRun& run, Verdict& verdict) {
+void check_with_oracle(const Graph& graph, const HostArrays& inputs,
+                       std::span<const std::int64_t> symbols, const GraphRun& run,
+                       Verdict& verdict) {
   const Interpretation expected = interpret(graph, inputs, symbols);
   for (const Result& result : run.results) {
     const auto& wanted = result.is_update ? expected.updates : expected.outputs;

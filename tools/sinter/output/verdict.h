@@ -1,4 +1,4 @@
-// Judging what a run gave: by the oracle's bounds, and by the bits of another run.
+// Checks the results of a run against the oracle's bounds, and against the bits of another run.
 #pragma once
 
 #include "tools/sinter/commands/run_graph.h"
@@ -15,22 +15,24 @@ struct Verdict {
   double worst = 0;  ///< error over bound
   std::int64_t undecided = 0;
   bool is_within_bounds = true;
-  std::string first_bad;  ///< `y[3, 7]`, the first element beyond its bound; empty: none is
-  std::optional<bool> is_equal_unfused = {};  ///< none: nobody compared
+  std::string first_bad;  ///< `y[3, 7]`, the first element beyond its bound; empty if there is none
+  std::optional<bool> is_equal_unfused = {};  ///< nullopt if there was no comparison
   std::vector<std::string> lines;
-  std::string problem;  ///< the first of the lines that tells of a failure; empty if it passes
+  std::string problem;  ///< the first line that reports a failure; empty if there is none
 
   bool passes() const { return is_within_bounds && is_equal_unfused.value_or(true); }
 };
 
-/// Adds what the oracle says of each result of `run`.
-void judge_by_oracle(const Graph& graph, const HostArrays& inputs,
-                     std::span<const std::int64_t> symbols, const GraphRun& run, Verdict& verdict);
+/// Checks each result of `run` with the oracle, and adds the outcome to `verdict`.
+void check_with_oracle(const Graph& graph, const HostArrays& inputs,
+                       std::span<const std::int64_t> symbols, const GraphRun& run,
+                       Verdict& verdict);
 
-/// Adds where a fused and an unfused run of one graph on the same inputs differ in bits.
+/// Compares the bits of a fused and an unfused run on the same inputs; adds the differences to
+/// `verdict`.
 void compare_bits(const GraphRun& fused, const GraphRun& unfused, Verdict& verdict);
 
-/// JSON has no infinity: the largest number stands for it.
+/// `value`, or the largest finite number for infinity, which JSON does not have.
 double finite(double value);
 
 }  // namespace sinter::command

@@ -24,11 +24,11 @@ SiteMap::~SiteMap() {
 }
 
 SiteMap::Part& SiteMap::part(std::size_t number) {
-  std::atomic<Part*>& place = parts_[number];
-  Part* there = place.load(std::memory_order_acquire);
+  std::atomic<Part*>& slot = parts_[number];
+  Part* there = slot.load(std::memory_order_acquire);
   if (there) return *there;
   auto made = std::make_unique<Part>();
-  if (!place.compare_exchange_strong(there, made.get(), std::memory_order_acq_rel)) return *there;
+  if (!slot.compare_exchange_strong(there, made.get(), std::memory_order_acq_rel)) return *there;
   return *made.release();
 }
 
@@ -39,7 +39,7 @@ void SiteMap::mark(std::uintptr_t address, unsigned bytes) {
     const unsigned here = std::min(left, 64 - bit);
     const std::uint64_t bits = (~std::uint64_t{0} >> (64 - here)) << bit;
     std::atomic<std::uint64_t>& word = part(byte / kPartBytes)[byte % kPartBytes / 64];
-    // Most accesses of a broadcast operand find their bits set; a read is cheaper than a write.
+    // Most accesses of a broadcast operand find their bits set, and a load is cheaper than an RMW.
     if ((word.load(std::memory_order_relaxed) & bits) != bits)
       word.fetch_or(bits, std::memory_order_relaxed);
     byte += here;
@@ -70,14 +70,14 @@ SiteMap* AccessCounter::find(const Access& access) {
   const auto index = static_cast<std::size_t>(&allocation - allocations_.data());
 
   const std::lock_guard lock(mutex_);
-  const auto [place, is_new] = maps_.try_emplace({index, access.site, access.is_store});
+  const auto [slot, is_new] = maps_.try_emplace({index, access.site, access.is_store});
   try {
-    if (is_new) place->second = std::make_unique<SiteMap>(allocation, access.site, access.is_store);
+    if (is_new) slot->second = std::make_unique<SiteMap>(allocation, access.site, access.is_store);
   } catch (...) {
-    maps_.erase(place);
+    maps_.erase(slot);
     throw;
   }
-  return place->second.get();
+  return slot->second.get();
 }
 
 std::uint64_t AccessCounter::count(bool stores) const {

@@ -1,4 +1,4 @@
-// Counts the distinct bytes that a launch touches, per line of its source and by allocation.
+// Counts the distinct bytes that a launch touches, per line of its source and per allocation.
 #pragma once
 
 #include "runtime/driver/host/execution/memory.h"
@@ -23,7 +23,7 @@ struct Access {
 
 enum class AccessFault { none, outside, misaligned };
 
-/// One bit per byte of one allocation: touched at one site, or not.
+/// One bit per byte of an allocation: whether one site has touched it.
 class SiteMap {
  public:
   SiteMap(const Allocation& allocation, int site, bool is_store);
@@ -31,9 +31,9 @@ class SiteMap {
   SiteMap(const SiteMap&) = delete;
   SiteMap& operator=(const SiteMap&) = delete;
 
-  /// Any number of threads at a time.
+  /// Marks a range as touched. Threads may call this concurrently.
   void mark(std::uintptr_t address, unsigned bytes);
-  /// Once no thread marks any more.
+  /// The number of marked bytes. No thread may still be marking.
   std::uint64_t count() const;
 
   const Allocation& allocation;
@@ -41,7 +41,7 @@ class SiteMap {
   const bool is_store;
 
  private:
-  // Many launches touch a small part of a large allocation, so only parts that are touched exist.
+  // Many launches touch a small part of a large allocation, so parts are made at their first touch.
   static constexpr std::size_t kPartBytes = 32 << 10;  // of the allocation
   using Part = std::array<std::atomic<std::uint64_t>, kPartBytes / 64>;
 
@@ -77,7 +77,7 @@ class AccessCounter {
   std::map<Key, std::unique_ptr<SiteMap>> maps_;
 };
 
-/// The maps that one OS thread used last; forgotten between launches.
+/// The maps that one OS thread used last. Cleared between launches.
 struct SiteCache {
   static constexpr unsigned kEntries = 64;
   SiteMap* maps[kEntries] = {};
@@ -85,7 +85,7 @@ struct SiteCache {
   void clear() { *this = {}; }
 };
 
-/// Notes one access. Alignment is checked up to 16 bytes, as hardware asks it of vectors.
+/// Records one access. Checks alignment of up to 16 bytes, which hardware requires for vectors.
 AccessFault count_access(AccessCounter& counter, SiteCache& cache, const Access& access);
 
 }  // namespace sinter::host

@@ -1,4 +1,4 @@
-// Built without the thread sanitizer, as rendezvous.cpp.
+// Built without the thread sanitizer, for the reason in rendezvous.cpp.
 #include "runtime/driver/host/execution/cluster_rendezvous.h"
 
 #include <fmt/format.h>
@@ -8,9 +8,9 @@ namespace sinter::host {
 using namespace cuda;
 
 Failure ClusterRunner::run(const BlockWork& work, std::uint64_t first, std::uint64_t last) {
-  while (seats_.size() < work.cluster) seats_.push_back(std::make_unique<Seat>());
+  while (slots_.size() < work.cluster) slots_.push_back(std::make_unique<Slot>());
   members_.clear();
-  for (unsigned rank = 0; rank < work.cluster; ++rank) members_.push_back(&seats_[rank]->runner);
+  for (unsigned rank = 0; rank < work.cluster; ++rank) members_.push_back(&slots_[rank]->runner);
   for (; first < last; first += work.cluster) {
     Failure failure = run_cluster(work, first);
     if (failure.code == CUDA_SUCCESS) continue;
@@ -23,14 +23,14 @@ Failure ClusterRunner::run(const BlockWork& work, std::uint64_t first, std::uint
 Failure ClusterRunner::run_cluster(const BlockWork& work, std::uint64_t first) {
   for (unsigned rank = 0; rank < work.cluster; ++rank) {
     BlockWork own = work;
-    own.shared = seats_[rank]->shared.part(work.shared_bytes);
+    own.shared = slots_[rank]->shared.part(work.shared_bytes);
     if (!members_[rank]->start(own, first + rank, members_))
       return {CUDA_ERROR_OUT_OF_MEMORY, "there is no memory for the stacks of a cluster's threads"};
   }
   return run_members(work);
 }
 
-/// Round after round, each up to the next barrier of the cluster.
+/// Resumes all blocks in rounds. Each round ends at the next cluster barrier.
 Failure ClusterRunner::run_members(const BlockWork& work) {
   for (;;) {
     const BlockRunner* waits = nullptr;
@@ -50,7 +50,7 @@ Failure ClusterRunner::run_members(const BlockWork& work) {
       return {CUDA_ERROR_LAUNCH_FAILED,
               fmt::format("kernel {}, block {}: waits at cluster_wait(), but block {} of its "
                           "cluster has returned",
-                          work.kernel->entry, waits->place_in_grid(), returned->place_in_grid())};
+                          work.kernel->entry, waits->block_text(), returned->block_text())};
   }
 }
 

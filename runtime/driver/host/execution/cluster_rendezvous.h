@@ -1,4 +1,4 @@
-// Runs the blocks of a cluster together on one OS thread, each until it waits for the others.
+// Runs the blocks of a cluster in turns on one OS thread, each until it waits for the others.
 #pragma once
 
 #include "runtime/driver/host/execution/rendezvous.h"
@@ -17,8 +17,8 @@ class ClusterRunner {
   Failure run(const BlockWork& work, std::uint64_t first, std::uint64_t last);
 
  private:
-  /// What one block of the cluster runs with.
-  struct Seat {
+  /// The runner and the shared memory of one block of the cluster.
+  struct Slot {
     BlockRunner runner;
     SharedMemory shared;
   };
@@ -26,7 +26,7 @@ class ClusterRunner {
   Failure run_cluster(const BlockWork& work, std::uint64_t first);
   Failure run_members(const BlockWork& work);
 
-  std::vector<std::unique_ptr<Seat>> seats_;
+  std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<BlockRunner*> members_;  // by rank
 };
 

@@ -27,15 +27,15 @@ constexpr std::size_t kParameterAlignment = 16;
 struct Worker {
   BlockRunner runner;
   SharedMemory shared;
-  ClusterRunner clusters;  // with shared memory of their own
+  ClusterRunner clusters;  // has separate shared memory
   SiteCache sites;
 };
 
-/// What the workers share of one launch.
+/// The state of a launch that the workers share.
 struct SharedWork {
   BlockWork blocks;
   std::uint64_t count = 0;  // of blocks
-  std::uint64_t chunk = 1;  // blocks that a worker takes at a time
+  std::uint64_t chunk = 1;  // blocks that a worker claims at a time
   bool reversed = false;    // last block first
   std::atomic<std::uint64_t> next = 0;
   std::atomic<bool> failed = false;
@@ -50,7 +50,7 @@ Failure run_blocks(Worker& worker, const BlockWork& blocks, std::uint64_t first,
                ? worker.clusters.run(blocks, first, last)
                : worker.runner.run(blocks, first, last);
   } catch (const std::bad_alloc&) {
-    return {cuda::CUDA_ERROR_OUT_OF_MEMORY, "out of memory"};  // short enough to take none
+    return {cuda::CUDA_ERROR_OUT_OF_MEMORY, "out of memory"};  // short: needs no allocation
   }
 }
 
@@ -71,8 +71,8 @@ void run_share(Worker& worker, SharedWork& work) {
       const std::lock_guard lock(work.mutex);
       if (!work.failed.exchange(true)) work.failure = std::move(failure);
     }
-    // Only now: what the others say when they give up comes after the cause.
-    if (blocks.union_traffic) blocks.union_traffic->leave(first, has_failed);
+    // After recording the failure, so that failures of waiting blocks do not replace the cause.
+    if (blocks.grid_barrier) blocks.grid_barrier->block_ended(first, has_failed);
   }
 }
 
@@ -80,16 +80,16 @@ std::uint64_t block_count(const KernelLaunch& launch) {
   return std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
 }
 
-/// How many OS threads may run clusters at once: each thread of a block has a stack with a guard
-/// page, and before 6.13 Linux splits mappings for these, of which a process has some 65,000.
-std::uint64_t most_clusters(const BlockWork& work) {
-  constexpr std::uint64_t kMostFibers = 8192;
+/// The most OS threads that run clusters at once. Each thread of a block has a stack with a guard
+/// page. Before Linux 6.13 each guard splits a mapping, and a process has about 65,000 mappings.
+std::uint64_t max_clusters(const BlockWork& work) {
+  constexpr std::uint64_t kMaxFibers = 8192;
   if (work.cluster == 1 || !work.kernel->has_barrier) return UINT64_MAX;
   const std::uint64_t threads = std::uint64_t{work.block.x} * work.block.y * work.block.z;
-  return std::max<std::uint64_t>(kMostFibers / (threads * work.cluster), 1);
+  return std::max<std::uint64_t>(kMaxFibers / (threads * work.cluster), 1);
 }
 
-/// OS threads that wait for launches. Never destroyed: kernels may run until the process ends.
+/// OS threads that run launches. Never destroyed: kernels may run until the process ends.
 class Pool {
  public:
   void set_workers(int count) {
@@ -97,11 +97,11 @@ class Pool {
     wanted_ = count > 0 ? std::min(count, kMaxWorkers) : default_workers();
   }
 
-  /// Fails without running anything if the launch is cooperative and too large. Throws
-  /// std::bad_alloc, or std::system_error, where there is no memory for the threads that it takes.
+  /// Runs all blocks. Fails without running anything if the launch is cooperative and too large.
+  /// Throws std::bad_alloc or std::system_error if the needed threads cannot be started.
   void run(SharedWork& work, const KernelLaunch& launch) {
     const std::lock_guard launching(launch_mutex_);
-    work.failure = find_excess(launch);
+    work.failure = cooperative_launch_failure(launch);
     if (work.failure.code != cuda::CUDA_SUCCESS) return;
     install_fault_handlers();
     const std::uint64_t chunks = (work.count + work.chunk - 1) / work.chunk;
@@ -109,7 +109,7 @@ class Pool {
     start_workers(launch.is_cooperative ? wanted_.load() : 1);
     work_ = &work;
     const std::uint64_t at_once =
-        std::min<std::uint64_t>(std::min(wanted(), started_), most_clusters(work.blocks));
+        std::min<std::uint64_t>(std::min(wanted(), started_), max_clusters(work.blocks));
     helpers_ = static_cast<int>(std::min(at_once, chunks));
     busy_ = helpers_;
     ++generation_;
@@ -127,7 +127,7 @@ class Pool {
     return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 16);
   }
 
-  /// Starts those that are wanted, or as many as there is memory for, if that is `least`.
+  /// Starts the wanted threads. Fewer are fine if at least `least` run; else rethrows the error.
   void start_workers(int least) {
     try {
       while (started_ < wanted_) {
@@ -163,7 +163,7 @@ class Pool {
   std::atomic<int> wanted_ = default_workers();
   int started_ = 0;
   int helpers_ = 0;  // workers that take part in the current launch
-  int busy_ = 0;     // those of them not yet done
+  int busy_ = 0;     // helpers that are not done
 };
 
 Pool& pool() {
@@ -175,7 +175,7 @@ std::vector<void*> point_to(const KernelLaunch& launch) {
   std::vector<void*> pointers;
   std::size_t offset = 0;
   for (unsigned i = 0; i < launch.kernel->parameter_count; ++i) {
-    // Kernels take parameters by value: they read what is here and never write it.
+    // Kernels take parameters by value, so they never write here.
     pointers.push_back(const_cast<std::byte*>(launch.parameters.data()) + offset);
     offset += round_up<std::size_t>(launch.kernel->parameter_bytes[i], kParameterAlignment);
   }
@@ -195,7 +195,7 @@ std::vector<std::byte> pack_parameters(const device_abi::KernelInfo& kernel, voi
   return packed;
 }
 
-Failure find_excess(const KernelLaunch& launch) {
+Failure cooperative_launch_failure(const KernelLaunch& launch) {
   const std::uint64_t blocks = block_count(launch);
   const int most = workers();
   if (!launch.is_cooperative || blocks <= static_cast<std::uint64_t>(most)) return {};
@@ -212,8 +212,8 @@ LaunchResult execute(const KernelLaunch& launch, std::uint64_t order) {
   SharedWork work;
   const std::uint64_t threads = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;
   work.count = block_count(launch);
-  std::optional<GridBarrier> union_traffic;
-  if (launch.is_cooperative) union_traffic.emplace(work.count);
+  std::optional<GridBarrier> grid_barrier;
+  if (launch.is_cooperative) grid_barrier.emplace(work.count);
   work.reversed = order & 1;
   work.blocks = {.kernel = launch.kernel,
                  .parameters = parameters.data(),
@@ -223,9 +223,9 @@ LaunchResult execute(const KernelLaunch& launch, std::uint64_t order) {
                  .cluster = launch.cluster,
                  .may_start_early = launch.may_start_early,
                  .reversed = (order & 2) && threads % device_abi::kWarpSize == 0,
-                 .union_traffic = union_traffic ? &*union_traffic : nullptr,
+                 .grid_barrier = grid_barrier ? &*grid_barrier : nullptr,
                  .counter = counter.get()};
-  // Small enough that all workers end together, large enough that taking one costs little.
+  // Small enough to balance the load, large enough that claiming a chunk costs little.
   constexpr std::uint64_t kThreadsPerChunk = 4096;
   const std::uint64_t share = work.count / (8 * static_cast<std::uint64_t>(pool().wanted()));
   if (!launch.is_cooperative)

@@ -18,13 +18,13 @@ struct KernelLaunch {
   device_abi::Index3 grid{}, block{};
   unsigned shared_bytes = 0;
   unsigned cluster = 1;               // neighbouring blocks that run together
-  unsigned largest_cluster = 8;       // that its function may be launched with
-  bool is_cooperative = false;        // all blocks run at once and may meet
-  bool may_start_early = false;       // before what is in front of it in the stream has ended
-  std::vector<std::byte> parameters;  // one after the other, each at a multiple of 16
+  unsigned largest_cluster = 8;       // the limit of its function
+  bool is_cooperative = false;        // all blocks run at once and may use the grid barrier
+  bool may_start_early = false;       // before earlier work of the stream has ended
+  std::vector<std::byte> parameters;  // concatenated, each at a multiple of 16
 };
 
-/// Copies the values that `parameters` points to, as a launch does.
+/// Copies the values that `parameters` points to, as a launch must.
 std::vector<std::byte> pack_parameters(const device_abi::KernelInfo& kernel, void** parameters);
 
 struct LaunchResult {
@@ -32,16 +32,16 @@ struct LaunchResult {
   std::uint64_t bytes_read = 0, bytes_written = 0;  // if the kernel counts
 };
 
-/// Why the launch cannot run: it is cooperative and has more blocks than workers() run at once.
-Failure find_excess(const KernelLaunch& launch);
+/// The failure of a cooperative launch with more blocks than workers(); else no failure.
+Failure cooperative_launch_failure(const KernelLaunch& launch);
 
-/// Runs all blocks and waits for them. `order` picks among the orders that blocks and threads may
-/// run in. One launch runs at a time; others wait.
+/// Runs all blocks and waits for them. Bits of `order` decide whether blocks and threads run in
+/// reverse. One launch runs at a time; others wait.
 LaunchResult execute(const KernelLaunch& launch, std::uint64_t order);
 
 /// Sets how many OS threads run blocks; 0 means one per hardware thread, at most 16.
 void set_workers(int count);
-/// How many OS threads run blocks, each one block at a time.
+/// The number of OS threads that run blocks. Each runs one block, or one cluster, at a time.
 int workers();
 
 }  // namespace sinter::host

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE};
 constexpr std::size_t kSignalStackBytes = 64 << 10;
-constexpr std::size_t kLandingStackBytes = 64 << 10;
+constexpr std::size_t kFaultStackBytes = 64 << 10;
 
 struct sigaction previous_actions[std::size(kSignals)];
 
@@ -25,25 +25,25 @@ struct CaughtFault {
   const void* address;
 };
 thread_local CaughtFault fault;
-thread_local std::byte* landing_stack_top = nullptr;
+thread_local std::byte* fault_stack_top = nullptr;
 
-// Where a stopped kernel thread continues, outside the signal handler and on a stack of its own:
-// its own stack may be what ran out.
-[[noreturn, gnu::no_sanitize_address]] void land() {
-  BlockRunner::running()->cancellation(fault.signal, fault.address);
+// A stopped kernel thread continues here: outside the signal handler, and on a separate stack,
+// because the fault may be a stack overflow.
+[[noreturn, gnu::no_sanitize_address]] void continue_after_fault() {
+  BlockRunner::running()->fail_at_signal(fault.signal, fault.address);
 }
 
 bool redirect(void* context) {
-  forget_frames(landing_stack_top - kLandingStackBytes, kLandingStackBytes);
-  const std::uintptr_t top = reinterpret_cast<std::uintptr_t>(landing_stack_top);
+  forget_frames(fault_stack_top - kFaultStackBytes, kFaultStackBytes);
+  const std::uintptr_t top = reinterpret_cast<std::uintptr_t>(fault_stack_top);
   auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
-  machine.gregs[REG_RSP] = static_cast<greg_t>(top - 8);  // as if land() had been called
-  machine.gregs[REG_RIP] = reinterpret_cast<greg_t>(&land);
+  machine.gregs[REG_RSP] = static_cast<greg_t>(top - 8);  // as after a call
+  machine.gregs[REG_RIP] = reinterpret_cast<greg_t>(&continue_after_fault);
   return true;
 #elif defined(__aarch64__)
   machine.sp = top;
-  machine.pc = reinterpret_cast<std::uintptr_t>(&land);
+  machine.pc = reinterpret_cast<std::uintptr_t>(&continue_after_fault);
   return true;
 #else
   return false;
@@ -57,7 +57,7 @@ const struct sigaction& previous_action(int signal) {
 }
 
 void handle(int signal, siginfo_t* info, void* context) {
-  if (BlockRunner::running() && landing_stack_top) {
+  if (BlockRunner::running() && fault_stack_top) {
     fault = {signal, info->si_addr};
     if (redirect(context)) return;
   }
@@ -85,10 +85,10 @@ void install_fault_handlers() {
 }
 
 FaultStacks::FaultStacks() {
-  memory_ = mmap(nullptr, kSignalStackBytes + kLandingStackBytes, PROT_READ | PROT_WRITE,
+  memory_ = mmap(nullptr, kSignalStackBytes + kFaultStackBytes, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory_ == MAP_FAILED) {
-    memory_ = nullptr;  // kernels still run; a fault ends the process
+    memory_ = nullptr;  // kernels still run, but a fault ends the process
     return;
   }
   stack_t previous{};
@@ -97,16 +97,16 @@ FaultStacks::FaultStacks() {
   previous_stack_ = previous.ss_sp;
   previous_bytes_ = previous.ss_size;
   previous_flags_ = previous.ss_flags;
-  landing_stack_top = static_cast<std::byte*>(memory_) + kSignalStackBytes + kLandingStackBytes;
+  fault_stack_top = static_cast<std::byte*>(memory_) + kSignalStackBytes + kFaultStackBytes;
 }
 
 FaultStacks::~FaultStacks() {
   if (!memory_) return;
-  landing_stack_top = nullptr;
+  fault_stack_top = nullptr;
   const stack_t previous{
       .ss_sp = previous_stack_, .ss_flags = previous_flags_, .ss_size = previous_bytes_};
   sigaltstack(&previous, nullptr);
-  munmap(memory_, kSignalStackBytes + kLandingStackBytes);
+  munmap(memory_, kSignalStackBytes + kFaultStackBytes);
 }
 
 }  // namespace sinter::host

@@ -1,12 +1,12 @@
-// Turns a kernel's wild access, stack overflow or division by zero into a failed launch.
+// Turns a kernel's access fault, stack overflow or division by zero into a failed launch.
 #pragma once
 
 namespace sinter::host {
 
-/// Installs the handlers, once per process. Signals of other code go where they went before.
+/// Installs the signal handlers once per process. Signals of other code go to the former handlers.
 void install_fault_handlers();
 
-/// Gives this OS thread the stacks that a fault needs. Lives as long as the thread runs kernels.
+/// The stacks on which this OS thread handles faults. Must live as long as the thread runs kernels.
 class FaultStacks {
  public:
   FaultStacks();

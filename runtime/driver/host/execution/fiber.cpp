@@ -11,8 +11,8 @@
 namespace sinter::host {
 namespace {
 
-/// Whoever touches these pages gets a fault. Since Linux 6.13 without a mapping of their own, of
-/// which a process has some 65,000.
+/// Makes accesses to these pages fault. From Linux 6.13 on this needs no separate mapping, of which
+/// a process has about 65,000.
 bool forbid(std::byte* pages, std::size_t bytes) {
   return madvise(pages, bytes, MADV_GUARD_INSTALL) == 0 || mprotect(pages, bytes, PROT_NONE) == 0;
 }
@@ -54,7 +54,7 @@ bool StackPool::reserve(std::size_t count) {
   for (std::size_t offset = 0; offset < bytes; offset += stride) {
     std::byte* const guard = static_cast<std::byte*>(memory) + offset;
     if (!forbid(guard, page)) return false;
-    // The hot ends of all stacks would fall on the same cache sets; shifted, they spread out.
+    // Without a shift, the hot ends of all stacks would map to the same cache sets.
     const std::size_t shift = stacks_.size() % 16 * 320;
     stacks_.push_back({guard + page, guard + stride - shift});
   }

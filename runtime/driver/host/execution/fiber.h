@@ -1,4 +1,4 @@
-// Fibers: the threads of one block, each on a small stack of its own, run by one OS thread.
+// Fibers: the threads of a block, each on a separate small stack, run by one OS thread.
 #pragma once
 
 #include <cstddef>
@@ -20,22 +20,21 @@
 
 namespace sinter::host {
 
-/// Tells the address sanitizer that what frames left behind on an abandoned stack means nothing.
+/// Clears the address sanitizer's marks of frames on an abandoned stack.
 inline void forget_frames([[maybe_unused]] const void* bottom, [[maybe_unused]] std::size_t bytes) {
 #ifdef SINTER_FIBERS_UNDER_ASAN
   __asan_unpoison_memory_region(bottom, bytes);
 #endif
 }
 
-/// A suspended thread of execution. Where its owner goes, its stack goes; it never changes OS
-/// thread while it is suspended in the middle of its work.
+/// A suspended thread of execution. It must be resumed by the OS thread that suspended it.
 class Fiber {
  public:
-  /// The OS thread's own stack, as a fiber to come back to.
+  /// A fiber for the OS thread's own stack, to return to.
   Fiber() = default;
 
   /// Prepares the fiber to run `entry(argument)` on the stack below `top` at the next switch.
-  /// `entry` must not return. Whatever the fiber was doing is forgotten.
+  /// `entry` must not return. Earlier work of the fiber is abandoned.
   void prepare(std::byte* bottom, std::byte* top, void (*entry)(void*), void* argument);
 
   /// Suspends `*this`, which must be running, and continues `next`. Returns when something
@@ -49,7 +48,7 @@ class Fiber {
   }
 
  private:
-  // Every jump hands over the fiber that it leaves, so that whoever wakes can note where that one
+  // Every jump passes the fiber that it leaves, so that the resumed fiber can record where that one
   // stopped; null if it was abandoned.
   struct Leaving {
     Fiber* from;
@@ -68,8 +67,8 @@ class Fiber {
   void* fake_stack_ = nullptr;
 };
 
-// Inline, for the processor foresees few returns after a switch: each frame fewer saves ten times
-// what the switch itself costs.
+// Inline, because the processor mispredicts most returns after a switch. Each frame less saves ten
+// times the cost of the switch itself.
 
 [[gnu::always_inline]] inline void Fiber::arrive(boost::context::detail::transfer_t transfer) {
   const Leaving leaving = *static_cast<Leaving*>(transfer.data);
@@ -94,8 +93,7 @@ class Fiber {
   arrive(boost::context::detail::jump_fcontext(to.context_, &leaving));
 }
 
-/// Stacks with a guard page below each, mapped as they are asked for and never unmapped before the
-/// pool is.
+/// A growing pool of stacks with a guard page below each. They are unmapped with the pool.
 class StackPool {
  public:
   static constexpr std::size_t kStackBytes = 64 << 10;
@@ -110,11 +108,11 @@ class StackPool {
   StackPool& operator=(const StackPool&) = delete;
   ~StackPool();
 
-  /// Makes at least `count` stacks; true if the system gave the memory.
+  /// Ensures that there are at least `count` stacks; false if the system has no memory for them.
   bool reserve(std::size_t count);
   const Stack& operator[](std::size_t i) const { return stacks_[i]; }
   std::size_t size() const { return stacks_.size(); }
-  /// Whether `address` is in the guard page of one of the stacks.
+  /// True if `address` is in the guard page of one of the stacks.
   bool is_guard(const void* address) const;
 
  private:

@@ -3,30 +3,31 @@
 namespace sinter::host {
 namespace {
 
-/// Between meetings all bits but the highest are 0.
-bool is_between_meetings(const unsigned* arrivals) {
+/// Between two barriers all bits of the counter except the highest are 0.
+bool is_between_barriers(const unsigned* arrivals) {
   return (__atomic_load_n(arrivals, __ATOMIC_RELAXED) & 0x7fffffffu) == 0;
 }
 
 }  // namespace
 
-GridBarrier::Outcome GridBarrier::meet(const unsigned* arrivals) {
-  // Whoever faults leaves for good, and must not hold the lock then: touched here, it is there.
-  is_between_meetings(arrivals);
+GridBarrier::Outcome GridBarrier::arrive_and_wait(const unsigned* arrivals) {
+  // An access fault abandons this stack, which must not hold the lock then. So this touches the
+  // counter before locking.
+  is_between_barriers(arrivals);
   std::unique_lock lock(mutex_);
   const std::uint64_t round = round_;
   if (++waiting_ == blocks_) {
     waiting_ = 0;
     ++round_;
-    is_miscounted_ = !is_between_meetings(arrivals);
+    has_counter_mismatch_ = !is_between_barriers(arrivals);
     changed_.notify_all();
   }
   changed_.wait(lock, [&] { return round_ != round || has_failed_ || returned_; });
-  if (round_ != round) return is_miscounted_ ? Outcome::miscounted : Outcome::met;
-  return has_failed_ ? Outcome::given_up : Outcome::missed;
+  if (round_ != round) return has_counter_mismatch_ ? Outcome::counter_mismatch : Outcome::complete;
+  return has_failed_ ? Outcome::block_failed : Outcome::block_returned;
 }
 
-void GridBarrier::leave(std::uint64_t block, bool has_failed) {
+void GridBarrier::block_ended(std::uint64_t block, bool has_failed) {
   const std::lock_guard lock(mutex_);
   if (has_failed)
     has_failed_ = true;
@@ -35,7 +36,7 @@ void GridBarrier::leave(std::uint64_t block, bool has_failed) {
   changed_.notify_all();
 }
 
-std::uint64_t GridBarrier::missing() const {
+std::uint64_t GridBarrier::returned_block() const {
   const std::lock_guard lock(mutex_);
   return returned_.value_or(0);
 }

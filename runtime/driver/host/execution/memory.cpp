@@ -17,14 +17,14 @@ namespace sinter::host {
 namespace {
 
 constexpr std::size_t kAlignment = 256;      // that of the CUDA driver
-constexpr std::size_t kHugePages = 4 << 20;  // allocations from here on want huge pages
-// Address space costs nothing: guards are wide, so that indices that are far off still hit them.
+constexpr std::size_t kHugePages = 4 << 20;  // allocations of this size and more get huge pages
+// Address space costs nothing. Wide guards also catch indices that are far out of range.
 constexpr std::size_t kGuardBytes = 16 << 20;
-constexpr std::size_t kMaxQuarantine = 1024;  // freed allocations that stay mapped, closed
+constexpr std::size_t kMaxQuarantine = 1024;  // freed allocations that stay mapped, inaccessible
 constexpr std::size_t kMaxQuarantineBytes = std::size_t{256} << 30;
 
-// A mapping is: guard, slack, allocation, tail up to a multiple of 256, guard. Slack and tail hold
-// poison, which free() checks.
+// The parts of a mapping: guard, slack, allocation, tail up to a multiple of 256, guard. Slack and
+// tail hold poison, which free_memory() checks.
 struct Mapping {
   std::byte* pages;
   std::size_t page_bytes;  // guards included
@@ -32,7 +32,7 @@ struct Mapping {
 
 struct TableEntry {
   Allocation allocation;
-  Mapping mapping{};  // none for registered memory
+  Mapping mapping{};  // none for lent memory
 };
 
 struct Freed {
@@ -43,9 +43,9 @@ struct Freed {
 struct Table {
   std::mutex mutex;
   std::map<std::uintptr_t, TableEntry> entries;  // by start
-  // What is lent, by start; `entries` has what they make up together.
+  // Lent ranges by start. `entries` has the unions of overlapping ones.
   std::multimap<std::uintptr_t, std::size_t> lent;
-  // A ring with room for all, so that freeing takes no memory.
+  // A ring of fixed size, so that freeing allocates nothing.
   std::array<Freed, kMaxQuarantine> quarantine;
   std::size_t oldest = 0, quarantined = 0;
   std::size_t quarantine_bytes = 0;
@@ -60,7 +60,7 @@ Table& table() {
 std::byte* first_byte(const Mapping& mapping) { return mapping.pages + kGuardBytes; }
 std::size_t inner_bytes(const Mapping& mapping) { return mapping.page_bytes - 2 * kGuardBytes; }
 
-void open(const Mapping& mapping) {
+void make_accessible(const Mapping& mapping) {
   mprotect(first_byte(mapping), inner_bytes(mapping), PROT_READ | PROT_WRITE);
   poison(first_byte(mapping), inner_bytes(mapping));
 }
@@ -80,7 +80,7 @@ bool is_intact(const TableEntry& entry) {
          is_poisoned(start + entry.allocation.bytes, inner + inner_bytes(entry.mapping));
 }
 
-/// The entry whose allocation holds `address` or ends there.
+/// The entry whose allocation contains `address`; null if there is none.
 const TableEntry* find_entry(const Table& table, std::uintptr_t address) {
   auto after = table.entries.upper_bound(address);
   if (after == table.entries.begin()) return nullptr;
@@ -88,7 +88,7 @@ const TableEntry* find_entry(const Table& table, std::uintptr_t address) {
   return address < entry.allocation.end() ? &entry : nullptr;
 }
 
-/// The allocations that have bytes in the range.
+/// The allocations that overlap the range.
 std::vector<Allocation> touching(const Table& table, std::uintptr_t start, std::size_t bytes) {
   std::vector<Allocation> result;
   auto entry = table.entries.upper_bound(start);
@@ -98,8 +98,8 @@ std::vector<Allocation> touching(const Table& table, std::uintptr_t start, std::
   return result;
 }
 
-/// Makes one entry of the range and of what is lent and overlaps it.
-void join_lent(Table& table, std::uintptr_t start, std::size_t bytes) {
+/// Merges the range and all lent entries that overlap it into one entry.
+void merge_lent_ranges(Table& table, std::uintptr_t start, std::size_t bytes) {
   std::uintptr_t end = start + bytes;
   for (const Allocation& part : touching(table, start, bytes)) {
     if (part.kind != MemoryKind::lent) continue;
@@ -120,7 +120,7 @@ void release_oldest(Table& table) {
 }
 
 void quarantine(Table& table, const TableEntry& entry) {
-  // Mapping it anew drops the pages but keeps the addresses from being used again.
+  // Remapping drops the pages, but keeps the addresses reserved.
   mmap(entry.mapping.pages, entry.mapping.page_bytes, PROT_NONE,
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   if (table.quarantined == kMaxQuarantine) release_oldest(table);
@@ -134,8 +134,7 @@ const char* kind_name(MemoryKind kind) {
   switch (kind) {
     case MemoryKind::device: return "device";
     case MemoryKind::lent: return "lent";
-    case MemoryKind::pinned:
-    case MemoryKind::registered: break;
+    case MemoryKind::pinned: break;
   }
   return "pinned";
 }
@@ -167,7 +166,7 @@ std::uintptr_t allocate(std::size_t bytes, MemoryKind kind, bool is_ready, int d
   if (pages == MAP_FAILED) return 0;
   const Mapping mapping{static_cast<std::byte*>(pages), inner + 2 * kGuardBytes};
   if (inner >= kHugePages) madvise(first_byte(mapping), inner, MADV_HUGEPAGE);
-  if (is_ready) open(mapping);
+  if (is_ready) make_accessible(mapping);
 
   const auto start = reinterpret_cast<std::uintptr_t>(first_byte(mapping) + inner - padded);
   Table& all = table();
@@ -193,7 +192,7 @@ void make_ready(std::uintptr_t start) {
   const std::lock_guard lock(all.mutex);
   const auto found = all.entries.find(start);
   if (found == all.entries.end()) return;
-  open(found->second.mapping);
+  make_accessible(found->second.mapping);
   found->second.allocation.is_ready = true;
 }
 
@@ -219,26 +218,6 @@ FreeResult free_memory(std::uintptr_t start) {
   return is_sound ? FreeResult::freed : FreeResult::overrun;
 }
 
-bool register_memory(std::uintptr_t start, std::size_t bytes) {
-  Table& all = table();
-  const std::lock_guard lock(all.mutex);
-  const auto next = all.entries.lower_bound(start);
-  if (next != all.entries.end() && next->first < start + bytes) return false;
-  if (find_entry(all, start)) return false;
-  all.entries[start].allocation = {.start = start, .bytes = bytes, .kind = MemoryKind::registered};
-  return true;
-}
-
-bool unregister_memory(std::uintptr_t start) {
-  Table& all = table();
-  const std::lock_guard lock(all.mutex);
-  const auto found = all.entries.find(start);
-  if (found == all.entries.end() || found->second.allocation.kind != MemoryKind::registered)
-    return false;
-  all.entries.erase(found);
-  return true;
-}
-
 bool lend_memory(std::uintptr_t start, std::size_t bytes) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
@@ -250,10 +229,10 @@ bool lend_memory(std::uintptr_t start, std::size_t bytes) {
     if (touched.kind != MemoryKind::lent)
       throw UserError(fmt::format(
           "{} bytes at {:#x} reach into a {}-byte {} allocation of the host device at {:#x}; lend "
-          "memory that is either all its own or none",
+          "memory that is entirely inside or outside of it",
           bytes, start, touched.bytes, kind_name(touched.kind), touched.start));
   all.lent.emplace(start, bytes);
-  join_lent(all, start, bytes);
+  merge_lent_ranges(all, start, bytes);
   return true;
 }
 
@@ -262,13 +241,13 @@ void take_back_memory(std::uintptr_t start, std::size_t bytes) {
   const std::lock_guard lock(all.mutex);
   const auto [first, last] = all.lent.equal_range(start);
   const auto found = std::find_if(first, last, [&](const auto& at) { return at.second == bytes; });
-  if (found == last) return;  // the device was reset meanwhile
+  if (found == last) return;  // free_all_memory() ran meanwhile
   all.lent.erase(found);
   const TableEntry* const joined = find_entry(all, start);
   const std::uintptr_t from = joined->allocation.start, to = joined->allocation.end();
   all.entries.erase(from);
   for (auto rest = all.lent.lower_bound(from); rest != all.lent.end() && rest->first < to; ++rest)
-    join_lent(all, rest->first, rest->second);
+    merge_lent_ranges(all, rest->first, rest->second);
 }
 
 std::optional<Allocation> find_allocation(std::uintptr_t address) {
@@ -276,11 +255,6 @@ std::optional<Allocation> find_allocation(std::uintptr_t address) {
   const std::lock_guard lock(all.mutex);
   const TableEntry* const entry = find_entry(all, address);
   return entry ? std::optional(entry->allocation) : std::nullopt;
-}
-
-bool is_accessible(std::uintptr_t address, std::size_t bytes) {
-  const std::optional<Allocation> allocation = find_allocation(address);
-  return allocation && allocation->is_ready && bytes <= allocation->end() - address;
 }
 
 std::vector<Allocation> accessible_allocations() {
@@ -301,7 +275,7 @@ std::string describe_address(const void* pointer) {
     if (address >= freed.start && address < freed.end())
       return describe_near(freed, address) + " that was freed";
   }
-  // Else the allocation in whose guards it is.
+  // Otherwise the live allocation whose mapping, guards included, contains the address.
   const TableEntry* nearest = nullptr;
   for (const auto& [start, entry] : all.entries) {
     const Mapping& mapping = entry.mapping;
@@ -309,7 +283,7 @@ std::string describe_address(const void* pointer) {
     if (mapping.pages && address >= pages && address < pages + mapping.page_bytes) nearest = &entry;
   }
   if (!nearest) return "in no allocation";
-  const char* const state = nearest->allocation.is_ready ? "" : " whose turn has not come";
+  const char* const state = nearest->allocation.is_ready ? "" : " that its stream has not reached";
   return describe_near(nearest->allocation, address) + state;
 }
 

@@ -1,5 +1,5 @@
-// The memory of the host device: every allocation has guards around it and a poison pattern
-// in it, and the table of allocations says what an address is.
+// The memory of the host device. Every allocation has guards around it and a poison pattern in it.
+// The table of allocations finds the allocation of an address.
 #pragma once
 
 #include <cstddef>
@@ -10,59 +10,51 @@
 
 namespace sinter::host {
 
-/// What fresh, freed and never written memory holds: NaN as f16, bf16, f32 and f64, no valid bool,
-/// and far out of range as an index.
+/// The pattern in unwritten memory: NaN as f16, bf16, f32 and f64, an invalid bool, and far out of
+/// range as an index.
 inline constexpr std::uint16_t kPoison = 0xfff5;
 
 void poison(void* memory, std::size_t bytes);
 
-/// Registered memory is the caller's own, pinned; lent memory is the caller's own that the device
-/// uses as its own.
-enum class MemoryKind { device, pinned, registered, lent };
+/// Lent memory is memory of the caller that kernels may access.
+enum class MemoryKind { device, pinned, lent };
 
 struct Allocation {
   std::uintptr_t start = 0;
-  std::size_t bytes = 0;  // as asked for
+  std::size_t bytes = 0;  // as requested
   MemoryKind kind{};
   int device = 0;           // of device memory
-  bool is_ready = true;     // false until a stream-ordered allocation's turn has come
+  bool is_ready = true;     // false until the stream reaches a stream-ordered allocation
   bool is_freeing = false;  // a stream-ordered free is queued
 
   std::uintptr_t end() const { return start + bytes; }
 };
 
-/// Maps memory that cannot be touched yet if `is_ready` is false; 0 if there is none. `kind` is
-/// device or pinned.
+/// Maps memory, inaccessible if `is_ready` is false. Returns its address, or 0 if there is no
+/// memory. `kind` is device or pinned.
 std::uintptr_t allocate(std::size_t bytes, MemoryKind kind, bool is_ready, int device = 0);
-/// Opens what allocate() mapped closed.
+/// Makes memory accessible that allocate() mapped with `is_ready` false.
 void make_ready(std::uintptr_t start);
-/// Marks the allocation that starts there as about to be freed; false if there is none or it is
+/// Marks the allocation that starts there as about to be freed. False if there is none, or if it is
 /// already marked.
 bool mark_freeing(std::uintptr_t start);
-/// What is wrong with the allocation, if something wrote just outside it.
+/// The result of freeing; `overrun`: something has written just outside the allocation.
 enum class FreeResult { freed, unknown, overrun };
-/// Closes the allocation that starts there: what touches it from now on faults.
+/// Frees the allocation that starts there. Later accesses to it fault.
 FreeResult free_memory(std::uintptr_t start);
 
-/// Notes that `bytes` of the caller's own memory at `start` count as pinned; false if some are
-/// already.
-bool register_memory(std::uintptr_t start, std::size_t bytes);
-bool unregister_memory(std::uintptr_t start);
-
-/// The caller lends its own memory, which kernels may touch from now on; ranges may overlap, and
-/// count as one allocation where they do. False if it is ours anyway, and need not be
-/// taken back. Throws UserError where it is ours in part.
+/// Lends memory of the caller, which kernels may access from now on. Overlapping ranges count as
+/// one allocation. False if an allocation of the device already contains the range; then it must
+/// not be taken back. Throws UserError if such an allocation contains only a part of the range.
 bool lend_memory(std::uintptr_t start, std::size_t bytes);
-/// Undoes one lend_memory() that answered true. No work may use the range any more.
+/// Undoes one lend_memory() that returned true. No work may use the range any more.
 void take_back_memory(std::uintptr_t start, std::size_t bytes);
 
-/// The allocation that holds `address`.
+/// The allocation that contains `address`.
 std::optional<Allocation> find_allocation(std::uintptr_t address);
-/// Whether [address, address + bytes) lies in one allocation that is ready.
-bool is_accessible(std::uintptr_t address, std::size_t bytes);
-/// Those that kernels may touch, by address.
+/// The allocations that kernels may access, sorted by address.
 std::vector<Allocation> accessible_allocations();
-/// In words for messages: "8 bytes past the end of a 256-byte device allocation".
+/// Text for messages: "8 bytes past the end of a 256-byte device allocation".
 std::string describe_address(const void* address);
 
 struct MemoryUse {

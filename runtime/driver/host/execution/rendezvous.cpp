@@ -1,4 +1,4 @@
-// Built without the thread sanitizer, as fiber.cpp: these functions are left on one stack and
+// Built without the thread sanitizer, like fiber.cpp: these functions are left on one stack and
 // entered again on another.
 #include "runtime/driver/host/execution/rendezvous.h"
 
@@ -39,8 +39,9 @@ BlockRunner::BlockRunner() : fibers_(kMaxThreads) { warps = warp_storage_; }
 BlockRunner* BlockRunner::running() { return runner_at_work; }
 
 const device_abi::Services& BlockRunner::services() {
-  static constexpr device_abi::Services kServices = {
-      block_barrier, warp_meet, grid_barrier, cluster_arrive, cluster_wait, cluster_map, touch};
+  static constexpr device_abi::Services kServices = {block_barrier,  warp_barrier, grid_barrier,
+                                                     cluster_arrive, cluster_wait, cluster_map,
+                                                     record_access};
   return kServices;
 }
 
@@ -66,7 +67,7 @@ Failure BlockRunner::run(const BlockWork& work, std::uint64_t first, std::uint64
 }
 
 Failure BlockRunner::take_failure() {
-  if (failure_.code == CUDA_SUCCESS && work_.may_start_early && !has_waited)
+  if (failure_.code == CUDA_SUCCESS && work_.may_start_early && !has_waited_for_prior)
     return {CUDA_ERROR_LAUNCH_FAILED,
             fmt::format("kernel {}: its launch may start before the one in front of it has ended, "
                         "but the kernel does not wait for that; begin it with "
@@ -99,7 +100,7 @@ void BlockRunner::begin(const BlockWork& work) {
   size = work.block;
   grid = work.grid;
   shared = work.shared;
-  has_waited = false;
+  has_waited_for_prior = false;
   members_ = {};
   threads_ = work.kernel->has_barrier ? size.x * size.y * size.z : 1;
   all_warps_ = 0;
@@ -123,7 +124,7 @@ void BlockRunner::set_index(std::uint64_t linear) {
   if (work_.shared_bytes) poison(shared, work_.shared_bytes);
 }
 
-/// All threads of the block are about to begin; `current_` first.
+/// Makes all threads of the block runnable. `current_` runs first.
 void BlockRunner::start_threads() {
   arrived_ = arrived_at_grid_ = returned_ = at_cluster_ = 0;
   has_met_cluster_ = false;
@@ -132,7 +133,8 @@ void BlockRunner::start_threads() {
   current_ = take_ready();
 }
 
-// A fiber outlives the thread that it ran: the next block's thread of that number runs on it too.
+// A fiber outlives the thread that it ran: it then runs the thread of the same index of the next
+// block.
 void BlockRunner::run_fiber(void* runner) {
   auto& self = *static_cast<BlockRunner*>(runner);
   for (;;) {
@@ -153,7 +155,7 @@ void BlockRunner::release_all() {
   for (unsigned warp = 0; warp * kWarpSize < threads_; ++warp) ready_[warp] = lanes_[warp];
 }
 
-/// All threads but the running one.
+/// Makes all threads except the running one runnable.
 void BlockRunner::release_others() {
   release_all();
   const unsigned warp = current_ / kWarpSize;
@@ -161,7 +163,7 @@ void BlockRunner::release_others() {
   if (!ready_[warp]) ready_warps_ &= ~(1u << warp);
 }
 
-/// The next thread to run: of the running warp if possible, whose stacks and slots are in cache.
+/// The next thread to run: one of the running warp if possible, because its stacks are in cache.
 [[gnu::always_inline]] inline unsigned BlockRunner::take_ready() {
   const auto pick = [this](unsigned bits) {
     return static_cast<unsigned>(work_.reversed ? 31 - std::countl_zero(bits)
@@ -195,7 +197,7 @@ void BlockRunner::thread_returned() {
   fibers_[self].switch_to(fibers_[current_]);
 }
 
-// The last to arrive goes on without a switch.
+// The last thread to arrive continues without a switch.
 void BlockRunner::block_barrier(device_abi::Block* block) {
   auto& self = static_cast<BlockRunner&>(*block);
   if (!self.work_.kernel->has_barrier) self.meets_without_fibers("block_barrier()");
@@ -207,28 +209,28 @@ void BlockRunner::block_barrier(device_abi::Block* block) {
 void BlockRunner::grid_barrier(device_abi::Block* block, const unsigned* arrivals) {
   auto& self = static_cast<BlockRunner&>(*block);
   if (!self.work_.kernel->has_barrier) self.meets_without_fibers("grid_barrier()");
-  if (!self.work_.union_traffic)
+  if (!self.work_.grid_barrier)
     self.fail(CUDA_ERROR_LAUNCH_FAILED,
-              self.place() + ": meets at grid_barrier(), but the launch is not cooperative");
+              self.location() + ": meets at grid_barrier(), but the launch is not cooperative");
   if (++self.arrived_at_grid_ < self.threads_) return self.wait(State::at_grid_barrier);
   self.arrived_at_grid_ = 0;
   self.wait_for_other_blocks(arrivals);
   self.release_others();
 }
 
-/// Called by the last thread to arrive; the whole OS thread waits.
+/// Called by the last thread of the block to arrive. The OS thread waits for the other blocks.
 void BlockRunner::wait_for_other_blocks(const unsigned* arrivals) {
-  const GridBarrier::Outcome outcome = work_.union_traffic->meet(arrivals);
-  if (outcome == GridBarrier::Outcome::met) return;
+  const GridBarrier::Outcome outcome = work_.grid_barrier->arrive_and_wait(arrivals);
+  if (outcome == GridBarrier::Outcome::complete) return;
   std::string text = fmt::format("kernel {}, block {}: waits at grid_barrier(), ",
                                  work_.kernel->entry, text_of(index));
   switch (outcome) {
-    case GridBarrier::Outcome::miscounted:
+    case GridBarrier::Outcome::counter_mismatch:
       text += "whose counter was not 0 before the launch, or is not the same for all blocks";
       break;
-    case GridBarrier::Outcome::missed:
-      text +=
-          "but block " + text_of(index_in(grid, work_.union_traffic->missing())) + " has returned";
+    case GridBarrier::Outcome::block_returned:
+      text += "but block " + text_of(index_in(grid, work_.grid_barrier->returned_block())) +
+              " has returned";
       break;
     default: text += "but another block has failed";
   }
@@ -239,18 +241,19 @@ void BlockRunner::cluster_arrive(device_abi::Block* block) {
   auto& self = static_cast<BlockRunner&>(*block);
   if (!self.work_.kernel->has_barrier) self.meets_without_fibers("cluster_arrive()");
   if (self.has_arrived_[self.current_])
-    self.fail(CUDA_ERROR_LAUNCH_FAILED,
-              self.place() + ": arrives at the cluster's barrier again without a cluster_wait()");
+    self.fail(
+        CUDA_ERROR_LAUNCH_FAILED,
+        self.location() + ": arrives at the cluster's barrier again without a cluster_wait()");
   self.has_arrived_[self.current_] = true;
 }
 
-// The threads of a block meet first; the last one leaves the OS thread to the other blocks.
+// The threads of the block meet first. The last one then switches to the other blocks.
 void BlockRunner::cluster_wait(device_abi::Block* block) {
   auto& self = static_cast<BlockRunner&>(*block);
   if (!self.work_.kernel->has_barrier) self.meets_without_fibers("cluster_wait()");
   if (!self.has_arrived_[self.current_])
     self.fail(CUDA_ERROR_LAUNCH_FAILED,
-              self.place() + ": waits at the cluster's barrier without a cluster_arrive()");
+              self.location() + ": waits at the cluster's barrier without a cluster_arrive()");
   self.has_arrived_[self.current_] = false;
   if (++self.at_cluster_ < self.threads_) return self.wait(State::at_cluster_barrier);
   self.at_cluster_ = 0;
@@ -263,13 +266,13 @@ void* BlockRunner::cluster_map(device_abi::Block* block, const void* shared, uns
   auto& self = static_cast<BlockRunner&>(*block);
   const auto offset = static_cast<const unsigned char*>(shared) - self.shared;
   if (offset < 0 || offset >= static_cast<std::ptrdiff_t>(self.work_.shared_bytes)) {
-    std::string text =
-        fmt::format("{}: maps {}, which is no shared memory of its block", self.place(), shared);
+    std::string text = fmt::format("{}: maps {}, which is not shared memory of its block",
+                                   self.location(), shared);
     self.fail(CUDA_ERROR_ILLEGAL_ADDRESS, std::move(text));
   }
   if (rank >= self.cluster_size) {
     std::string text = fmt::format("{}: maps shared memory of block {} of a cluster of {}",
-                                   self.place(), rank, self.cluster_size);
+                                   self.location(), rank, self.cluster_size);
     self.fail(CUDA_ERROR_ILLEGAL_ADDRESS, std::move(text));
   }
   if (rank == self.cluster_rank || self.members_.empty()) return const_cast<void*>(shared);
@@ -278,18 +281,18 @@ void* BlockRunner::cluster_map(device_abi::Block* block, const void* shared, uns
     std::string text = fmt::format(
         "{}: maps shared memory of block {}, which may not have started: meet at "
         "a barrier of the cluster first",
-        self.place(), other.place_in_grid());
+        self.location(), other.block_text());
     self.fail(CUDA_ERROR_ILLEGAL_ADDRESS, std::move(text));
   }
   if (other.has_returned()) {
     std::string text = fmt::format("{}: maps shared memory of block {}, which has returned",
-                                   self.place(), other.place_in_grid());
+                                   self.location(), other.block_text());
     self.fail(CUDA_ERROR_ILLEGAL_ADDRESS, std::move(text));
   }
   return other.shared + offset;
 }
 
-void BlockRunner::warp_meet(device_abi::Block* block) {
+void BlockRunner::warp_barrier(device_abi::Block* block) {
   auto& self = static_cast<BlockRunner&>(*block);
   if (!self.work_.kernel->has_barrier) self.meets_without_fibers("a shuffle");
   const unsigned index = self.current_ / kWarpSize;
@@ -301,8 +304,8 @@ void BlockRunner::warp_meet(device_abi::Block* block) {
   if (self.ready_[index]) self.ready_warps_ |= 1u << index;
 }
 
-void BlockRunner::touch(device_abi::Block* block, const void* address, unsigned bytes, int site,
-                        bool is_store) {
+void BlockRunner::record_access(device_abi::Block* block, const void* address, unsigned bytes,
+                                int site, bool is_store) {
   auto& self = static_cast<BlockRunner&>(*block);
   // Shared memory is not counted.
   const auto offset = static_cast<const unsigned char*>(address) - self.shared;
@@ -313,32 +316,32 @@ void BlockRunner::touch(device_abi::Block* block, const void* address, unsigned 
   try {
     fault = count_access(*self.work_.counter, *self.work_.sites, access);
   } catch (const std::bad_alloc&) {
-    has_memory = false;  // kernels cannot be unwound: the block is left from outside of this
+    has_memory = false;  // kernels cannot be unwound, so the block fails outside the handler
   }
   if (!has_memory) self.fail(CUDA_ERROR_OUT_OF_MEMORY, "out of memory");
   if (fault == AccessFault::none) return;
   const bool is_outside = fault == AccessFault::outside;
-  std::string text = fmt::format("{}, line {}: {} {} bytes at {}, which is {}", self.place(), site,
-                                 is_store ? "stores" : "loads", bytes, address,
+  std::string text = fmt::format("{}, line {}: {} {} bytes at {}, which is {}", self.location(),
+                                 site, is_store ? "stores" : "loads", bytes, address,
                                  is_outside ? describe_address(address) : "not a multiple of that");
   self.fail(is_outside ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_ERROR_MISALIGNED_ADDRESS,
             std::move(text));
 }
 
 void BlockRunner::meets_without_fibers(const char* what) {
-  std::string text =
-      fmt::format("{}: meets at {}, but was compiled as a kernel without barriers", place(), what);
+  std::string text = fmt::format("{}: meets at {}, but was compiled as a kernel without barriers",
+                                 location(), what);
   fail(CUDA_ERROR_LAUNCH_FAILED, std::move(text));
 }
 
-std::string BlockRunner::place_in_grid() const { return text_of(index); }
+std::string BlockRunner::block_text() const { return text_of(index); }
 
-std::string BlockRunner::place() const {
+std::string BlockRunner::location() const {
   return fmt::format("kernel {}, block {}, thread {}", work_.kernel->entry, text_of(index),
-                     text_of(work_.kernel->here()->thread));
+                     text_of(work_.kernel->position()->thread));
 }
 
-/// No thread can go on, and none is missing by accident: say who waits where.
+/// No thread can run: fails the block with a list of where its threads wait.
 void BlockRunner::diverged() {
   static constexpr const char* kWords[] = {"run",
                                            "wait at block_barrier()",
@@ -358,7 +361,7 @@ void BlockRunner::diverged() {
   fail(CUDA_ERROR_LAUNCH_FAILED, std::move(text));
 }
 
-// Leaves for good: callers must hold nothing that needs a destructor.
+// Abandons the stack, so callers must hold nothing that needs a destructor.
 [[gnu::no_sanitize_address]] void BlockRunner::fail(CUresult code, std::string&& text) {
   failure_.code = code;
   failure_.text = std::move(text);
@@ -366,8 +369,8 @@ void BlockRunner::diverged() {
   Fiber::abandon_to(main_);
 }
 
-[[gnu::no_sanitize_address]] void BlockRunner::cancellation(int signal, const void* address) {
-  std::string text = place();
+[[gnu::no_sanitize_address]] void BlockRunner::fail_at_signal(int signal, const void* address) {
+  std::string text = location();
   if (signal == SIGFPE)
     text += ": divides an integer by zero";
   else if (stacks_.is_guard(address))

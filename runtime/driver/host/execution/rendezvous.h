@@ -1,5 +1,5 @@
-// Runs the blocks of a kernel on one OS thread; the threads of a block meet here at barriers and
-// shuffles.
+// Runs the blocks of a kernel on one OS thread, and implements barriers and shuffles between the
+// threads of a block.
 #pragma once
 
 #include "codegen/device/host_api.h"
@@ -17,29 +17,29 @@ class AccessCounter;
 class GridBarrier;
 struct SiteCache;
 
-/// Why work failed, for check() to tell; no failure if the code is CUDA_SUCCESS.
+/// The failure of device work; no failure if the code is CUDA_SUCCESS.
 struct Failure {
   cuda::CUresult code = cuda::CUDA_SUCCESS;
   std::string text;
 };
 
-/// The kernel and the shape that a runner is to run.
+/// The kernel and the launch shape that a runner runs.
 struct BlockWork {
   const device_abi::KernelInfo* kernel = nullptr;
   void** parameters = nullptr;
   device_abi::Index3 grid{}, block{};
   unsigned char* shared = nullptr;
   unsigned shared_bytes = 0;
-  unsigned cluster = 1;                  // neighbouring blocks that run together
-  bool may_start_early = false;          // so that the kernel must wait for those before it
-  bool reversed = false;                 // start with the last thread of each block
-  GridBarrier* union_traffic = nullptr;  // of all blocks, in a cooperative launch
-  AccessCounter* counter = nullptr;      // for kernels that count
+  unsigned cluster = 1;                 // neighbouring blocks that run together
+  bool may_start_early = false;         // the kernel must wait for earlier launches
+  bool reversed = false;                // start with the last thread of each block
+  GridBarrier* grid_barrier = nullptr;  // of a cooperative launch; else null
+  AccessCounter* counter = nullptr;     // for kernels that count
   SiteCache* sites = nullptr;
 };
 
-/// A block at work. If its kernel has barriers, each of its threads is a fiber; else all run in
-/// one loop, on one fiber, so that a fault can be left by switching away from it.
+/// Runs one block at a time. If the kernel has barriers, each thread is a fiber. Otherwise all
+/// threads run in one loop on one fiber, so that a fault can be left by a switch.
 class BlockRunner : private device_abi::Block {
  public:
   BlockRunner();
@@ -47,23 +47,23 @@ class BlockRunner : private device_abi::Block {
   /// Runs the blocks [first, last) of `work`, by linear index, up to the first failure.
   Failure run(const BlockWork& work, std::uint64_t first, std::uint64_t last);
 
-  // Of a block that runs together with the others of its cluster (cluster_rendezvous.h):
+  // For a block that runs in turns with the others of its cluster (cluster_rendezvous.h):
   enum class Pause { waits, returned, failed };
-  /// Begins a block of the cluster that `members` run. False if there is no memory for its stacks.
+  /// Prepares a block of the cluster that `members` run. False if there is no memory for stacks.
   bool start(const BlockWork& work, std::uint64_t block, std::span<BlockRunner* const> members);
   /// Runs the block until all its threads wait for the cluster or have returned, or one fails.
   Pause resume();
-  /// Why the block has failed, or should have.
+  /// The failure of the block. An early start without the wait for earlier launches is one, too.
   Failure take_failure();
-  /// Forgets a block in the middle of its work.
+  /// Abandons a block in the middle of its work.
   void drop() { prepared_ = 0; }
   /// `(3, 0, 0)`
-  std::string place_in_grid() const;
+  std::string block_text() const;
 
-  /// The runner at work on this OS thread, or null.
+  /// The runner that runs a block on this OS thread, or null.
   static BlockRunner* running();
-  /// Called on a stack of its own after a signal stopped the kernel: gives up the block.
-  [[noreturn]] void cancellation(int signal, const void* address);
+  /// Called on a separate stack after a signal stopped the kernel: fails the block.
+  [[noreturn]] void fail_at_signal(int signal, const void* address);
 
   static const device_abi::Services& services();
 
@@ -83,9 +83,9 @@ class BlockRunner : private device_abi::Block {
   static void cluster_arrive(device_abi::Block* block);
   static void cluster_wait(device_abi::Block* block);
   static void* cluster_map(device_abi::Block* block, const void* shared, unsigned rank);
-  static void warp_meet(device_abi::Block* block);
-  static void touch(device_abi::Block* block, const void* address, unsigned bytes, int site,
-                    bool is_store);
+  static void warp_barrier(device_abi::Block* block);
+  static void record_access(device_abi::Block* block, const void* address, unsigned bytes, int site,
+                            bool is_store);
 
   void begin(const BlockWork& work);
   void set_index(std::uint64_t linear);
@@ -96,7 +96,7 @@ class BlockRunner : private device_abi::Block {
   unsigned take_ready();
   void wait(State state);
   void thread_returned();
-  std::string place() const;
+  std::string location() const;
   void wait_for_other_blocks(const unsigned* arrivals);
   [[noreturn]] void diverged();
   [[noreturn]] void meets_without_fibers(const char* what);
@@ -106,28 +106,28 @@ class BlockRunner : private device_abi::Block {
   static constexpr unsigned kMaxThreads = kMaxWarps * device_abi::kWarpSize;
 
   BlockWork work_;
-  std::uint64_t first_ = 0, last_ = 0;  // blocks to run, where threads are not fibers
+  std::uint64_t first_ = 0, last_ = 0;  // blocks to run, if threads are not fibers
   unsigned threads_ = 0;
   unsigned all_warps_ = 0;  // one bit per warp
 
-  // Fibers that could run, one bit each; the running one is not among them.
-  unsigned ready_warps_ = 0;  // those with any bit in ready_
+  // Runnable fibers, one bit each, without the running one.
+  unsigned ready_warps_ = 0;  // warps with a bit in ready_
   unsigned ready_[kMaxWarps];
   unsigned lanes_[kMaxWarps];  // all of a warp's threads
   unsigned current_ = 0;
-  unsigned arrived_ = 0;                   // at the block barrier
-  unsigned arrived_at_grid_ = 0;           // at the grid barrier
-  unsigned returned_ = 0;                  // from the kernel
-  unsigned at_cluster_ = 0;                // waiting for the other blocks of the cluster
-  std::span<BlockRunner* const> members_;  // of the cluster, by rank; none: this block alone
+  unsigned arrived_ = 0;                   // threads at the block barrier
+  unsigned arrived_at_grid_ = 0;           // threads at the grid barrier
+  unsigned returned_ = 0;                  // threads that have returned
+  unsigned at_cluster_ = 0;                // threads that wait for the other blocks of the cluster
+  std::span<BlockRunner* const> members_;  // of the cluster, by rank; empty: this block alone
   bool has_met_cluster_ = false;
-  bool has_arrived_[kMaxThreads];  // at the cluster's barrier, and not waited yet
+  bool has_arrived_[kMaxThreads];  // at the cluster barrier, without having waited
   State states_[kMaxThreads];
   device_abi::Warp warp_storage_[kMaxWarps];
 
   StackPool stacks_;
   std::vector<Fiber> fibers_;
-  unsigned prepared_ = 0;  // fibers that wait for a thread to run
+  unsigned prepared_ = 0;  // fibers that are ready to run a thread of the next block
   Fiber main_;
   Failure failure_;
 };

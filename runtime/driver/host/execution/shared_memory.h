@@ -1,4 +1,4 @@
-// The dynamic shared memory of a block on the host device.
+// The dynamic shared memory of blocks on the host device.
 #pragma once
 
 #include "ir/support/round_up.h"
@@ -10,7 +10,7 @@
 
 namespace sinter::host {
 
-/// Shared memory for one block at a time. A block's part ends at a guard page.
+/// Shared memory for one block at a time. Its end is next to a guard page.
 class SharedMemory {
  public:
   SharedMemory() {

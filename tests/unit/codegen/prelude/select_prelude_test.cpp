@@ -72,7 +72,7 @@ TEST(PreludeParts, AreThoseThatAreNamedAndWhatTheyNameInTheirTurn) {
 TEST(PreludeParts, OfTheHostAloneAreThereAllTheTime) {
   const std::string_view kernel = "Philox block(1, 2, 3);";
   const std::string text = prelude_for({&kernel, 1}, Prelude::host);
-  const std::string_view alone = prelude_alone(Prelude::host);
+  const std::string_view alone = prelude_of_one_device(Prelude::host);
   EXPECT_TRUE(prelude_text(Prelude::host).starts_with(alone));
   EXPECT_TRUE(text.starts_with(alone));
   EXPECT_THAT(text.substr(alone.size()), HasSubstr("struct Philox"));

@@ -101,18 +101,19 @@ TEST(StoreMapping, StoresSegmentsUnderTheirConditions) {
       {5});
 }
 
-/// What is proven of a whole holds of each arrangement of it.
-TEST(StoreMapping, StoresAnArrangementOfAWhole) {
+/// A proof for a complete site also holds for every rearrangement of it.
+TEST(StoreMapping, StoresARearrangementOfACompleteSite) {
   Body body = places({28, 5});
   IndexSpace& space = body.space;
   const Extent shape[] = {28};
-  Node whole;
-  whole.shape = shape;
+  Node complete;
+  complete.shape = shape;
   const auto origin =
-      std::make_shared<const Site>(Site{.node = &whole, .position = {space.axis(0)}});
-  const Index turned = space.modulo(space.add(space.axis(0), constant_index(25)), 28);
+      std::make_shared<const Site>(Site{.node = &complete, .position = {space.axis(0)}});
+  const Index rotated = space.modulo(space.add(space.axis(0), constant_index(25)), 28);
   expect_each_once(
-      body, {.position = {space.divide(turned, 7), space.modulo(turned, 7)}, .whole = origin},
+      body,
+      {.position = {space.divide(rotated, 7), space.modulo(rotated, 7)}, .complete_site = origin},
       {4, 7});
 }
 

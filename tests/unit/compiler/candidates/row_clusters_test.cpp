@@ -219,7 +219,7 @@ graph f(a: f32[1, {0}], b: f32[1, {0}], c: f32[1, {0}], d: f32[1, {0}]) {{
                                columns));
   };
   const auto is_spread =
-      Contains(Field(&Boundary::reason, HasSubstr("must be spread over all 132 SMs")));
+      Contains(Field(&Boundary::reason, HasSubstr("must be split over all 132 SMs")));
   EXPECT_THAT(sum_of_four(262144).boundaries, is_spread);
   EXPECT_THAT(sum_of_four(65536).boundaries, IsEmpty());
 }
@@ -284,8 +284,8 @@ graph followed(x: f32[128, 131072]) {
   EXPECT_EQ(program.kernels[0].schedule.cluster, 4);
   EXPECT_THAT(program.boundaries,
               Contains(Field(&Boundary::reason,
-                             HasSubstr("are kept by clusters of 4 blocks, which only a last block "
-                                       "can follow in one launch"))));
+                             HasSubstr("stay in clusters of 4 blocks, and only a last block "
+                                       "can follow these in one launch"))));
 }
 
 }  // namespace

@@ -18,26 +18,22 @@ class Grouped {
   explicit Grouped(const Graph& graph, std::vector<std::int64_t> symbols = {})
       : program_(plan(graph, target, {.symbols = symbols}, {.fuse = false})),
         facts{.symbols = std::move(symbols)},
-        groups(program_.graph->data(), *program_.lazy_names, program_.work, Groups::Begin::apart),
+        groups(program_.graph->data(), *program_.lazy_names, program_.work,
+               Groups::InitialGroups::single_nodes),
         sizes_(program_.graph->data(), facts) {}
 
-  KernelContents parts(int group) const {
-    return {
-        .nodes = groups[group].nodes, .loads = groups[group].loads, .stores = groups[group].stores};
-  }
-
   /// Its cost if that is known without a body.
-  std::optional<Cost> simple_cost(int group) {
+  std::optional<Cost> cost_without_body(int group) {
     const GroupShape& group_shape = groups[group].group_shape;
     if (group_shape.kind == GroupShape::Kind::rows &&
-        !reads_rows_once(group_shape, most_kept_bytes(parts(group)), target, facts))
+        !reads_rows_once(group_shape, max_kept_bytes(groups[group].contents()), target, facts))
       return std::nullopt;
-    return cost_of(group_shape, parts(group), target, sizes_);
+    return cost_of(group_shape, groups[group].contents(), target, sizes_);
   }
 
   Cost cost_of_body(int group) const {
-    const BodyAnswer answer =
-        groups.body(groups.whole(group), [&](const Node* node) { return groups.name(node); });
+    const BodyAnswer answer = groups.body(groups.kernel_nodes(group),
+                                          [&](const Node* node) { return groups.name(node); });
     EXPECT_EQ(answer.reason, "");
     return cost_of(answer.body, target, facts);
   }
@@ -68,7 +64,7 @@ class Grouped {
  private:
   int compare(int group) {
     if (!groups[group].alive) return 0;
-    const std::optional<Cost> known = simple_cost(group);
+    const std::optional<Cost> known = cost_without_body(group);
     if (!known) return 0;
     const Cost cost = cost_of_body(group);
     EXPECT_EQ(known->bytes_read, cost.bytes_read);
@@ -140,7 +136,7 @@ TEST(GroupShape, LongRowsNeedABody) {
   for (int group = 0; group < grouped.groups.size(); ++group) {
     if (grouped.groups[group].group_shape.kind != GroupShape::Kind::rows) continue;
     ++reductions;
-    EXPECT_FALSE(grouped.simple_cost(group).has_value());
+    EXPECT_FALSE(grouped.cost_without_body(group).has_value());
   }
   EXPECT_EQ(reductions, 1);
 }

@@ -202,7 +202,7 @@ graph rows(a: f32[640, 128], b: f32[320, 128]) {
   ASSERT_THAT(program.kernels, SizeIs(3));
   std::vector<double> bytes;
   for (const Boundary& boundary : program.boundaries) {
-    EXPECT_THAT(boundary.reason, HasSubstr("y is known when all kernels have stored"));
+    EXPECT_THAT(boundary.reason, HasSubstr("y is available only after all kernels have stored"));
     EXPECT_EQ(boundary.consumer, program.kernels[2].name);
     bytes.push_back(boundary.bytes);
   }

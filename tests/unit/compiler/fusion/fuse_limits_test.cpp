@@ -108,8 +108,8 @@ TEST(FuseLimitsTest, MergesOfAnotherAreDoneAsTheyWere) {
   PlanWork work;
   const auto fuser = [&] {
     auto result = std::make_unique<Fuser>(graph.data(), names, *find_target("h200"), facts, work,
-                                          Groups::Begin::apart);
-    result->run();
+                                          Groups::InitialGroups::single_nodes);
+    result->run({});
     return result;
   };
   const auto explorer = fuser();

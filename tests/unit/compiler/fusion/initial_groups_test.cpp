@@ -13,10 +13,11 @@ namespace {
 using testing::ElementsAre;
 
 /// Groups of a text, as they begin.
-class Begun {
+class Grouped {
  public:
-  explicit Begun(const std::string& text, Groups::Begin begin = Groups::Begin::joined)
-      : graph_(parse(text)), groups(graph_.data(), names_, work_, begin) {}
+  explicit Grouped(const std::string& text,
+                   Groups::InitialGroups initial = Groups::InitialGroups::fanout_free)
+      : graph_(parse(text)), groups(graph_.data(), names_, work_, initial) {}
 
   /// The names of each group's nodes, in order of the groups.
   std::vector<std::string> all() const {
@@ -41,47 +42,47 @@ class Begun {
 };
 
 TEST(GroupBegin, WhatOneGroupReadsIsInIt) {
-  const Begun begun(
+  const Grouped grouped(
       "graph g(x: f32[64, 256], y: f32[64, 256]) {\n"
       "  a = tanh x\n  b = exp a\n  c = sin a\n  d = mul b, c\n  e = add d, y\n"
       "  return e\n}\n");
-  EXPECT_THAT(begun.all(), ElementsAre("a b c d e"));
-  EXPECT_EQ(begun.names(begun.groups[0].loads), "x y");
-  EXPECT_EQ(begun.names(begun.groups[0].stores), "e");
+  EXPECT_THAT(grouped.all(), ElementsAre("a b c d e"));
+  EXPECT_EQ(grouped.names(grouped.groups[0].loads), "x y");
+  EXPECT_EQ(grouped.names(grouped.groups[0].stores), "e");
 }
 
 TEST(GroupBegin, EachNodeApart) {
-  const Begun begun("graph g(x: f32[64, 256]) {\n  a = tanh x\n  b = exp a\n  return b\n}\n",
-                    Groups::Begin::apart);
-  EXPECT_THAT(begun.all(), ElementsAre("a", "b"));
+  const Grouped grouped("graph g(x: f32[64, 256]) {\n  a = tanh x\n  b = exp a\n  return b\n}\n",
+                        Groups::InitialGroups::single_nodes);
+  EXPECT_THAT(grouped.all(), ElementsAre("a", "b"));
 }
 
 TEST(GroupBegin, ValuesOfSeveralGroupsStandForThemselves) {
   // d is read by s alone, which reduces it; s by e alone, of which it is a part of the shape.
-  const Begun begun(
+  const Grouped grouped(
       "graph g(x: f32[64, 256]) {\n"
       "  a = tanh x\n  b = exp a\n  c = sin a\n  d = mul x, c\n"
       "  s = sum d {axes = [1], keep = true}\n  e = add b, s\n"
       "  return e\n}\n");
-  EXPECT_THAT(begun.all(), ElementsAre("a", "c d", "s", "b e"));
+  EXPECT_THAT(grouped.all(), ElementsAre("a", "c d", "s", "b e"));
 }
 
 TEST(GroupBegin, ResultsAndOtherOrdersStandForThemselves) {
-  const Begun begun(
+  const Grouped grouped(
       "graph g(x: f32[64, 64]) {\n"
       "  a = tanh x\n  b = exp a\n  c = permute b {axes = [1, 0]}\n  d = mul c, 2.0\n"
       "  return a, d\n}\n");
-  EXPECT_THAT(begun.all(), ElementsAre("a", "b", "d"));
+  EXPECT_THAT(grouped.all(), ElementsAre("a", "b", "d"));
 }
 
 TEST(GroupBegin, WhatIsStoredNarrowerStandsForItself) {
   // Both b and c read h, or a in its place: that is half as large.
-  const Begun begun(
+  const Grouped grouped(
       "graph g(x: bf16[64, 256]) {\n"
       "  a = tanh x\n  h = cast a {to = f32}\n"
       "  b = sum h {axes = [1], keep = true}\n  c = exp h\n"
       "  return b, c\n}\n");
-  EXPECT_THAT(begun.all(), ElementsAre("a", "h", "b", "c"));
+  EXPECT_THAT(grouped.all(), ElementsAre("a", "h", "b", "c"));
 }
 
 TEST(GroupBegin, NoGroupBeginsWithMoreThanKernelsHold) {
@@ -89,14 +90,14 @@ TEST(GroupBegin, NoGroupBeginsWithMoreThanKernelsHold) {
   for (int i = 1; i < 60; ++i) text += fmt::format(", x{}: f32[64]", i);
   text += ") {\n  y0 = tanh x0\n";
   for (int i = 1; i < 60; ++i) text += fmt::format("  y{} = add y{}, x{}\n", i, i - 1, i);
-  const Begun wide(text + "  return y59\n}\n");
+  const Grouped wide(text + "  return y59\n}\n");
   EXPECT_EQ(wide.groups.size(), 3);
   for (int group = 0; group < wide.groups.size(); ++group)
     EXPECT_LE(wide.groups.arguments(group), kMaxArguments);
 
   text = "graph g(x: f32[64]) {\n  y0 = tanh x\n";
   for (int i = 1; i < 600; ++i) text += fmt::format("  y{} = sin y{}\n", i, i - 1);
-  const Begun deep(text + "  return y599\n}\n");
+  const Grouped deep(text + "  return y599\n}\n");
   EXPECT_EQ(deep.groups.size(), 10);
   for (int group = 0; group < deep.groups.size(); ++group)
     EXPECT_LE(deep.groups[group].nodes.size(), kMaxNodes / 8);

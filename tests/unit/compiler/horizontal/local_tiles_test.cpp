@@ -6,7 +6,7 @@
 
 #include "codegen/emit.h"
 #include "compiler/horizontal/resident_tiles.h"
-#include "compiler/horizontal/unit_walk.h"
+#include "compiler/horizontal/memory_units.h"
 #include "compiler/plan.h"
 #include "sinter/text.h"
 #include "tests/support/graphs/resident_tile_graphs.h"
@@ -80,15 +80,15 @@ graph turned(x: bf16[256, 4096], at: i64[256]) {
 TEST(LocalTilesTest, OneArrayOfAResidentTileMayBeReadInPart) {
   // Half of what is stored is read again: a resident tile saves no more than that.
   ResidentTiles resident_tiles{.channels = 8, .is_local = true, .has_units = true};
-  ResidentTileArray array{.loaded = 8 * 32, .per_channel = 64, .is_written = true};
+  ResidentTileArray array{.loaded_elements = 8 * 32, .per_channel = 64, .is_produced = true};
   array.access.dtype = DType::bf16;
   resident_tiles.arrays = {array};
   EXPECT_EQ(resident_tiles.bytes_saved(), 8 * 32 * 2);
   resident_tiles.arrays[0].is_in_memory = false;
   EXPECT_EQ(resident_tiles.bytes_saved(), 8 * (32 + 64) * 2);
-  resident_tiles.arrays[0].is_written = false;
+  resident_tiles.arrays[0].is_produced = false;
   resident_tiles.arrays[0].is_in_memory = true;
-  resident_tiles.arrays[0].loaded = 8 * 64 * 2;
+  resident_tiles.arrays[0].loaded_elements = 8 * 64 * 2;
   EXPECT_EQ(resident_tiles.bytes_saved(), 8 * 64 * 2);
 }
 
@@ -97,7 +97,7 @@ TEST(LocalTilesTest, UnitsAreWhatTheFirstAxesCountOrOneAxis) {
   for (const int extent : {6, 4, 10}) bodies[0].space.add_axis(extent);
   bodies[0].parallel_axes = 2;
   bodies[0].has_reduced_axis = true;
-  EXPECT_THAT(numbers_of_units(bodies), ElementsAre(4, 6, 24));
+  EXPECT_THAT(unit_counts(bodies), ElementsAre(4, 6, 24));
 }
 
 }  // namespace

@@ -222,7 +222,7 @@ graph halves(g: f32[64, 128], x: f32[64, 256]) {
   const Body body = body_of(program, kernel);
   ASSERT_GT(body.stores.size(), kernel.stores.size());
   int stores = 0;
-  for (const ResidentTileAccess& access : accesses_of(program, kernel, body, TileWalk{})) {
+  for (const ResidentTileAccess& access : accesses_of(program, kernel, body, TileAxes{})) {
     if (!access.is_store) continue;
     EXPECT_EQ(access.buffer, kernel.stores[0].buffer);
     ++stores;

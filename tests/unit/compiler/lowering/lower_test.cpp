@@ -37,7 +37,7 @@ TEST(LowerTest, MakesNothingElseWhereNothingIsToDo) {
       parse(graph_text("x: f32[8, 64]", "y = max x {axes = [1]}; z = exp y; return z"));
   const Graph lowered = lower(graph, {}).graph;
   EXPECT_EQ(print(lowered), print(graph));
-  EXPECT_TRUE(lowered.data().is_all_needed());
+  EXPECT_TRUE(lowered.data().are_all_live());
 }
 
 TEST(LowerTest, WhatStaysComesBeforeWhatIsLowered) {
@@ -330,7 +330,7 @@ TEST(LowerTest, PlacesOfRecordedOpsStay) {
       parse("graph g(x: f16[8, 64]) {\n  m = mean x\n  return m\n}", "model.sinter");
   const Graph graph = lower(recorded, {}).graph;
   for (const Node* node : reachable(graph.data()))
-    EXPECT_EQ(graph.data().place(node),
+    EXPECT_EQ(graph.data().location_text(node),
               node->op == Op::input ? "model.sinter:1" : "model.sinter:2");
 }
 

@@ -62,7 +62,7 @@ TEST_F(PassTest, RefusesToSkipWhatThereIsNot) {
 
 TEST_F(PassTest, RefusesToSkipWhatIsNeeded) {
   options_.skip = {"second"};
-  EXPECT_THAT([&] { passes(); }, ThrowsMessage<UserError>(HasSubstr("second is needed")));
+  EXPECT_THAT([&] { passes(); }, ThrowsMessage<UserError>(HasSubstr("second cannot be left out")));
 }
 
 TEST_F(PassTest, Times) {

@@ -57,8 +57,8 @@ graph mlp(x: bf16[64, 512], bias: bf16[512], w: bf16[512, 1024], scale: bf16[102
   ASSERT_THAT(program.boundaries, SizeIs(2));
   for (const Boundary& boundary : program.boundaries)
     EXPECT_EQ(boundary.reason,
-              "gemm is an opaque call: what it reads and gives is whole in memory; nothing shares "
-              "a launch with an opaque call");
+              "gemm is an opaque call: its operands and results are whole arrays in memory; "
+              "nothing shares a launch with an opaque call");
   const std::string text = print(program);
   EXPECT_THAT(text, HasSubstr("kernel mlp_1: opaque\n"
                               "  y = opaque gemm g, w : bf16[64, 1024]\n"

@@ -41,7 +41,7 @@ TEST(CloneTest, OutlivesTheOriginal) {
   const Graph copy = clone(*graph);
   graph.reset();
   EXPECT_EQ(print(copy), text);
-  EXPECT_EQ(copy.data().place(copy.data().outputs[0].node), "model.sinter:2");
+  EXPECT_EQ(copy.data().location_text(copy.data().outputs[0].node), "model.sinter:2");
   EXPECT_EQ(to_string(copy.data().outputs[0].location), "model.sinter:3");
 }
 
@@ -70,15 +70,15 @@ TEST(KeepOnlyTest, WhatIsKeptIsFoundUnderItsNewNumber) {
   const Tensor sum = (x + y).label("total");
   graph.output("z", neg(sum));
   GraphData& data = graph.data();
-  const std::string place = data.place(sum.node());
+  const std::string place = data.location_text(sum.node());
   const std::string text = print(graph);
-  data.keep_only(reachable(data));
+  data.retain_nodes(reachable(data));
   EXPECT_EQ(data.nodes.size(), 4U);
   EXPECT_EQ(sum.node()->id, 2U);
   EXPECT_EQ(data.label(sum.node()), "total");
-  EXPECT_EQ(data.place(sum.node()), place);
+  EXPECT_EQ(data.location_text(sum.node()), place);
   EXPECT_EQ((x + y).node(), sum.node());
-  EXPECT_TRUE(data.is_all_needed());
+  EXPECT_TRUE(data.are_all_live());
   EXPECT_EQ(print(graph), text);
   EXPECT_NO_THROW(verify(graph));
   // What was left out is made anew where it is asked for.
@@ -93,10 +93,10 @@ TEST(KeepOnlyTest, InputsStayAndComeFirst) {
   const Tensor late = graph.input("late", f32, {8});
   graph.output("y", y);
   GraphData& data = graph.data();
-  data.keep_only(reachable(data));
+  data.retain_nodes(reachable(data));
   EXPECT_EQ(late.node()->id, 1U);
   EXPECT_EQ(y.node()->id, 2U);
-  EXPECT_FALSE(data.is_all_needed());
+  EXPECT_FALSE(data.are_all_live());
   EXPECT_NO_THROW(verify(graph));
 }
 

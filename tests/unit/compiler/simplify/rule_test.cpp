@@ -53,7 +53,7 @@ class Instance {
       for (std::size_t i = 0; i < count_; ++i) column[i] = values[i / period % values.size()];
       period *= values.size();
       const auto extent = static_cast<std::int64_t>(count_);
-      inputs[name] = HostArray::of(type, {extent}, column);
+      inputs[name] = HostArray::from_values(type, {extent}, column);
       bound_.bind(pattern, graph.input(name, type, {Extent(extent)}).node());
     }
   }
@@ -90,7 +90,7 @@ class Instance {
     std::vector<Operand> operands;
     for (const Node* operand : pattern.operands) operands.push_back(build(*operand));
     // A pattern is of one dtype: what would be cast is no instance of it.
-    if (!takes(info(pattern.op).types, operands.back().tensor.dtype()))
+    if (!supports_dtype(info(pattern.op).types, operands.back().tensor.dtype()))
       throw UserError("the op does not take the dtype");
     return record_elementwise(pattern.op, operands);
   }

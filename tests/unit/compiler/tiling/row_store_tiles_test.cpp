@@ -33,7 +33,7 @@ graph turned_norm(x: f32[{0}, {1}]) {{
                      rows, columns, dtype);
 }
 
-TEST(RowTiles, ATurnedResultIsStoredByTheKernelOfTheRows) {
+TEST(RowStoreTiles, ATurnedResultIsStoredByTheKernelOfTheRows) {
   const Program program = planned(turned_norm(8192, 512, "bf16"));
   ASSERT_THAT(program.kernels, SizeIs(1));
   const Kernel& kernel = program.kernels[0];
@@ -55,13 +55,13 @@ TEST(RowTiles, ATurnedResultIsStoredByTheKernelOfTheRows) {
   EXPECT_EQ(source.shared_bytes, 512 * 16 * 2 + 128 * 4);
 }
 
-TEST(RowTiles, ABlockMakesAsManyRowsAsFillSectors) {
+TEST(RowStoreTiles, ABlockMakesAsManyRowsAsFillSectors) {
   EXPECT_EQ(planned(turned_norm(8192, 512, "f64")).kernels[0].schedule.tile, 4);
   EXPECT_EQ(planned(turned_norm(8192, 512, "f32")).kernels[0].schedule.tile, 8);
   EXPECT_EQ(planned(turned_norm(8192, 512, "f8e4m3")).kernels[0].schedule.tile, 32);
 }
 
-TEST(RowTiles, VectorsEndWithTheRows) {
+TEST(RowStoreTiles, VectorsEndWithTheRows) {
   const Program program = planned(turned_norm(8190, 512, "bf16"));
   const Kernel& kernel = program.kernels[0];
   const Body body = body_of(program, kernel);
@@ -71,18 +71,18 @@ TEST(RowTiles, VectorsEndWithTheRows) {
             2);
 }
 
-TEST(RowTiles, FewOrLongRowsAreTurnedByAnotherSection) {
+TEST(RowStoreTiles, FewOrLongRowsAreTurnedByAnotherSection) {
   for (const auto& [rows, columns] : {std::pair{64, 512}, std::pair{8192, 8192}}) {
     const Program program = planned(turned_norm(rows, columns, "bf16"));
     bool has_reason = false;
     for (const Boundary& boundary : program.boundaries)
-      has_reason |= boundary.reason.find("no block makes enough") != std::string::npos;
+      has_reason |= boundary.reason.find("no block computes enough") != std::string::npos;
     EXPECT_TRUE(has_reason) << rows << " rows of " << columns;
   }
 }
 
 /// Tiles, and rows that threads leave for one another besides, on devices that have less of it too.
-TEST(RowTiles, KeepToTheSharedMemoryOfTheDevice) {
+TEST(RowStoreTiles, KeepToTheSharedMemoryOfTheDevice) {
   for (const char* device : {"t4", "rtx_4090", "a100", "h200"}) {
     const Program program = planned(R"(
 graph turned_rotation(x: bf16[8192, 1984]) {

@@ -108,10 +108,10 @@ TEST(Tiles, TilesAskForTheFewestSectors) {
   const Kernel& kernel = program.kernels[0];
   const double fewest = 3.0 * 4096 * 4096 * 4 / 32;
   const Sectors tiled = sectors(program, kernel.schedule);
-  EXPECT_EQ(tiled.asked, fewest);
-  EXPECT_EQ(tiled.fewest, fewest);
+  EXPECT_EQ(tiled.requested, fewest);
+  EXPECT_EQ(tiled.minimum, fewest);
   const Sectors without = sectors(program, direct(kernel));
-  EXPECT_EQ(without.asked, fewest / 3 * (1 + 1 + 8));
+  EXPECT_EQ(without.requested, fewest / 3 * (1 + 1 + 8));
 }
 
 /// What stands in the count for a few warps is the sum over all of them.
@@ -126,8 +126,8 @@ graph small(x: f32[16, 24]) {
   // 24 × 16 results, row by row: a warp reads two neighbouring elements of each of 16 lines, whose
   // 96 bytes are three sectors; it stores 128 bytes.
   const Sectors found = sectors(program, schedule);
-  EXPECT_EQ(found.asked, 12 * (16 + 4));
-  EXPECT_EQ(found.fewest, 12 * (4 + 4));
+  EXPECT_EQ(found.requested, 12 * (16 + 4));
+  EXPECT_EQ(found.minimum, 12 * (4 + 4));
 }
 
 TEST(Tiles, ChannelsLastBesideChannelsFirstIsTiled) {
@@ -142,7 +142,7 @@ graph to_channels_last(x: bf16[batch, 64, 56, 56], scale: f32[64]) {
                                   {64});
   const Kernel& kernel = program.kernels[0];
   EXPECT_EQ(kernel.schedule.tile, 64);
-  EXPECT_GT(sectors(program, direct(kernel)).asked, 2 * sectors(program, kernel.schedule).asked);
+  EXPECT_GT(sectors(program, direct(kernel)).requested, 2 * sectors(program, kernel.schedule).requested);
 }
 
 TEST(Tiles, AFewChannelsAreReadAsTheyLie) {
@@ -227,9 +227,9 @@ graph both(a: f32[2048, 2048], b: f32[2048, 2048]) {
   EXPECT_TRUE(tiled.loads.empty());
   EXPECT_EQ(tiled.stores.size(), 1U);
   const Sectors sectors_with = sectors(program, kernel.schedule);
-  EXPECT_EQ(sectors_with.asked, sectors_with.fewest);
+  EXPECT_EQ(sectors_with.requested, sectors_with.minimum);
   // Without, each element of `u` is stored to a sector of its own.
-  EXPECT_EQ(sectors(program, direct(kernel)).asked, sectors_with.fewest / 4 * (3 + 8));
+  EXPECT_EQ(sectors(program, direct(kernel)).requested, sectors_with.minimum / 4 * (3 + 8));
 }
 
 TEST(Tiles, SmallSpacesHaveSmallTiles) {
@@ -254,8 +254,8 @@ graph odd(a: f32[1021, 2053]) {
   EXPECT_EQ(kernel.schedule.vector, 1);
   // A warp reads 128 bytes that begin anywhere: a sector more than the fewest, of four.
   const Sectors tiled = sectors(program, kernel.schedule);
-  EXPECT_LT(tiled.asked, 1.3 * tiled.fewest);
-  EXPECT_GT(sectors(program, direct(kernel)).asked, 4 * tiled.fewest);
+  EXPECT_LT(tiled.requested, 1.3 * tiled.minimum);
+  EXPECT_GT(sectors(program, direct(kernel)).requested, 4 * tiled.minimum);
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ TEST_P(ScanGradient, IsTheDifferenceOfEachElement) {
 std::vector<Op> ops_of(OpKind kind) {
   std::vector<Op> ops;
   for (const OpInfo& row : op_table())
-    if (row.kind == kind && (takes(row.types, f64) || row.types == TypeRule::Logical))
+    if (row.kind == kind && (supports_dtype(row.types, f64) || row.types == TypeRule::Logical))
       ops.push_back(row.op);
   return ops;
 }
@@ -373,14 +373,14 @@ TEST(GradientTest, SaysWhatDoesNotFit) {
     return error_of([&] { gradient(output, inputs, cotangent, "model.cpp", 7); });
   };
   EXPECT_EQ(error(x, {x}),
-            "gradient: output is f32[3, 4], not one number; give a cotangent of that shape "
+            "gradient: output is f32[3, 4], not a scalar; pass a cotangent of that shape "
             "(recorded at model.cpp:7)");
   EXPECT_EQ(error(x, {x}, sum(x, {0})),
-            "gradient: output is f32[3, 4] and the cotangent f32[4]; give one of the output's "
+            "gradient: output is f32[3, 4] and the cotangent f32[4]; pass one with the output's "
             "dtype and shape (recorded at model.cpp:7)");
   EXPECT_EQ(error(sum(i), {x}),
             "gradient: output is i64[]; only floating values have a gradient, cast "
-            "it before (recorded at model.cpp:7)");
+            "it first (recorded at model.cpp:7)");
   EXPECT_EQ(error(sum(x), {x, i}),
             "gradient: the input ids is i64[3]; only floating values have a gradient, leave it out "
             "(recorded at model.cpp:7)");
@@ -402,10 +402,10 @@ TEST(GradientTest, SaysWhichOpHasNoGradient) {
     return error_of([&] { gradient(sum(y), {x}, {}, "model.cpp", 7); });
   };
   EXPECT_EQ(error(back),
-            "gradient: bitcast at bits.cpp:4 has no gradient; leave it off the ways from the "
+            "gradient: bitcast at bits.cpp:4 has no gradient; keep it off the paths from the "
             "inputs to the output (recorded at model.cpp:7)");
   EXPECT_EQ(error(count),
-            "gradient: cast at bits.cpp:5 has no gradient; leave it off the ways from the inputs "
+            "gradient: cast at bits.cpp:5 has no gradient; keep it off the paths from the inputs "
             "to the output (recorded at model.cpp:7)");
 }
 

@@ -134,7 +134,7 @@ RecordedReduction record_reduction_of(Op op, const Values& x, Keep kept) {
   RecordedReduction result;
   Graph& graph = result.graph;
   const Tensor operand = graph.input("x", f64, {3, 4, 5});
-  result.inputs.emplace("x", HostArray::of(f64, {3, 4, 5}, x));
+  result.inputs.emplace("x", HostArray::from_values(f64, {3, 4, 5}, x));
   std::vector<std::int64_t> axes = {0, 2};
   if (gives_index(op)) axes = {1};
   ReductionOptions options{.keep = kept};
@@ -196,7 +196,7 @@ struct RecordedScan {
 RecordedScan record_scan_of(Op op, const Values& x) {
   RecordedScan result;
   const Tensor operand = result.graph.input("x", f64, {3, 7});
-  result.inputs.emplace("x", HostArray::of(f64, {3, 7}, x));
+  result.inputs.emplace("x", HostArray::from_values(f64, {3, 7}, x));
   const Tensor y = record_scan(op, operand, 1, {});
   const Tensor count = cast(iota(result.graph, 21, 1, 2), f64);
   const Tensor g = reshape(count, y.shape()) * 0.25;
@@ -233,7 +233,7 @@ TEST_P(ScanVjpTest, IsTheCentralDifferenceOfEachElement) {
 std::vector<Op> ops_of(OpKind kind) {
   std::vector<Op> ops;
   for (const OpInfo& row : op_table())
-    if (row.kind == kind && (takes(row.types, f64) || row.types == TypeRule::Logical))
+    if (row.kind == kind && (supports_dtype(row.types, f64) || row.types == TypeRule::Logical))
       ops.push_back(row.op);
   return ops;
 }

@@ -81,7 +81,7 @@ TEST(IndexingTest, TheTextFormTransposes) {
   const Graph graph = statement("transpose x {axes = [0, -1]}");
   EXPECT_EQ(to_string(graph.data().outputs[0].node->shape), "[4, 3, 2]");
   EXPECT_THAT(error_of([&] { statement("transpose x {axes = [0]}"); }),
-              HasSubstr("transpose: 1 axes; give the two that change places"));
+              HasSubstr("transpose: 1 axes; give the two axes to swap"));
   EXPECT_THAT(error_of([&] { statement("transpose x {axes = [0, 4294967297]}"); }),
               HasSubstr("transpose: axis 4294967297 is out of range"));
   EXPECT_THAT(error_of([&] { statement("transpose 2.0 {axes = [0, 1]}"); }),

@@ -94,7 +94,7 @@ TEST(NnNormsTest, HalvesAreComputedInF32) {
   const Expected full = value_of({array(f32, {2, 4}, x), weight}, record);
   EXPECT_EQ(half.dtype, bf16);
   EXPECT_EQ(full.dtype, f32);
-  const HostArray rounded = HostArray::of(bf16, {2, 4}, full.reals);
+  const HostArray rounded = HostArray::from_values(bf16, {2, 4}, full.reals);
   for (std::int64_t i = 0; i < half.size(); ++i) EXPECT_EQ(half.real(i), rounded.real_at(i));
 }
 
@@ -210,9 +210,9 @@ TEST(NnNormsTest, RefusesParametersThatDoNotFit) {
               HasSubstr("layer_norm: the weight is f32[3]; its shape must be [4], that of axes [2] "
                         "of x, which is f32[2, 6, 4] (recorded at norms_test.cpp:"));
   EXPECT_THAT(error_of([&] { group_norm(x, 4); }),
-              HasSubstr("group_norm: the 6 channels of x, which is f32[2, 6, 4], do not fall into "
-                        "4 groups of one size"));
-  EXPECT_THAT(error_of([&] { group_norm(x, 0); }), HasSubstr("into 0 groups"));
+              HasSubstr("group_norm: the 6 channels of x, which is f32[2, 6, 4], cannot form 4 "
+                        "groups of equal size"));
+  EXPECT_THAT(error_of([&] { group_norm(x, 0); }), HasSubstr("cannot form 0 groups"));
   EXPECT_THAT(error_of([&] { instance_norm(w); }),
               HasSubstr("x is f32[3]; it must be [N, C, ...] of rank 3 or more"));
   EXPECT_THAT(error_of([&] { batch_norm(x, w, w); }),
@@ -225,7 +225,7 @@ TEST(NnNormsTest, SymbolicChannelsFallIntoGroups) {
   const Extent half = graph.extent("half");
   const Tensor x = graph.input("x", f32, {graph.extent("n"), half * 2, 5});
   EXPECT_EQ(to_string(group_norm(x, 2).shape()), to_string(x.shape()));
-  EXPECT_THAT(error_of([&] { group_norm(x, 4); }), HasSubstr("do not fall into 4 groups"));
+  EXPECT_THAT(error_of([&] { group_norm(x, 4); }), HasSubstr("cannot form 4 groups"));
 }
 
 }  // namespace

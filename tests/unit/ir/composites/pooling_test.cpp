@@ -282,9 +282,10 @@ TEST(MaxPoolWithIndex, RefusesWhatDoesNotFit) {
   EXPECT_THAT(error(x, {2}, {2, 2}, {0}),
               HasSubstr("1 windows, 2 strides and 1 paddings for f32[4, 6]; give one of each per "
                         "pooled axis"));
-  EXPECT_THAT(error(x, {2}, {0}, {0}), HasSubstr("windows of 2, 0 apart; both must be at least 1"));
+  EXPECT_THAT(error(x, {2}, {0}, {0}),
+              HasSubstr("window 2 with stride 0; both must be at least 1"));
   EXPECT_THAT(error(x, {3}, {1}, {2}),
-              HasSubstr("padding 2 for a window of 3; it must be at most half of it"));
+              HasSubstr("padding 2 for a window of 3; it must be from 0 to half the window"));
 }
 
 TEST(MaxPoolBackward, RefusesWhatDoesNotFit) {
@@ -301,10 +302,10 @@ TEST(MaxPoolBackward, RefusesWhatDoesNotFit) {
   EXPECT_THAT(error(g, g, {6}, {2}), HasSubstr("and the index f32[4, 3]"));
   EXPECT_THAT(error(g, 1, {6}, {2}), HasSubstr("an operand is a number; record it with full"));
   EXPECT_THAT(error(g, index, {4, 6}, {2}),
-              HasSubstr("the shape [4, 6] has 2 extents for 1 windows; give that of the pooled "
-                        "axes alone"));
+              HasSubstr("the shape [4, 6] has 2 extents for 1 windows; give one extent per pooled "
+                        "axis"));
   EXPECT_THAT(error(g, index, {9}, {2}),
-              HasSubstr("windows of 2, 2 apart over 9 elements with a padding of 0 are 4, but g is "
+              HasSubstr("windows of 2 with stride 2 over 9 elements with padding 0 are 4, but g is "
                         "f32[4, 3]"));
 }
 

@@ -40,10 +40,10 @@ TEST(RandomTest, NormalsAreReal) {
   const Tensor seed = graph.scalar("seed", i64);
   for (const DType dtype : {i32, boolean, f8e4m3, f8e5m2, c64}) {
     EXPECT_THAT(error_of([&] { random_normal(seed, {3}, dtype); }),
-                HasSubstr("random_normal: " + std::string(name(dtype)) +
-                          " is no dtype for it; take f16, bf16, f32 or f64"));
+                HasSubstr("random_normal: the dtype is " + std::string(name(dtype)) +
+                          "; it must be f16, bf16, f32 or f64"));
     EXPECT_THAT(error_of([&] { random_uniform(seed, {3}, dtype); }),
-                HasSubstr("random_uniform: " + std::string(name(dtype))));
+                HasSubstr("random_uniform: the dtype is " + std::string(name(dtype))));
   }
 }
 
@@ -53,11 +53,12 @@ TEST(RandomTest, ErrorsNameTheCall) {
   const Tensor real = graph.scalar("real", f32);
   const Tensor x = graph.input("x", f32, {3});
   EXPECT_THAT(error_of([&] { random_bernoulli(real, {3}, 0.5); }),
-              HasSubstr("random_bernoulli: f32[] is no seed; it must be an integer of rank 0"));
+              HasSubstr("random_bernoulli: the seed or offset is f32[]; it must be an integer of "
+                        "rank 0"));
   EXPECT_THAT(error_of([&] { dropout(x, seed, 0.5, real); }),
-              HasSubstr("dropout: f32[] is no seed"));
+              HasSubstr("dropout: the seed or offset is f32[]"));
   EXPECT_THAT(error_of([&] { dropout(x, seed, 0.5, -1); }),
-              HasSubstr("dropout: the number -1 has no value in u64"));
+              HasSubstr("dropout: the number -1 is not a value of u64"));
   EXPECT_THAT(error_of([&] { random_bernoulli(3, {3}, 0.5); }),
               HasSubstr("random_bernoulli: every operand is a number"));
   Graph other("other");

@@ -22,9 +22,9 @@ std::vector<const OpInfo*> elementwise_rows() {
   return rows;
 }
 
-bool takes_floats(const OpInfo& row) { return takes(row.types, f32); }
+bool takes_floats(const OpInfo& row) { return supports_dtype(row.types, f32); }
 bool takes_integers(const OpInfo& row) {
-  return takes(row.types, u64) || takes(row.types, boolean);
+  return supports_dtype(row.types, u64) || supports_dtype(row.types, boolean);
 }
 
 /// `text` with operands and suffix filled in, as an emitter does it.

@@ -60,9 +60,9 @@ TEST(CheckTest, UndecidedElementsAreCountedAndNotJudged) {
 TEST(CheckTest, IntegersMustBeEqualBeyondWhatADoubleHolds) {
   const std::vector<std::int64_t> values = {(1LL << 53) + 1};
   const Expected wanted{.dtype = i64, .shape = {1}, .integers = values};
-  EXPECT_TRUE(check(wanted, HostArray::of_integers(i64, {1}, values)).passes());
+  EXPECT_TRUE(check(wanted, HostArray::from_integers(i64, {1}, values)).passes());
   const std::vector<std::int64_t> near = {1LL << 53};
-  EXPECT_FALSE(check(wanted, HostArray::of_integers(i64, {1}, near)).passes());
+  EXPECT_FALSE(check(wanted, HostArray::from_integers(i64, {1}, near)).passes());
 }
 
 TEST(CheckTest, StridedResultsAreReadByTheirStrides) {

@@ -3,7 +3,7 @@
 #include "ir/oracle/check.h"
 #include "ir/oracle/interpret.h"
 #include "ir/oracle/random_inputs.h"
-#include "tests/support/doubles/made_up_device.h"
+#include "tests/support/doubles/simulated_device.h"
 #include "tests/support/graphs/oracle_support.h"
 
 #include <cmath>
@@ -13,9 +13,9 @@
 namespace sinter::interpret_bounds_test {
 namespace {
 
-using made_up::Device;
-using made_up::pick;
-using made_up::Random;
+using simulated::Device;
+using simulated::pick;
+using simulated::Random;
 
 /// A random graph over x: f32[rows, columns] and h: half[rows, columns].
 class RandomGraph {

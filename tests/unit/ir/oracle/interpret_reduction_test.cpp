@@ -70,7 +70,7 @@ TEST(InterpretReductionTest, SumsOfIntegersAreI64) {
   EXPECT_THAT(value_of(array(i32, {2147483647, 1}), sum_all).integers, ElementsAre(2147483648));
   EXPECT_THAT(value_of(array(boolean, {1, 0, 1}), sum_all).integers, ElementsAre(2));
   const std::vector<std::int64_t> ends = {INT64_MAX, 1};
-  EXPECT_THAT(value_of(HostArray::of_integers(i64, {2}, ends), sum_all).integers,
+  EXPECT_THAT(value_of(HostArray::from_integers(i64, {2}, ends), sum_all).integers,
               ElementsAre(INT64_MIN));
 }
 

@@ -185,7 +185,7 @@ TEST(InterpretTest, IntegersWrap) {
   EXPECT_THAT(value_of(x, [](Tensor a) { return abs(a); }).integers,
               ElementsAre(INT32_MAX, INT32_MIN, INT32_MIN, 65536));
   const Integers ends = {INT64_MAX, INT64_MIN};
-  const HostArray wide = HostArray::of_integers(i64, {2}, ends);
+  const HostArray wide = HostArray::from_integers(i64, {2}, ends);
   EXPECT_THAT(value_of(wide, [](Tensor a) { return a + 1; }).integers,
               ElementsAre(INT64_MIN, INT64_MIN + 1));
   EXPECT_THAT(value_of(wide, [](Tensor a) { return a > 0; }).integers, ElementsAre(1, 0));
@@ -203,7 +203,7 @@ TEST(InterpretTest, CastsFromFloatsCutSaturateAndTakeNanFor0) {
 
 TEST(InterpretTest, CastsOfIntegersWrapAndRoundOnce) {
   const Integers values = {(1LL << 32) + 5, (1LL << 53) + 1, 256, -1};
-  const HostArray x = HostArray::of_integers(i64, {4}, values);
+  const HostArray x = HostArray::from_integers(i64, {4}, values);
   EXPECT_THAT(value_of(x, [](Tensor a) { return cast(a, i32); }).integers,
               ElementsAre(5, 1, 256, -1));
   EXPECT_THAT(value_of(x, [](Tensor a) { return cast(a, boolean); }).integers,
@@ -213,7 +213,7 @@ TEST(InterpretTest, CastsOfIntegersWrapAndRoundOnce) {
   // Beside a tie of bf16 by less than f32 can show.
   const Integers near_tie = {(1LL << 40) + (1LL << 32) + 1};
   EXPECT_THAT(
-      value_of(HostArray::of_integers(i64, {1}, near_tie), [](Tensor a) { return cast(a, bf16); })
+      value_of(HostArray::from_integers(i64, {1}, near_tie), [](Tensor a) { return cast(a, bf16); })
           .reals,
       ElementsAre(0x1p40 + 0x1p33));
 }

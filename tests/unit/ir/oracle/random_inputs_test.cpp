@@ -18,7 +18,7 @@ namespace {
 std::vector<double> values(const HostArray& array) {
   std::vector<double> result;
   for (std::int64_t i = 0; i < array.size(); ++i)
-    result.push_back(array.real(index_of(array.shape(), i)));
+    result.push_back(array.real(unravel_index(array.shape(), i)));
   return result;
 }
 
@@ -123,8 +123,7 @@ TEST(RandomInputs, SayWhichInputIsTooLarge) {
   Graph graph("g");
   graph.output("y", neg(graph.input("x", f32, {graph.extent("rows"), 64})));
   EXPECT_EQ(test::error_of([&] { random_inputs(graph, std::array{std::int64_t{1} << 50}, 0); }),
-            "input x: f32[1125899906842624, 64] is more than there is memory for; choose smaller "
-            "sizes");
+            "input x: f32[1125899906842624, 64] does not fit in memory; choose smaller sizes");
 }
 #endif
 

@@ -1,5 +1,5 @@
 // Text to graph and back. Texts with errors are in tests/golden/ir/errors.
-#include "ir/parser/spelling.h"
+#include "ir/parser/op_syntax.h"
 #include "ir/record/record.h"
 #include "ir/verify/verify.h"
 #include "sinter/text.h"
@@ -147,7 +147,7 @@ TEST(ParseTest, InputsCarryStridesAndRanges) {
 
 TEST(ParseTest, NodesKnowTheirLine) {
   const Graph graph = parse("graph g(x: f32[4]) {\n\n  y = exp x\n  return y\n}", "a/model.sinter");
-  EXPECT_EQ(graph.data().place(graph.data().outputs[0].node), "model.sinter:3");
+  EXPECT_EQ(graph.data().location_text(graph.data().outputs[0].node), "model.sinter:3");
 }
 
 TEST(ParseTest, TheFirstNameOfAValueStays) {
@@ -155,92 +155,92 @@ TEST(ParseTest, TheFirstNameOfAValueStays) {
             "  a = exp x\n  return c = a, d = a\n");
 }
 
-/// A statement that records `spelling` over the inputs of the text below.
-std::string statement_for(const Spelling& spelling) {
-  if (spelling.name == "cast") return "cast x {to = f16}";
-  if (spelling.name == "reshape") return "reshape x {shape = [4, -1]}";
-  if (spelling.name == "permute") return "permute x {axes = [1, 0]}";
-  if (spelling.name == "broadcast_to") return "broadcast_to x {shape = [3, 6, 4]}";
-  if (spelling.name == "slice") return "slice x {axis = 0, begin = 1, end = -1, step = 2}";
-  if (spelling.name == "concat") return "concat x, w, x {axis = 0}";
-  if (spelling.name == "flip") return "flip x {axes = [1]}";
-  if (spelling.name == "as_strided")
+/// A statement that records `syntax` over the inputs of the text below.
+std::string statement_for(const OpSyntax& syntax) {
+  if (syntax.name == "cast") return "cast x {to = f16}";
+  if (syntax.name == "reshape") return "reshape x {shape = [4, -1]}";
+  if (syntax.name == "permute") return "permute x {axes = [1, 0]}";
+  if (syntax.name == "broadcast_to") return "broadcast_to x {shape = [3, 6, 4]}";
+  if (syntax.name == "slice") return "slice x {axis = 0, begin = 1, end = -1, step = 2}";
+  if (syntax.name == "concat") return "concat x, w, x {axis = 0}";
+  if (syntax.name == "flip") return "flip x {axes = [1]}";
+  if (syntax.name == "as_strided")
     return "as_strided x {shape = [2, 3], strides = [4, 1], offset = 2}";
-  if (spelling.name == "unfold") return "unfold x {axis = 0, size = 3, step = 2}";
-  if (spelling.name == "scatter") return "scatter x, i, s {accumulate = true}";
-  if (spelling.name == "squeeze") return "squeeze c {axis = 1}";
-  if (spelling.name == "unsqueeze") return "unsqueeze x {axis = -1}";
-  if (spelling.name == "transpose") return "transpose x {axes = [0, -1]}";
-  if (spelling.name == "select") return "select x {axis = 0, index = -2}";
-  if (spelling.name == "stack") return "stack x, w {axis = 1}";
-  if (spelling.name == "tile") return "tile x {repeats = [2, 1, 3]}";
-  if (spelling.name == "repeat") return "repeat x {times = 2, axis = 0}";
-  if (spelling.name == "roll") return "roll x {shift = -1, axis = 1}";
-  if (spelling.name == "pad") return "pad x {low = [1, 0], high = [0, -1], value = 2.5}";
-  if (spelling.name == "pad_edge" || spelling.name == "pad_reflect")
-    return std::string(spelling.name) + " x {low = [1, 0], high = [0, 2]}";
-  if (spelling.name == "slice_scatter")
+  if (syntax.name == "unfold") return "unfold x {axis = 0, size = 3, step = 2}";
+  if (syntax.name == "scatter") return "scatter x, i, s {accumulate = true}";
+  if (syntax.name == "squeeze") return "squeeze c {axis = 1}";
+  if (syntax.name == "unsqueeze") return "unsqueeze x {axis = -1}";
+  if (syntax.name == "transpose") return "transpose x {axes = [0, -1]}";
+  if (syntax.name == "select") return "select x {axis = 0, index = -2}";
+  if (syntax.name == "stack") return "stack x, w {axis = 1}";
+  if (syntax.name == "tile") return "tile x {repeats = [2, 1, 3]}";
+  if (syntax.name == "repeat") return "repeat x {times = 2, axis = 0}";
+  if (syntax.name == "roll") return "roll x {shift = -1, axis = 1}";
+  if (syntax.name == "pad") return "pad x {low = [1, 0], high = [0, -1], value = 2.5}";
+  if (syntax.name == "pad_edge" || syntax.name == "pad_reflect")
+    return std::string(syntax.name) + " x {low = [1, 0], high = [0, 2]}";
+  if (syntax.name == "slice_scatter")
     return "slice_scatter x, s {axis = 0, begin = 0, end = 6, step = 2}";
-  if (spelling.name == "select_scatter") return "select_scatter x, v4 {axis = 0, index = 1}";
-  if (spelling.name == "one_hot") return "one_hot i {classes = 5}";
-  if (spelling.name == "embedding") return "embedding x, i";
-  if (spelling.name == "index") return "index x, i, i {axes = [0, 1]}";
-  if (spelling.name == "index_put") return "index_put x, s, i {axes = [0], accumulate = true}";
-  if (spelling.name == "scatter_add") return "scatter_add x, j, p {axis = 1}";
-  if (spelling.name == "max_pool_backward")
+  if (syntax.name == "select_scatter") return "select_scatter x, v4 {axis = 0, index = 1}";
+  if (syntax.name == "one_hot") return "one_hot i {classes = 5}";
+  if (syntax.name == "embedding") return "embedding x, i";
+  if (syntax.name == "index") return "index x, i, i {axes = [0, 1]}";
+  if (syntax.name == "index_put") return "index_put x, s, i {axes = [0], accumulate = true}";
+  if (syntax.name == "scatter_add") return "scatter_add x, j, p {axis = 1}";
+  if (syntax.name == "max_pool_backward")
     return "max_pool_backward x, k {shape = [7, 8], window = [2, 2], stride = [1, 2], padding = "
            "[0, 0]}";
-  if (spelling.name == "avg_pool" || spelling.name.starts_with("max_pool"))
-    return std::string(spelling.name) + " x {window = [2, 2], stride = [1, 2], padding = [1, 0]}";
-  if (spelling.name == "grid_sample") return "grid_sample image, grid";
-  if (spelling.name == "random_bernoulli")
+  if (syntax.name == "avg_pool" || syntax.name.starts_with("max_pool"))
+    return std::string(syntax.name) + " x {window = [2, 2], stride = [1, 2], padding = [1, 0]}";
+  if (syntax.name == "grid_sample") return "grid_sample image, grid";
+  if (syntax.name == "random_bernoulli")
     return "random_bernoulli seed {shape = [3], probability = 0.5}";
-  if (spelling.name.starts_with("random_"))
-    return std::string(spelling.name) + " seed {shape = [3, n]}";
-  if (spelling.name == "dropout") return "dropout x, seed {probability = 0.1}";
-  if (spelling.name == "std") return "std x {axes = [1], correction = 1}";
-  if (spelling.name == "layer_norm" || spelling.name == "rms_norm")
-    return std::string(spelling.name) + " x";
-  if (spelling.name == "group_norm") return "group_norm x {groups = 2}";
-  if (spelling.name == "quantize" || spelling.name == "dequantize")
-    return std::string(spelling.name) + " x, 0.5";
-  if (spelling.name == "instance_norm") return "instance_norm q";
-  if (spelling.name == "batch_norm" || spelling.name == "batch_norm_inference")
-    return std::string(spelling.name) + " x, v4, v4";
-  if (spelling.name == "cross_entropy" || spelling.name == "nll_loss")
-    return std::string(spelling.name) + " x, t";
-  if (spelling.name == "custom")
+  if (syntax.name.starts_with("random_"))
+    return std::string(syntax.name) + " seed {shape = [3, n]}";
+  if (syntax.name == "dropout") return "dropout x, seed {probability = 0.1}";
+  if (syntax.name == "std") return "std x {axes = [1], correction = 1}";
+  if (syntax.name == "layer_norm" || syntax.name == "rms_norm")
+    return std::string(syntax.name) + " x";
+  if (syntax.name == "group_norm") return "group_norm x {groups = 2}";
+  if (syntax.name == "quantize" || syntax.name == "dequantize")
+    return std::string(syntax.name) + " x, 0.5";
+  if (syntax.name == "instance_norm") return "instance_norm q";
+  if (syntax.name == "batch_norm" || syntax.name == "batch_norm_inference")
+    return std::string(syntax.name) + " x, v4, v4";
+  if (syntax.name == "cross_entropy" || syntax.name == "nll_loss")
+    return std::string(syntax.name) + " x, t";
+  if (syntax.name == "custom")
     return "custom x, w {name = \"f\", source = \"float f(float a, float b) { return a * b; }\"}";
-  if (spelling.name == "take") return "take x, i {axis = 1}";
-  if (spelling.name == "take_along_axis") return "take_along_axis x, j {axis = 1}";
-  if (spelling.name == "full") return "full {shape = [3, n], value = 0.1, dtype = f32}";
-  if (spelling.name == "iota") return "iota {extent = n, start = 3, step = -2, dtype = i32}";
-  if (spelling.name == "size") return "size {extent = n * 2, dtype = f32}";
-  if (spelling.name == "bitcast") return "bitcast x {to = i32}";
-  if (spelling.name == "argmax") return "argmax x {axis = 0, keep = true}";
-  if (spelling.name == "argmin") return "argmin x {axis = 0, keep = true}";
-  if (spelling.name == "any" || spelling.name == "all")
-    return std::string(spelling.name) + " b {axes = [0, 1], keep = true}";
-  if (spelling.row && spelling.row->kind == OpKind::scan)
-    return std::string(spelling.name) + " x {axis = 1}";
-  if (spelling.row && spelling.row->kind == OpKind::reduction)
-    return std::string(spelling.name) + " x {axes = [0, 1], keep = true}";
-  if (spelling.row && spelling.row->types == TypeRule::Where) return "where b, x, w";
+  if (syntax.name == "take") return "take x, i {axis = 1}";
+  if (syntax.name == "take_along_axis") return "take_along_axis x, j {axis = 1}";
+  if (syntax.name == "full") return "full {shape = [3, n], value = 0.1, dtype = f32}";
+  if (syntax.name == "iota") return "iota {extent = n, start = 3, step = -2, dtype = i32}";
+  if (syntax.name == "size") return "size {extent = n * 2, dtype = f32}";
+  if (syntax.name == "bitcast") return "bitcast x {to = i32}";
+  if (syntax.name == "argmax") return "argmax x {axis = 0, keep = true}";
+  if (syntax.name == "argmin") return "argmin x {axis = 0, keep = true}";
+  if (syntax.name == "any" || syntax.name == "all")
+    return std::string(syntax.name) + " b {axes = [0, 1], keep = true}";
+  if (syntax.row && syntax.row->kind == OpKind::scan)
+    return std::string(syntax.name) + " x {axis = 1}";
+  if (syntax.row && syntax.row->kind == OpKind::reduction)
+    return std::string(syntax.name) + " x {axes = [0, 1], keep = true}";
+  if (syntax.row && syntax.row->types == TypeRule::Where) return "where b, x, w";
   std::string_view a = "x";
   std::string_view b = "w";
-  if (spelling.row && !takes(spelling.row->types, f32))
-    a = b = takes(spelling.row->types, boolean) ? "b" : "k";
-  std::string text(spelling.name);
-  for (int i = 0; i < spelling.operands; ++i)
+  if (syntax.row && !supports_dtype(syntax.row->types, f32))
+    a = b = supports_dtype(syntax.row->types, boolean) ? "b" : "k";
+  std::string text(syntax.name);
+  for (int i = 0; i < syntax.operands; ++i)
     text += std::string(i == 0 ? " " : ", ") + std::string(i == 1 ? b : a);
   return text;
 }
 
-TEST(ParseTest, EverySpellingRoundTrips) {
-  for (const std::string_view name : spelled_names()) {
-    const Spelling& spelling = *find_spelling(name);
+TEST(ParseTest, EveryOpRoundTrips) {
+  for (const std::string_view name : op_names()) {
+    const OpSyntax& syntax = *find_op_syntax(name);
     std::string results = "y";
-    for (int i = 1; i < spelling.results; ++i) results += fmt::format(", y{}", i);
+    for (int i = 1; i < syntax.results; ++i) results += fmt::format(", y{}", i);
     const std::string text =
         "graph g(x: f32[6, 4], w: f32[6, 4], b: bool[6, 4], i: i64[3], j: i32[6, 2], k: i32[6, 4], "
         "v: f32[n], "
@@ -248,26 +248,26 @@ TEST(ParseTest, EverySpellingRoundTrips) {
         "image: f32[2, 3, 4, 5], grid: f32[2, 6, 7, 2], q: f32[2, 3, 4], "
         "t: i64[6] {range = [0, 3]}) "
         "{\n  " +
-        results + " = " + statement_for(spelling) + "\n  return " + results + "\n}\n";
+        results + " = " + statement_for(syntax) + "\n  return " + results + "\n}\n";
     SCOPED_TRACE(text);
     const Graph graph = parse(text);
     verify(graph);
     const std::string printed = print(graph);
     EXPECT_EQ(print(parse(printed)), printed);
     const Node* y = graph.data().outputs[0].node;
-    if (spelling.row) {
-      EXPECT_EQ(y->op, spelling.row->op);
+    if (syntax.row) {
+      EXPECT_EQ(y->op, syntax.row->op);
       // The one statement of a row comes back as it is, but for attributes that may be left out.
       EXPECT_NE(printed.find("y = " + std::string(name)), std::string::npos) << printed;
     }
   }
 }
 
-TEST(ParseTest, AllRowsButInputsAndNumbersAreSpelled) {
+TEST(ParseTest, AllRowsButInputsAndNumbersHaveSyntax) {
   for (const OpInfo& row : op_table()) {
     const bool has_own_syntax = row.op == Op::input || row.op == Op::scalar ||
                                 row.op == Op::constant || row.op == Op::opaque;
-    EXPECT_EQ(find_spelling(row.name) == nullptr, has_own_syntax) << row.name;
+    EXPECT_EQ(find_op_syntax(row.name) == nullptr, has_own_syntax) << row.name;
   }
 }
 
@@ -329,6 +329,21 @@ TEST(ParseTest, NestingHasALimit) {
             std::string::npos);
   expect_refused("graph g(x: f32[" + std::string(100'000, '-') + "1]) {");
   expect_refused("graph g(x: f32[4]) {\n y = sum x {axes = " + std::string(100'000, '['));
+}
+
+TEST(ParseTest, ErrorsShowInvisibleCharactersAsQuestionMarks) {
+  const auto shown = [](const std::string& comment) {
+    const std::string message = error_of(
+        [&] { parse("graph g(x: f32[4]) {\n  y = none x  //" + comment + "\n  return y\n}"); });
+    const std::size_t begin = message.find("//") + 2;
+    return message.substr(begin, message.find('\n', begin) - begin);
+  };
+  // A character that is not shown has one question mark per byte.
+  for (const std::string hidden : {"\u2028", "\u202e", "\u2066", "\u2069", "\u206f"})
+    EXPECT_EQ(shown(hidden), "???") << hidden;
+  EXPECT_EQ(shown("\u0085"), "??");
+  for (const std::string visible : {"\u00e9", "\u2026", "\u202f", "\u2070", "\u207f", "\u2080"})
+    EXPECT_EQ(shown(visible), visible);
 }
 
 TEST(ParseTest, OnlyTheFirstErrorsOfManyAreListed) {

@@ -63,14 +63,14 @@ TEST_F(BadInputTest, DtypesThatDiffer) {
 TEST_F(BadInputTest, DtypesThatAnOpDoesNotTake) {
   const Tensor stored = graph.input("stored", c64, {64});
   EXPECT_EQ(error_of([&] { exp(stored); }),
-            recorded("exp: wants floating operands, not c64; cast them"));
+            recorded("exp: takes floating operands, not c64; cast them"));
   EXPECT_EQ(error_of([&] { sum(stored); }), recorded("sum: c64[64] is for storage only; cast it"));
   EXPECT_EQ(error_of([&] { popcount(x); }),
-            recorded("popcount: wants integer operands, not f32; cast them"));
+            recorded("popcount: takes integer operands, not f32; cast them"));
   EXPECT_EQ(error_of([&] { flag + flag; }),
-            recorded("add: wants floating or integer operands, not bool; cast them"));
+            recorded("add: takes floating or integer operands, not bool; cast them"));
   EXPECT_EQ(error_of([&] { nextafter(half, half); }),
-            recorded("nextafter: wants f32 or f64 operands, not f16; cast them"));
+            recorded("nextafter: takes f32 or f64 operands, not f16; cast them"));
   EXPECT_EQ(
       error_of([&] { bitcast(half, f32); }),
       recorded("bitcast: f16[128, 64] cannot be read as f32; both must have the same size and "
@@ -81,13 +81,13 @@ TEST_F(BadInputTest, DtypesThatAnOpDoesNotTake) {
 
 TEST_F(BadInputTest, NumbersThatADtypeDoesNotHave) {
   EXPECT_EQ(error_of([&] { full(graph, {3}, 0.5, i32); }),
-            recorded("full: the number 0.5 has no value in i32; cast the Tensor or write a whole "
+            recorded("full: the number 0.5 is not a value of i32; cast the Tensor or write a whole "
                      "number"));
   const Tensor small = graph.input("small", u8, {64});
-  EXPECT_EQ(error_of([&] { small + 256; }), recorded("add: the number 256 has no value in u8"));
-  EXPECT_EQ(error_of([&] { small - (-1); }), recorded("sub: the number -1 has no value in u8"));
+  EXPECT_EQ(error_of([&] { small + 256; }), recorded("add: the number 256 is not a value of u8"));
+  EXPECT_EQ(error_of([&] { small - (-1); }), recorded("sub: the number -1 is not a value of u8"));
   EXPECT_EQ(error_of([&] { count + (std::int64_t{1} << 40); }),
-            recorded("add: the number 1099511627776 has no value in i32"));
+            recorded("add: the number 1099511627776 is not a value of i32"));
 }
 
 TEST_F(BadInputTest, NothingButNumbers) {
@@ -114,11 +114,11 @@ TEST_F(BadInputTest, AxesOutOfRange) {
   EXPECT_EQ(
       error_of([&] { softmax(x, -3); }),
       recorded("max: axis -3 is out of range for f32[128, 64] of rank 2; it must be in [-2, 2)"));
-  EXPECT_EQ(error_of([&] { max(x, {1, -1}); }), recorded("max: axis -1 stands twice in [1, -1]"));
+  EXPECT_EQ(error_of([&] { max(x, {1, -1}); }), recorded("max: axis -1 is repeated in [1, -1]"));
   EXPECT_EQ(error_of([&] {
               permute(x, {0, 0});
             }),
-            recorded("permute: axis 0 stands twice in [0, 0]"));
+            recorded("permute: axis 0 is repeated in [0, 0]"));
   EXPECT_EQ(error_of([&] { permute(x, {0}); }),
             recorded("permute: [0] names 1 of the 2 axes of f32[128, 64]"));
 }
@@ -143,7 +143,7 @@ TEST_F(BadInputTest, ShapesThatDoNotFit) {
   EXPECT_EQ(error_of([&] { broadcast_to(x, {64}); }),
             recorded("broadcast_to: [128, 64] does not broadcast to [64]"));
   EXPECT_EQ(error_of([&] { slice(x, 0, 0, 8, 0); }),
-            recorded("slice: step 0 must be at least 1; flip(x, {0}) turns an axis around before "
+            recorded("slice: step 0 must be at least 1; flip(x, {0}) reverses an axis before "
                      "it is sliced"));
   EXPECT_EQ(error_of([&] { slice_scatter(x, 0, 1, 0, 8, -1); }),
             recorded("slice_scatter: step -1 must be at least 1; flip the source along axis 1 to "
@@ -198,7 +198,7 @@ TEST_F(BadInputTest, NegativeAndEndlessShapes) {
             recorded("mul: [1099511627776, 1099511627776] has more than 2^60 elements"));
   EXPECT_EQ(error_of([&] { iota(graph, -3); }), recorded("iota: the extent -3 is negative"));
   EXPECT_EQ(error_of([&] { iota(graph, 3, 0, 1, f32); }),
-            recorded("iota: the dtype is f32; it must be an integer one, cast the result"));
+            recorded("iota: the dtype is f32; it must be an integer dtype, cast the result"));
   const std::vector<Extent> ranks(17, 1);
   EXPECT_EQ(error_of([&] { graph.input("n", f32, ranks); }),
             recorded("input n: rank 17 is more than 16"));
@@ -220,11 +220,11 @@ TEST_F(BadInputTest, SymbolicExtentsThatAreNegativeForEverySize) {
 
 TEST_F(BadInputTest, InputsDeclaredWrongly) {
   EXPECT_EQ(error_of([&] { graph.input("x", f32, {4}); }),
-            recorded("input x: the graph g has an input of this name already (recorded at "
-                     "bad_input_test.cpp:#); take another name"));
+            recorded("input x: the graph g already has an input of this name (recorded at "
+                     "bad_input_test.cpp:#); use another name"));
   EXPECT_EQ(error_of([&] { graph.scalar("x", f32); }),
-            recorded("input x: the graph g has an input of this name already (recorded at "
-                     "bad_input_test.cpp:#); take another name"));
+            recorded("input x: the graph g already has an input of this name (recorded at "
+                     "bad_input_test.cpp:#); use another name"));
   EXPECT_EQ(error_of([&] { graph.input("", f32, {4}); }),
             recorded("input: the name is empty; give it one"));
   EXPECT_EQ(error_of([&] {
@@ -236,8 +236,8 @@ TEST_F(BadInputTest, InputsDeclaredWrongly) {
 TEST_F(BadInputTest, OutputsAndUpdatesThatCannotBe) {
   graph.output("y", exp(x));
   EXPECT_EQ(error_of([&] { graph.output("y", x); }),
-            recorded("output y: the graph g has an output of this name already (recorded at "
-                     "bad_input_test.cpp:#); take another name"));
+            recorded("output y: the graph g already has an output of this name (recorded at "
+                     "bad_input_test.cpp:#); use another name"));
   EXPECT_EQ(error_of([&] { graph.output("z", 1.0); }),
             recorded("output z: a number is not a Tensor; record it with full"));
   EXPECT_EQ(error_of([&] { graph.output("", x); }),
@@ -248,8 +248,8 @@ TEST_F(BadInputTest, OutputsAndUpdatesThatCannotBe) {
             recorded("update x: the input is f32[128, 64] but the value is f16[128, 64]"));
   graph.update(x, exp(x));
   EXPECT_EQ(error_of([&] { graph.update(x, log(x)); }),
-            recorded("update x: it is updated already (recorded at bad_input_test.cpp:#); one "
-                     "update per input"));
+            recorded("update x: it already has an update (recorded at bad_input_test.cpp:#); "
+                     "give one update per input"));
 }
 
 TEST_F(BadInputTest, TensorsOfTwoGraphs) {

@@ -36,7 +36,7 @@ class OpaqueTest : public testing::Test {
 TEST_F(OpaqueTest, IsWhatItIsDeclaredToBe) {
   const Tensor y = opaque("gemm", {x, w}, {.dtype = bf16, .shape = {rows, 16}}, {}, "m.cpp", 7);
   EXPECT_EQ(type_text(*y.node()), "bf16[rows, 16]");
-  EXPECT_EQ(graph.data().place(y.node()), "m.cpp:7");
+  EXPECT_EQ(graph.data().location_text(y.node()), "m.cpp:7");
   const std::vector<Tensor> both = opaque_results(
       "topk", {x}, {{.dtype = f32, .shape = {rows, 2}}, {.dtype = i64, .shape = {rows, 2}}});
   ASSERT_EQ(both.size(), 2U);
@@ -108,23 +108,23 @@ TEST_F(OpaqueTest, SaysWhatIsWrongWithACall) {
             "opaque gemm: operand 2 is a number; make it an attribute, or record it with full "
             "(recorded at m.cpp:7)");
   EXPECT_EQ(message("gemm", {}),
-            "opaque gemm: it has no operand; give it one Tensor at least (recorded at m.cpp:7)");
+            "opaque gemm: it has no operand; give it at least one Tensor (recorded at m.cpp:7)");
   EXPECT_EQ(message("my gemm", {x}),
-            "opaque my gemm: this is no name of a function; take letters, digits and _ (recorded "
+            "opaque my gemm: this is not a function name; use letters, digits and _ (recorded "
             "at m.cpp:7)");
   EXPECT_EQ(message("gemm", {x}, {{"a b", 1}}),
-            "opaque gemm: \"a b\" is no name of an attribute; take letters, digits and _ (recorded "
+            "opaque gemm: \"a b\" is not an attribute name; use letters, digits and _ (recorded "
             "at m.cpp:7)");
   EXPECT_EQ(message("gemm", {x}, {{"a", 1}, {"a", "x"}}),
             "opaque gemm: attribute a is given twice (recorded at m.cpp:7)");
   EXPECT_EQ(message("gemm", {x}, {}, {.shape = {4, -1}}),
             "opaque gemm: [4, -1] has a negative extent (recorded at m.cpp:7)");
   EXPECT_EQ(error_of([&] { opaque_results("f", {x}, {}, {}, "m.cpp", 7); }),
-            "opaque f: it has no result; give it the type of one at least (recorded at m.cpp:7)");
+            "opaque f: it has no result; give it at least one result type (recorded at m.cpp:7)");
   const Operand operands[] = {x};
   EXPECT_EQ(
       error_of([&] { opaque_results("f", operands, std::vector<OpaqueType>(65), {}, "m.cpp", 7); }),
-      "opaque f: it has 65 results, more than 64; let one array hold several of them "
+      "opaque f: it has 65 results, more than 64; combine several results in one array "
       "(recorded at m.cpp:7)");
   Graph other("other");
   const Tensor foreign = other.input("foreign", f32, {8});
@@ -168,14 +168,15 @@ TEST_F(OpaqueTest, BrokenNodesAreFound) {
 }
 
 TEST_F(OpaqueTest, FunctionsAreRegisteredOnce) {
-  EXPECT_EQ(error_of([] { register_opaque("f g", {}); }),
-            "register_opaque: \"f g\" is no name that graphs can call; take letters, digits and _");
+  EXPECT_EQ(
+      error_of([] { register_opaque("f g", {}); }),
+      "register_opaque: \"f g\" is not a name that graphs can call; use letters, digits and _");
   EXPECT_EQ(error_of([] { register_opaque("f", {}); }),
-            "register_opaque f: there is no enqueue, which puts a call on its stream; give it one");
+            "register_opaque f: enqueue, which puts a call on its stream, is missing; give it one");
   const Registered once("once", {});
   EXPECT_EQ(error_of([] { register_opaque("once", {.enqueue = [](const auto&) { return 0; }}); }),
-            "register_opaque once: a function of this name is registered already; take another "
-            "name, or unregister that one first");
+            "register_opaque once: a function of this name is already registered; use another "
+            "name, or unregister that function first");
   EXPECT_NE(find_opaque("once"), nullptr);
   EXPECT_EQ(find_opaque("never"), nullptr);
   EXPECT_FALSE(unregister_opaque("never"));
@@ -184,7 +185,7 @@ TEST_F(OpaqueTest, FunctionsAreRegisteredOnce) {
 TEST(OpaqueOracle, NeedsAFunctionOfThatName) {
   const Graph graph =
       parse("graph g(x: f32[2]) {\n  y = opaque absent x : f32[2]\n  return y\n}\n", "m.sinter");
-  const HostArrays inputs = {{"x", HostArray::of(f32, {2}, std::vector<double>{1, 2})}};
+  const HostArrays inputs = {{"x", HostArray::from_values(f32, {2}, std::vector<double>{1, 2})}};
   const Registered known("known", {});
   EXPECT_EQ(error_of([&] { interpret(graph, inputs, {}); }),
             "opaque absent: no function of this name is registered in this process, only known; "
@@ -212,7 +213,7 @@ TEST(OpaqueOracle, GivesWhatTheReferenceSays) {
       "  b, _ = opaque twice e : bf16[3], i8[3]\n"
       "  z, _ = opaque twice x {by = 3} : f32[3], i8[3]\n"
       "  return y, i, z, b\n}\n");
-  const HostArrays inputs = {{"x", HostArray::of(f32, {3}, std::vector<double>{0, 1, 2})}};
+  const HostArrays inputs = {{"x", HostArray::from_values(f32, {3}, std::vector<double>{0, 1, 2})}};
   const Interpretation result = interpret(graph, inputs, {});
   const Expected& y = result.outputs.at("y");
   EXPECT_EQ(y.reals[0], 2);
@@ -239,7 +240,7 @@ TEST(OpaqueOracle, IsUndecidedWithoutAReference) {
       "  c = opaque quiet e : f32[1]\n"
       "  d = opaque odd x : f32[1]\n"
       "  return a, b, c, d\n}\n");
-  const HostArrays inputs = {{"x", HostArray::of(f32, {1}, std::vector<double>{1})}};
+  const HostArrays inputs = {{"x", HostArray::from_values(f32, {1}, std::vector<double>{1})}};
   const Interpretation result = interpret(graph, inputs, {});
   EXPECT_TRUE(result.outputs.at("a").is_undecided(0));
   EXPECT_FALSE(result.outputs.at("b").is_undecided(0));
@@ -253,7 +254,7 @@ TEST(OpaqueOracle, TellsOfAReferenceThatFails) {
                                        }});
   const Graph graph =
       parse("graph g(x: f32[2]) {\n  y = opaque failing x : f32[2]\n  return y\n}\n", "m.sinter");
-  const HostArrays inputs = {{"x", HostArray::of(f32, {2}, std::vector<double>{1, 2})}};
+  const HostArrays inputs = {{"x", HostArray::from_values(f32, {2}, std::vector<double>{1, 2})}};
   EXPECT_EQ(error_of([&] { interpret(graph, inputs, {}); }),
             "opaque failing: its reference fails: the call has no attribute alpha; give it one "
             "(recorded at m.sinter:2)");

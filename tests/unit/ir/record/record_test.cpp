@@ -137,7 +137,7 @@ TEST_F(RecordTest, ShapesFollowSymbols) {
 TEST_F(RecordTest, TheCallersPlaceIsKept) {
   const int line = __LINE__ + 1;
   const Tensor y = x * 2 + 1;
-  EXPECT_EQ(graph.data().place(y.node()), "record_test.cpp:" + std::to_string(line));
+  EXPECT_EQ(graph.data().location_text(y.node()), "record_test.cpp:" + std::to_string(line));
 }
 
 TEST_F(RecordTest, TheCallersPlaceIsKeptBelowComposites) {
@@ -145,7 +145,7 @@ TEST_F(RecordTest, TheCallersPlaceIsKeptBelowComposites) {
   const int line = __LINE__ + 1;
   log_softmax(gelu(sigmoid(x)));
   for (std::size_t id = first; id < graph.data().nodes.size(); ++id)
-    EXPECT_EQ(graph.data().place(graph.data().nodes[id]),
+    EXPECT_EQ(graph.data().location_text(graph.data().nodes[id]),
               "record_test.cpp:" + std::to_string(line));
 }
 

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sinter/graph.h"
+
 namespace sinter::index_map_test {
 namespace {
 
@@ -208,7 +210,7 @@ TEST(IndexMapTest, BoundedIndicesSimplifyAsAnAxisDoes) {
     const Index row = space.add_axis(7);
     const Index column = space.add_axis(extent * Extent(2));
     const Index inside =
-        space.bounded(space.add(column, constant_index(Extent(0) - extent)), extent);
+        space.assume_bounded(space.add(column, constant_index(Extent(0) - extent)), extent);
     EXPECT_EQ(space.modulo(inside, extent), inside);
     EXPECT_EQ(space.divide(inside, extent), Index());
     const std::vector<Extent> shape = {7, extent};
@@ -225,11 +227,11 @@ TEST(IndexMapTest, BoundedIndicesSimplifyAsAnAxisDoes) {
 TEST(IndexMapTest, WhatIsKnownToBeWithinIsNotBounded) {
   IndexSpace space;
   const Index column = space.add_axis(8);
-  EXPECT_EQ(space.bounded(column, 8), column);
-  EXPECT_EQ(space.bounded(space.add(column, constant_index(3)), 1), Index());
-  EXPECT_EQ(space.bounded(constant_index(5), 6), constant_index(5));
-  const Index inner = space.bounded(column, 4);
-  EXPECT_EQ(space.bounded(inner, 6), inner);
+  EXPECT_EQ(space.assume_bounded(column, 8), column);
+  EXPECT_EQ(space.assume_bounded(space.add(column, constant_index(3)), 1), Index());
+  EXPECT_EQ(space.assume_bounded(constant_index(5), 6), constant_index(5));
+  const Index inner = space.assume_bounded(column, 4);
+  EXPECT_EQ(space.assume_bounded(inner, 6), inner);
 }
 
 TEST(IndexMapTest, PlainIndicesHaveTheValuesOfBoundedOnes) {
@@ -246,17 +248,17 @@ TEST(IndexMapTest, PlainIndicesHaveTheValuesOfBoundedOnes) {
     const std::vector<Index> axes = add_axes(space, as_shape(whole));
     std::vector<Index> inside = axes;
     inside[axis] =
-        space.bounded(space.add(inside[axis], constant_index(-begin)), Extent(from[axis]));
+        space.assume_bounded(space.add(inside[axis], constant_index(-begin)), Extent(from[axis]));
     const std::vector<Index> index =
         space.delinearize(space.linearize(inside, as_shape(from)), as_shape(to));
     for_each_position(from, [&](Numbers at, std::int64_t position) {
       at[axis] += begin;
       std::int64_t rest = position;
       for (std::size_t i = to.size(); i-- > 0;) {
-        const Index plain = space.plain(index[i]);
+        const Index plain = space.without_bounds(index[i]);
         ASSERT_EQ(evaluate(index[i], at, {}), rest % to[i]) << to_string(index[i]);
         ASSERT_EQ(evaluate(plain, at, {}), rest % to[i]) << to_string(plain);
-        ASSERT_EQ(space.plain(plain), plain);
+        ASSERT_EQ(space.without_bounds(plain), plain);
         rest /= to[i];
       }
     });
@@ -269,8 +271,8 @@ TEST(IndexMapTest, PlainIndicesOfReadsAreReadAtPlainPlaces) {
   IndexSpace space;
   const Index column = space.add_axis(9);
   const Index moved = space.add(column, constant_index(-4));
-  const Index read = space.indirect(indices.node(), {space.bounded(moved, 5)}, 10, 1);
-  EXPECT_EQ(space.plain(space.scale(read, 3)),
+  const Index read = space.indirect(indices.node(), {space.assume_bounded(moved, 5)}, 10, 1);
+  EXPECT_EQ(space.without_bounds(space.scale(read, 3)),
             space.scale(space.indirect(indices.node(), {moved}, 10, 1), 3));
 }
 

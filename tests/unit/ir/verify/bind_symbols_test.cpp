@@ -64,11 +64,11 @@ TEST_F(BindTest, AnExpressionWithOneUnknownIsSolved) {
   EXPECT_EQ(refusal([&] {
               bind(graph, {{"x", {34, 7}}});
             }),
-            "input x: axis 0 is 34 but the graph says rows * 16 + 1; no rows makes it so");
+            "input x: axis 0 is 34 but the graph says rows * 16 + 1; no value of rows fits");
   EXPECT_EQ(refusal([&] {
               bind(graph, {{"x", {33, 1}}});
             }),
-            "input x: axis 1 is 1 but the graph says columns + rows; no columns makes it so");
+            "input x: axis 1 is 1 but the graph says columns + rows; no value of columns fits");
 }
 
 TEST_F(BindTest, OneSymbolHasOneSize) {
@@ -122,8 +122,8 @@ TEST_F(BindTest, AnUnknownSymbolThatIsUsedSaysHowToBindIt) {
   EXPECT_EQ(refusal([&] {
               bind(graph, {{"x", {3}}});
             }),
-            "symbol columns: its size is unknown; give some input an axis of extent columns alone, "
-            "from which it can be read");
+            "symbol columns: its size is unknown; give some input an axis of extent columns, so "
+            "that it can be inferred");
 }
 
 TEST_F(BindTest, SizesComeByName) {
@@ -134,7 +134,7 @@ TEST_F(BindTest, SizesComeByName) {
   EXPECT_EQ(refusal([&] {
               sizes({{"rows", 2}});
             }),
-            "symbol columns: its size is unknown; give it one, such as columns = 64");
+            "symbol columns: its size is unknown; give its size, such as columns = 64");
   EXPECT_EQ(refusal([&] {
               sizes({{"depth", 2}});
             }),

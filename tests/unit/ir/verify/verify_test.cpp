@@ -98,7 +98,7 @@ TEST_F(VerifyTest, CatchesTheWrongNumberOfOperands) {
 TEST_F(VerifyTest, CatchesOperandsOfAnotherGraph) {
   Graph other("h");
   make(Op::exp, f32, {other.input("y", f32, {6, 4}).node()}, {6, 4});
-  EXPECT_EQ(verdict(), "operand 0 is no node of the graph");
+  EXPECT_EQ(verdict(), "operand 0 is not a node of the graph");
 }
 
 TEST_F(VerifyTest, CatchesNodesOutOfOrder) {
@@ -167,7 +167,7 @@ TEST_F(VerifyTest, CatchesIndicesThatAreNoIntegers) {
 TEST_F(VerifyTest, CatchesAxesThatAreNotAscending) {
   const std::int64_t axes[] = {1, 0};
   make(Op::sum, f32, {x.node()}, {}, {{.integers = axes}, {}, {}});
-  EXPECT_EQ(verdict(), "the axes are [1, 0], expected ascending ones of [6, 4]");
+  EXPECT_EQ(verdict(), "the axes are [1, 0], expected ascending axes of [6, 4]");
 }
 
 TEST_F(VerifyTest, CatchesAnOrderOfOtherAxes) {
@@ -192,7 +192,7 @@ TEST_F(VerifyTest, CatchesASumOfIntegersThatIsNotI64) {
 
 TEST_F(VerifyTest, CatchesANumberThatIsNotRounded) {
   make(Op::constant, f32, {}, {}, {{.literal = {.real = 0.1}}});
-  EXPECT_EQ(verdict(), "the literal 0.1 is no value of f32");
+  EXPECT_EQ(verdict(), "the literal 0.1 is not a value of f32");
 }
 
 TEST_F(VerifyTest, CatchesANumberOfAnotherKind) {

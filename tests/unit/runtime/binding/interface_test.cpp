@@ -34,7 +34,7 @@ TEST(Interface, ListsInputsScalarsAndOutputsInOrder) {
   for (const Slot& slot : interface.slots)
     slots.push_back(to_string(slot) + (slot.is_written ? " written" : ""));
   EXPECT_THAT(slots, ElementsAre("input x written", "scalar lr", "output y written"));
-  EXPECT_EQ(interface.place, "model.cpp:42");
+  EXPECT_EQ(interface.compiled_at, "model.cpp:42");
 }
 
 TEST(Interface, SolvesSymbolsFromTheFirstAxisThatHasOneUnknown) {
@@ -65,8 +65,8 @@ TEST(Interface, RefusesASizeThatNothingTells) {
   const Extent n = graph.extent("n");
   graph.output("y", sum(iota(graph, n)));
   EXPECT_EQ(test::error_of([&] { interface_of(graph, kHere); }),
-            "compile g: the size n follows from the shape of no input or output; give an input an "
-            "axis of that extent (compiled at model.cpp:42)");
+            "compile g: the size n does not follow from the shape of any input or output; give an "
+            "input an axis of that extent (compiled at model.cpp:42)");
 }
 
 TEST(Interface, RefusesAGraphWithoutOutput) {

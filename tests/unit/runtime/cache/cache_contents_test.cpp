@@ -101,7 +101,7 @@ TEST_F(CacheContentsTest, FilesOfOthersAreNoEntriesAndStay) {
   for (const CachedEntry& entry : list_cache(entries).entries)
     if (entry.name == "zznotes") alien = entry;
   EXPECT_EQ(check_entry(alien).damage, "it is no file of the cache");
-  EXPECT_TRUE(check_entry(alien).is_alien);
+  EXPECT_TRUE(check_entry(alien).is_foreign);
   EXPECT_FALSE(remove_damaged(entries, alien));
   EXPECT_TRUE(fs::exists(entries + "/zz/notes.txt"));
 }
@@ -156,10 +156,9 @@ TEST_F(CacheContentsTest, PruneLeavesWhatIsBeingWritten) {
 }
 
 TEST_F(CacheContentsTest, AWholeLockThatIsHeldIsWaitedForAndNotForEver) {
-  const CacheLock held = CacheLock::try_whole(entries + "/locks");
+  const CacheLock held = CacheLock::lock_all(entries + "/locks", {});
   ASSERT_TRUE(held.is_held());
-  EXPECT_FALSE(
-      CacheLock::wait_for_whole(entries + "/locks", std::chrono::milliseconds(5)).is_held());
+  EXPECT_FALSE(CacheLock::lock_all(entries + "/locks", std::chrono::milliseconds(5)).is_held());
 }
 
 TEST_F(CacheContentsTest, ContentsSayWhatTheyAre) {

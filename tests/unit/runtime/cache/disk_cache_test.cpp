@@ -19,9 +19,10 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/cache/cache_contents.h"
 #include "runtime/cache/cache_directory.h"
 #include "runtime/cache/cache_lock.h"
-#include "runtime/cache/cache_sweep.h"
+#include "tests/support/files/read_text.h"
 #include "tests/support/files/scratch_folder.h"
 
 /// Folders that were synced, by device and number.
@@ -71,7 +72,7 @@ TEST_F(DiskCacheTest, NamesAreTheSha256OfKeys) {
 
 TEST_F(DiskCacheTest, FindsWhatWasStored) {
   DiskCache cache(options());
-  ASSERT_EQ(cache.why_off(), "");
+  ASSERT_EQ(cache.off_reason(), "");
   EXPECT_FALSE(cache.find(name));
   EXPECT_TRUE(cache.store(name, bytes("contents"), {.extension = "cu", .text = "// source"}));
   EXPECT_EQ(cache.find(name), bytes("contents"));
@@ -81,8 +82,7 @@ TEST_F(DiskCacheTest, FindsWhatWasStored) {
   EXPECT_EQ(counters.misses, 2);
   EXPECT_EQ(counters.stored, 1);
   EXPECT_EQ(reasons(cache), "there is no such entry: 2; ");
-  std::ifstream beside(cache.path_of(name, "cu"));
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(beside), {}), "// source");
+  EXPECT_EQ(test::read_text(cache.path_of(name, "cu")), "// source");
 }
 
 TEST_F(DiskCacheTest, AnotherProcessFindsIt) {
@@ -110,11 +110,11 @@ TEST_F(DiskCacheTest, RefusesAFolderThatOthersCanWriteTo) {
   fs::create_directory(options().directory);
   fs::permissions(options().directory, fs::perms::all);
   DiskCache cache(options());
-  EXPECT_EQ(cache.why_off(), options().directory +
-                                 " can be written by others (mode 777), so that code in it "
-                                 "could be anybody's; empty it, then run chmod "
-                                 "go-w " +
-                                 options().directory);
+  EXPECT_EQ(cache.off_reason(), options().directory +
+                                    " can be written by others (mode 777), so that code in it "
+                                    "could be anybody's; empty it, then run chmod "
+                                    "go-w " +
+                                    options().directory);
   EXPECT_FALSE(cache.store(name, bytes("contents")));
   EXPECT_FALSE(cache.find(name));
   EXPECT_TRUE(fs::is_empty(options().directory));
@@ -138,10 +138,10 @@ TEST_F(DiskCacheTest, RefusesAFolderOfAnotherUser) {
 TEST_F(DiskCacheTest, RefusesWhatIsNoFolder) {
   std::ofstream(options().directory) << "a file";
   for (const CacheMode mode : {CacheMode::read_only, CacheMode::read_write})
-    EXPECT_EQ(DiskCache(options(mode)).why_off(), options().directory + " is not a folder");
+    EXPECT_EQ(DiskCache(options(mode)).off_reason(), options().directory + " is not a folder");
   CacheOptions below = options();
   below.directory += "/below";
-  EXPECT_EQ(DiskCache(below).why_off(), below.directory + " cannot be made: Not a directory");
+  EXPECT_EQ(DiskCache(below).off_reason(), below.directory + " cannot be made: Not a directory");
 }
 
 /// Once others could write to the folder, what is there could be theirs, whatever the folder is
@@ -152,14 +152,14 @@ TEST_F(DiskCacheTest, UsesNoEntryThatCouldBeSomebodyElses) {
   fs::permissions(cache.path_of(name, "entry"), fs::perms::others_write, fs::perm_options::add);
   EXPECT_FALSE(cache.find(name));
   EXPECT_FALSE(fs::exists(cache.path_of(name, "entry")));
-  EXPECT_EQ(reasons(cache), "the entry could be somebody else's: 1; ");
+  EXPECT_EQ(reasons(cache), "the entry could be another user's: 1; ");
   fs::permissions(options().directory + "/1", fs::perms::all);
-  EXPECT_THAT(DiskCache(options()).why_off(), HasSubstr("/cache/1 can be written by others"));
+  EXPECT_THAT(DiskCache(options()).off_reason(), HasSubstr("/cache/1 can be written by others"));
 }
 
 TEST_F(DiskCacheTest, IsOffWhereNothingSaysWhereItLies) {
   EXPECT_THAT(open_cache_directory("", CacheOwner::user), HasSubstr("SINTER_CACHE_DIR"));
-  EXPECT_EQ(DiskCache({.mode = CacheMode::off}).why_off(), "it was turned off");
+  EXPECT_EQ(DiskCache({.mode = CacheMode::off}).off_reason(), "it was turned off");
 }
 
 TEST_F(DiskCacheTest, ReadsOnlyWhereItMayNotWrite) {
@@ -201,7 +201,7 @@ TEST_F(DiskCacheTest, SurvivesAFullDisk) {
   waitpid(child, &status, 0);
   EXPECT_EQ(WEXITSTATUS(status), 0);
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder.path()))
-    EXPECT_FALSE(entry.path().string().ends_with(kUnfinished)) << entry.path();
+    EXPECT_FALSE(entry.path().string().ends_with(kTemporarySuffix)) << entry.path();
 }
 
 /// Root may write anywhere, so that a user without rights tries it.
@@ -341,9 +341,10 @@ TEST_F(DiskCacheTest, WhatWasUsedLongestAgoGoesFirst) {
       fs::last_write_time(cache.path_of(names.back(), extension), now - std::chrono::hours(20 - i));
   }
   ASSERT_TRUE(cache.find(names[0]));  // is as new as can be again
-  const SweepResult swept = sweep_cache(options().directory + "/1", 11'000);
-  EXPECT_EQ(swept.evicted, 11);
-  EXPECT_LE(swept.bytes, 9'900);
+  const std::string entries = options().directory + "/1";
+  const PruneResult pruned = prune_cache(entries, {.bytes = 11'000, .headroom = 1'100});
+  EXPECT_EQ(pruned.entries, 11);
+  EXPECT_LE(list_cache(entries).bytes(), 9'900);
   EXPECT_TRUE(cache.find(names[0]));
   for (int i = 1; i < 20; ++i) {
     EXPECT_EQ(cache.find(names[static_cast<std::size_t>(i)]).has_value(), i > 11) << i;
@@ -372,7 +373,7 @@ TEST_F(DiskCacheTest, TakesAwayWhatNobodyFinished) {
   std::ofstream(old) << "half";
   std::ofstream(young) << "half";
   fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
-  sweep_cache(options().directory + "/1", 1'000'000);
+  prune_cache(options().directory + "/1", {});
   EXPECT_FALSE(fs::exists(old));
   EXPECT_TRUE(fs::exists(young));
   EXPECT_TRUE(cache.find(name));

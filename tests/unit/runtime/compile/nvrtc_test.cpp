@@ -139,16 +139,16 @@ TEST_F(NvrtcTest, CompilesInSeveralThreadsAtOnce) {
 }
 
 TEST(OpenNvrtc, SaysWhyALibraryCannotBeOpened) {
-  const OpenedNvrtc opened = open_nvrtc("libnvrtc-that-is-not-there.so");
+  const NvrtcOrReason opened = open_nvrtc("libnvrtc-that-is-not-there.so");
   EXPECT_EQ(opened.nvrtc, nullptr);
   EXPECT_THAT(opened.reason,
               StartsWith("NVRTC libnvrtc-that-is-not-there.so cannot be opened (libnvrtc-that"));
 }
 
 TEST(OpenNvrtc, RejectsALibraryThatIsNoNvrtc) {
-  const OpenedNvrtc opened = open_nvrtc("libc.so.6");
+  const NvrtcOrReason opened = open_nvrtc("libc.so.6");
   EXPECT_EQ(opened.nvrtc, nullptr);
-  EXPECT_EQ(opened.reason, "NVRTC libc.so.6 tells no version");
+  EXPECT_EQ(opened.reason, "NVRTC libc.so.6 does not report its version");
 }
 
 }  // namespace

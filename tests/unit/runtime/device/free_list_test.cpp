@@ -19,28 +19,29 @@ FreeList::Node block_of(std::int64_t bytes, CUdeviceptr pointer) {
 constexpr auto kAny = [](const MemoryBlock&) { return true; };
 
 TEST(BlockBytes, AreEighthsOfPowersOfTwo) {
-  EXPECT_EQ(block_bytes(1), 512);
-  EXPECT_EQ(block_bytes(512), 512);
-  EXPECT_EQ(block_bytes(513), 1024);
-  EXPECT_EQ(block_bytes(4097), 4608);
-  EXPECT_EQ(block_bytes(1 << 20), 1 << 20);
-  EXPECT_EQ(block_bytes((1 << 20) + 1), (1 << 20) + (1 << 17));
+  EXPECT_EQ(rounded_block_size(1), 512);
+  EXPECT_EQ(rounded_block_size(512), 512);
+  EXPECT_EQ(rounded_block_size(513), 1024);
+  EXPECT_EQ(rounded_block_size(4097), 4608);
+  EXPECT_EQ(rounded_block_size(1 << 20), 1 << 20);
+  EXPECT_EQ(rounded_block_size((1 << 20) + 1), (1 << 20) + (1 << 17));
 }
 
 TEST(BlockBytes, WasteLittleOfWhatIsLarge) {
-  EXPECT_EQ(block_bytes((std::int64_t{100} << 30) + 1), (std::int64_t{100} << 30) + (2 << 20));
+  EXPECT_EQ(rounded_block_size((std::int64_t{100} << 30) + 1),
+            (std::int64_t{100} << 30) + (2 << 20));
 }
 
 TEST(BlockBytes, WasteAtMostAnEighth) {
   for (std::int64_t bytes = 4096; bytes < std::int64_t{1} << 40; bytes += bytes / 7 + 1) {
-    EXPECT_GE(block_bytes(bytes), bytes);
-    EXPECT_LE(block_bytes(bytes), bytes + bytes / 8) << bytes;
+    EXPECT_GE(rounded_block_size(bytes), bytes);
+    EXPECT_LE(rounded_block_size(bytes), bytes + bytes / 8) << bytes;
   }
 }
 
 TEST(BlockBytes, OfMoreThanAnyDeviceHasDoNotOverflow) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  EXPECT_EQ(block_bytes(kMost), kMost);
+  EXPECT_EQ(rounded_block_size(kMost), kMost);
 }
 
 TEST(FreeList, GiveTheSmallestThatIsLargeEnough) {
@@ -66,7 +67,7 @@ TEST(FreeList, OfOneSizeGiveTheFirstThatCameBack) {
 TEST(FreeList, AreLookedAtInTurn) {
   FreeList blocks;
   for (const CUdeviceptr pointer : {1, 2}) blocks.add(block_of(512, pointer));
-  blocks.put_back(blocks.take(512, 512, kAny));
+  blocks.reinsert(blocks.take(512, 512, kAny));
   EXPECT_EQ(blocks.bytes(), 1024);
   EXPECT_EQ(blocks.take(512, 512, kAny).mapped().pointer, 2u);
   EXPECT_EQ(blocks.take(512, 512, kAny).mapped().pointer, 1u);
@@ -78,7 +79,7 @@ TEST(FreeList, AreTrimmedFromTheOldestOn) {
   blocks.add(block_of(4096, 1));
   blocks.add(block_of(512, 2));
   blocks.add(block_of(1024, 3));
-  blocks.put_back(blocks.take(4096, 4096, kAny));
+  blocks.reinsert(blocks.take(4096, 4096, kAny));
   for (const CUdeviceptr pointer : {1, 2, 3})
     EXPECT_EQ(blocks.take_oldest().mapped().pointer, pointer);
   EXPECT_EQ(blocks.bytes(), 0);

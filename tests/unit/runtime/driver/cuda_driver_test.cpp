@@ -107,7 +107,7 @@ TEST_F(CudaDriverTest, SaysWhyADriverDoesNotStart) {
 }
 
 TEST_F(CudaDriverTest, SaysThatThereIsNoDevice) {
-  EXPECT_THAT(open(fake_driver(12020, "", 0, 0)).reason, HasSubstr("has no CUDA device to offer"));
+  EXPECT_THAT(open(fake_driver(12020, "", 0, 0)).reason, HasSubstr("finds no CUDA device"));
 }
 
 TEST_F(CudaDriverTest, OpensTheSystemsDriverOrSaysWhyNot) {

@@ -91,16 +91,16 @@ TEST(ExplainGraphTest, WhatWasMeasuredOfOthersIsTheCallersMistake) {
       explain(parse("graph g(x: f32[rows]) { y = exp x\n return y }"), {{"rows", 4096}});
   EXPECT_EQ(
       test::error_of([&] { add_profile(explanation, {.graph = "h"}); }),
-      "the profile of h with 0 kernels is not of g with 1 kernels: explain the graph that was "
-      "run, for its sizes, options and target");
+      "the profile of h with 0 kernels does not belong to g with 1 kernels: explain the graph "
+      "that was run, for its sizes, options and target");
   Profile other{.graph = "g", .sizes = {"rows = 8"}};
   other.kernels.resize(1);
   EXPECT_EQ(test::error_of([&] { add_profile(explanation, other); }),
-            "the profile of g is for rows = 8, and the explanation for rows = 4096: explain it for "
-            "those sizes");
+            "the profile of g is for rows = 8, but the explanation is for rows = 4096: explain it "
+            "for those sizes");
   EXPECT_EQ(test::error_of([&] { add_tuning(explanation, {.graph = "g"}); }),
-            "the report of g with 0 kernels is not of g with 1 kernels: explain the graph that was "
-            "run, for its sizes, options and target");
+            "the report of g with 0 kernels does not belong to g with 1 kernels: explain the graph "
+            "that was run, for its sizes, options and target");
 }
 
 TEST(ExplainGraphTest, TheTuningTableOfAReportIsAdded) {

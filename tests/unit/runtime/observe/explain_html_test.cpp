@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sinter/explain.h"
-#include "tests/support/fuzz/hostile.h"
+#include "tests/support/graphs/markup_names.h"
 
 namespace sinter::explain_html_test {
 namespace {

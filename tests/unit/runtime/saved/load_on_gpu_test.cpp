@@ -15,7 +15,7 @@
 #include "sinter/executable.h"
 #include "sinter/saved.h"
 #include "sinter/text.h"
-#include "tests/support/doubles/posing_gpu.h"
+#include "tests/support/doubles/fake_gpu.h"
 #include "tests/support/files/errors.h"
 #include "tests/support/files/scratch_folder.h"
 
@@ -84,12 +84,12 @@ class LoadOnGpu : public ::testing::Test {
 
 TEST_F(LoadOnGpu, TakesTheKernelsOfItsArchitecture) {
   save({"sm_80", "sm_90", "sm_86"});
-  const Executable loaded = load(path, test::posing_gpu<90>());
+  const Executable loaded = load(path, test::fake_gpu<90>());
   EXPECT_THAT(test::loaded_images(), ElementsAre("// for sm_90"));
   EXPECT_EQ(loaded.report().target, "h200");
   EXPECT_THAT(loaded.report().variants, SizeIs(1));
   Context context = loaded.context();
-  const Device device = test::posing_gpu<90>();
+  const Device device = test::fake_gpu<90>();
   const Array x = device.empty(f32, {7, 96}), y = device.empty(f32, {7, 96});
   context.run(device.stream(), {{"x", x}}, {{"y", y}});
   EXPECT_EQ(context.counters().kernel_launches, 1);
@@ -97,30 +97,30 @@ TEST_F(LoadOnGpu, TakesTheKernelsOfItsArchitecture) {
 
 TEST_F(LoadOnGpu, TakesThoseOfTheNearestThatRunsOnIt) {
   save({"sm_80", "sm_90", "sm_86"});
-  load(path, test::posing_gpu<89>());
+  load(path, test::fake_gpu<89>());
   EXPECT_THAT(test::loaded_images(), ElementsAre("// for sm_86"));
 }
 
 TEST_F(LoadOnGpu, SaysWhichArchitecturesThereAre) {
   save({"sm_80", "sm_90", "sm_86"});
-  EXPECT_EQ(test::error_of([&] { load(path, test::posing_gpu<120>()); }),
+  EXPECT_EQ(test::error_of([&] { load(path, test::fake_gpu<120>()); }),
             "load: " + path +
-                " has kernels for sm_80, sm_90, sm_86, and none for a GPU (sm_120); save it with "
+                " has kernels for sm_80, sm_90, sm_86, but none for a GPU (sm_120); save it with "
                 "options.archs = {\"sm_120\"} (sinter compile --arch sm_120)");
   EXPECT_THAT(test::loaded_images(), IsEmpty());
   // Of these sinter knows no GPU.
   EXPECT_THAT(
-      test::error_of([&] { load(path, test::posing_gpu<103>()); }),
+      test::error_of([&] { load(path, test::fake_gpu<103>()); }),
       EndsWith(
           " (sm_103); save it with options.archs = {\"sm_100\"} (sinter compile --arch sm_100)"));
-  EXPECT_THAT(test::error_of([&] { load(path, test::posing_gpu<110>()); }),
-              EndsWith(" (sm_110); sinter can save nothing that runs there; compile it there"));
+  EXPECT_THAT(test::error_of([&] { load(path, test::fake_gpu<110>()); }),
+              EndsWith(" (sm_110); sinter cannot save kernels for it; compile it there"));
 }
 
 TEST_F(LoadOnGpu, RefusesBlocksThatDoNotFit) {
   save({"sm_90"}, /*is_cooperative=*/true);
-  EXPECT_EQ(test::error_of([&] { load(path, test::posing_gpu<90>()); }), "(nothing thrown)");
-  EXPECT_THAT(test::error_of<UserError>([&] { load(path, test::posing_gpu<90, 101376, 0>()); }),
+  EXPECT_EQ(test::error_of([&] { load(path, test::fake_gpu<90>()); }), "(nothing thrown)");
+  EXPECT_THAT(test::error_of<UserError>([&] { load(path, test::fake_gpu<90, 101376, 0>()); }),
               ::testing::AllOf(StartsWith("load: " + path + ": kernel softmax_"),
                                HasSubstr(" was planned for h200 (sm_90): a block of "),
                                EndsWith(" does not fit on a GPU; save it for sm_90")));
@@ -129,12 +129,12 @@ TEST_F(LoadOnGpu, RefusesBlocksThatDoNotFit) {
 /// What was planned for the large GPU of an architecture need not fit the small one.
 TEST_F(LoadOnGpu, SaysWhatTheGpuHasNoRoomFor) {
   save({"sm_80"});
-  load(path, test::posing_gpu<80, 166912>());
+  load(path, test::fake_gpu<80, 166912>());
   EXPECT_THAT(test::loaded_images(), ElementsAre("// for sm_80"));
-  EXPECT_THAT(test::error_of([&] { load(path, test::posing_gpu<86>()); }),
+  EXPECT_THAT(test::error_of([&] { load(path, test::fake_gpu<86>()); }),
               ::testing::AllOf(StartsWith("load: " + path + ": kernel softmax_"),
                                EndsWith(" was planned for a100 (sm_80): a block takes 120000 bytes "
-                                        "of shared memory, and a GPU has 101376; save it for "
+                                        "of shared memory, but a GPU has 101376; save it for "
                                         "sm_86")));
 }
 
@@ -147,7 +147,7 @@ std::vector<std::size_t>& parameters() {
 /// An image of another kernel by the same name would read what is no address.
 TEST_F(LoadOnGpu, RefusesImagesThatTakeOtherParameters) {
   static const Driver driver = [] {
-    Driver table = test::posing_gpu<90>().state()->driver;
+    Driver table = test::fake_gpu<90>().state()->driver;
     table.cuFuncGetParamInfo = [](CUfunction, std::size_t index, std::size_t* offset,
                                   std::size_t* bytes) {
       if (index >= parameters().size()) return CUDA_ERROR_INVALID_VALUE;
@@ -165,19 +165,19 @@ TEST_F(LoadOnGpu, RefusesImagesThatTakeOtherParameters) {
   };
   EXPECT_EQ(error_with({8, 8, 4}), "(nothing thrown)");
   EXPECT_THAT(error_with({8, 8, 4, 4}),
-              ::testing::AllOf(StartsWith("load: " + path + " means nothing: kernel softmax_"),
-                               EndsWith(" takes 4 parameters, and the plan has 3; save it again")));
+              ::testing::AllOf(StartsWith("load: " + path + " is invalid: kernel softmax_"),
+                               EndsWith(" takes 4 parameters, but the plan has 3; save it again")));
   EXPECT_THAT(error_with({8, 8}),
-              EndsWith(" takes 2 parameters, and the plan has 3; save it again"));
+              EndsWith(" takes 2 parameters, but the plan has 3; save it again"));
   EXPECT_THAT(error_with({8, 8, 8}),
-              EndsWith(" takes 8 bytes as parameter 2, and the plan has 4; save it again"));
+              EndsWith(" takes 8 bytes as parameter 2, but the plan has 4; save it again"));
   EXPECT_THAT(error_with({4, 8, 4}),
-              EndsWith(" takes 4 bytes as parameter 0, and the plan has 8; save it again"));
+              EndsWith(" takes 4 bytes as parameter 0, but the plan has 8; save it again"));
 }
 
 TEST_F(LoadOnGpu, RefusesOtherSizesWithoutCompiling) {
   save({"sm_90"});
-  const Executable loaded = load(path, test::posing_gpu<90>());
+  const Executable loaded = load(path, test::fake_gpu<90>());
   const std::int64_t rows = std::int64_t{1} << 28;
   EXPECT_THAT(test::error_of([&] {
                 loaded.prepare({{"rows", rows}});

@@ -65,12 +65,12 @@ TEST(SavedContents, GivesCallsNoMoreThanTheirMemory) {
   };
   EXPECT_EQ(lay_out_with([](SavedVariant&) {}), "(nothing thrown)");
   EXPECT_THAT(with_type([](CallDescription& call) { call.inputs[0].dtype = DType::f64; }),
-              StartsWith("opaque plus: an array of 768 bytes, 0 bytes into 384, does not lie there "
+              StartsWith("opaque plus: an array of 768 bytes at offset 0 does not fit in 384 bytes "
                          "(recorded at "));
   EXPECT_THAT(with_type([](CallDescription& call) { call.outputs[0].shape.push_back(2); }),
-              HasSubstr(" an array of 768 bytes, 0 bytes into "));
+              HasSubstr(" an array of 768 bytes at offset 0 does not fit in "));
   EXPECT_THAT(with_type([](CallDescription& call) { call.outputs[1].shape.push_back(2); }),
-              HasSubstr(" an array of 49152 bytes, 0 bytes into 24576, does not lie there"));
+              HasSubstr(" an array of 49152 bytes at offset 0 does not fit in 24576 bytes"));
   EXPECT_THAT(with_type([](CallDescription& call) { call.inputs[0].shape[0] = -1; }),
               HasSubstr(" an array has -1 = -1 elements"));
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -82,27 +82,28 @@ TEST(SavedContents, GivesCallsNoMoreThanTheirMemory) {
                 const auto kernel = static_cast<std::size_t>(saved.calls[0].kernel);
                 saved.variant.kernels[kernel].source.arguments[3].extent = -4;
               }),
-              HasSubstr(" an array of 24576 bytes, -4 bytes into 24576, does not lie there"));
+              HasSubstr(" an array of 24576 bytes at offset -4 does not fit in 24576 bytes"));
   EXPECT_THAT(lay_out_with([&](SavedVariant& saved) {
                 const auto kernel = static_cast<std::size_t>(saved.calls[0].kernel);
                 saved.variant.kernels[kernel].source.arguments.back().extent = 25000;
               }),
-              HasSubstr(" what it works in, 25000 bytes into 24576, does not lie there"));
+              HasSubstr(" its workspace at offset 25000 does not fit in 24576 bytes"));
   EXPECT_THAT(lay_out_with([&](SavedVariant& saved) {
                 const auto kernel = static_cast<std::size_t>(saved.calls[0].kernel);
                 saved.variant.kernels[kernel].source.arguments.back().extent = 0;
               }),
-              HasSubstr(" what it works in, 0 bytes into 24576, does not lie there"));
+              HasSubstr(" its workspace at offset 0 does not fit in 24576 bytes"));
   EXPECT_THAT(
       with_type([](CallDescription& call) { call.inputs[0].dtype = DType::f16; }),
-      HasSubstr(" an array of f16 lies in one of f32; save the program anew (recorded at "));
+      HasSubstr(" an array of f16 is in a buffer of f32; save the program again (recorded at "));
   EXPECT_THAT(lay_out_with([&](SavedVariant& saved) {
                 const auto kernel = static_cast<std::size_t>(saved.calls[0].kernel);
                 saved.calls[0].call.outputs[1].shape = {1};
                 saved.variant.kernels[kernel].source.arguments[3].extent = 4;
               }),
-              HasSubstr(" an array lies 4 bytes into what it works in, which must be a multiple of "
-                        "256 behind the 0 of others; save the program anew (recorded at "));
+              HasSubstr(" an array is 4 bytes into the workspace, which must be a multiple of 256 "
+                        "and at least 0, the end of other arrays; save the program again "
+                        "(recorded at "));
 }
 
 /// Memory is shared out by what a file says: nobody gets what is another's.
@@ -124,7 +125,7 @@ TEST(SavedContents, SharesOutNoMemoryBySizesThatCannotBe) {
   };
   EXPECT_EQ(with_source([](Source&) {}), "(nothing thrown)");
   EXPECT_THAT(with_source([](Source& source) { source.workspace_bytes = -4096; }),
-              HasSubstr(" wants -4096 bytes to work in and "));
+              HasSubstr(" needs -4096 bytes of workspace and "));
   EXPECT_THAT(with_source([](Source& source) { source.tickets = -1; }),
               HasSubstr(" and -1 tickets"));
   for (const std::int64_t bytes : {most, most - 255})
@@ -148,9 +149,9 @@ TEST(SavedContents, SharesOutNoMemoryBySizesThatCannotBe) {
     });
   };
   EXPECT_EQ(with_part(4), "(nothing thrown)");
-  EXPECT_THAT(with_part(5), HasSubstr("buffer part takes bytes 20 to 36 of the 32 of whole"));
-  EXPECT_THAT(with_part(-1), HasSubstr("buffer part begins -4 bytes into one of 256"));
-  EXPECT_THAT(with_part(1000), HasSubstr("buffer part begins 4000 bytes into one of 256"));
+  EXPECT_THAT(with_part(5), HasSubstr("buffer part takes bytes 20 to 36 of the 32 bytes of whole"));
+  EXPECT_THAT(with_part(-1), HasSubstr("sub-buffer part begins -4 bytes into a buffer of 256 bytes"));
+  EXPECT_THAT(with_part(1000), HasSubstr("sub-buffer part begins 4000 bytes into a buffer of 256 bytes"));
   // The same of what a caller binds.
   const auto with_part_of_output = [&](std::int64_t offset, std::int64_t elements) {
     return lay_out_with([&](Variant& variant) {
@@ -188,7 +189,7 @@ TEST(SavedContents, SaysWhichPartMeansNothing) {
   };
   EXPECT_EQ(with_kernels([](SavedKernels&) {}), "");
   EXPECT_EQ(with_kernels([](SavedKernels& kernels) { kernels.arch = "sm_80"; }),
-            "load: norm.sinterx means nothing: the kernels for sm_90: they are for sm_80 (it was "
+            "load: norm.sinterx is invalid: the kernels for sm_90: they are for sm_80 (it was "
             "saved by sinter " +
                 here + ", this is " + here + "); save it again");
   const auto program_of = [](SavedKernels& kernels) -> Program& {
@@ -200,49 +201,50 @@ TEST(SavedContents, SaysWhichPartMeansNothing) {
   const auto expect = [&](const char* what, const std::function<void(SavedKernels&)>& change) {
     EXPECT_THAT(with_kernels(change),
                 StartsWith(fmt::format(
-                    "load: norm.sinterx means nothing: the kernels for sm_90: {} (", what)));
+                    "load: norm.sinterx is invalid: the kernels for sm_90: {} (", what)));
   };
-  expect("a plan is for other symbols", [](auto& k) { k.variants[0].sizes.pop_back(); });
-  expect("a plan is for pointers without alignment",
+  expect("a plan has a wrong number of symbols", [](auto& k) { k.variants[0].sizes.pop_back(); });
+  expect("a plan has an alignment below 1",
          [](auto& k) { k.variants[0].variant.alignment = 0; });
-  expect("a plan leaves out outputs that are not there",
+  expect("a plan omits outputs that do not exist",
          [](auto& k) { k.variants[0].variant.unwritten_outputs = {true}; });
-  expect("a plan counts its kernels in several ways",
+  expect("a plan has inconsistent kernel counts",
          [](auto& k) { k.variants[0].images.pop_back(); });
-  expect("a kernel is in an image that is not there",
+  expect("a kernel is in an image that does not exist",
          [](auto& k) { k.variants[0].images[0] = static_cast<int>(k.images.size()); });
-  expect("an image is not whole", [](auto& k) { k.images[1].pop_back(); });
-  expect("a guard divides by no number",
+  expect("an image is incomplete", [](auto& k) { k.images[1].pop_back(); });
+  expect("a guard has a divisor below 1",
          [&](auto& k) { program_of(k).guards.push_back({.value = 1, .divisor = 0}); });
-  expect("a buffer is an input that is not there",
+  expect("a buffer is an input that does not exist",
          [&](auto& k) { program_of(k).buffers[0] = {.kind = Buffer::Kind::input, .index = 2}; });
-  expect("a buffer is an output that is not there",
+  expect("a buffer is an output that does not exist",
          [&](auto& k) { program_of(k).buffers[0] = {.kind = Buffer::Kind::output, .index = 2}; });
-  expect("a buffer is a part of one that is not there",
+  expect("a buffer is part of a buffer that does not exist",
          [&](auto& k) { program_of(k).buffers[0].parent = 0; });
-  expect("a buffer is a part of one that lies elsewhere", [&](auto& k) {
+  expect("a buffer is part of a buffer of another array", [&](auto& k) {
     Program& plan = program_of(k);
     plan.buffers.push_back({.kind = Buffer::Kind::input, .index = 0});
     plan.buffers.push_back(
         {.kind = Buffer::Kind::temporary, .parent = static_cast<int>(plan.buffers.size()) - 1});
   });
-  expect("a kernel depends on one that does not come before it",
+  expect("a kernel depends on a kernel that does not precede it",
          [&](auto& k) { program_of(k).kernels[0].depends_on = {0}; });
-  expect("a kernel reads a buffer that is not there",
+  expect("a kernel reads a buffer that does not exist",
          [&](auto& k) { program_of(k).kernels[0].reads = {-1}; });
-  expect("a kernel writes a buffer that is not there",
+  expect("a kernel writes a buffer that does not exist",
          [&](auto& k) { program_of(k).kernels[0].stores = {{.buffer = 99}}; });
-  expect("a block has no such threads", [&](auto& k) { source_of(k).threads = 1025; });
-  expect("a block has no such shared memory", [&](auto& k) { source_of(k).shared_bytes = -1; });
-  expect("a cluster has no such size", [&](auto& k) { source_of(k).cluster = 0; });
-  expect("a kernel has clusters, but waits for all blocks", [&](auto& k) {
+  expect("a block has an invalid thread count", [&](auto& k) { source_of(k).threads = 1025; });
+  expect("a block has an invalid shared memory size",
+         [&](auto& k) { source_of(k).shared_bytes = -1; });
+  expect("a cluster has an invalid size", [&](auto& k) { source_of(k).cluster = 0; });
+  expect("a kernel has clusters and a grid barrier", [&](auto& k) {
     source_of(k).cluster = 2;
     source_of(k).is_cooperative = true;
   });
-  expect("a kernel takes a buffer that is not there", [&](auto& k) {
+  expect("a kernel takes a buffer that does not exist", [&](auto& k) {
     source_of(k).table.push_back({.kind = Argument::Kind::buffer, .index = 99});
   });
-  expect("a kernel takes no scalar that is there", [&](auto& k) {
+  expect("a kernel takes a scalar that does not exist", [&](auto& k) {
     source_of(k).arguments.push_back({.kind = Argument::Kind::scalar, .index = 0});
   });
   const auto call_of = [](SavedKernels& kernels) -> CallDescription& {
@@ -256,59 +258,59 @@ TEST(SavedContents, SaysWhichPartMeansNothing) {
   expect("a call is not described", [](auto& k) { k.variants[0].calls[0].kernel = 0; });
   expect("a kernel is described as a call",
          [](auto& k) { k.variants[0].calls.push_back(k.variants[0].calls[0]); });
-  expect("a function is called that the program does not name",
+  expect("a call names a function that the program does not list",
          [&](auto& k) { call_of(k).function = "minus"; });
-  expect("a call has other arguments than its operands and results",
+  expect("the arguments of a call are not its operands and results",
          [&](auto& k) { call_of(k).inputs.pop_back(); });
-  expect("a call has other arguments than its operands and results",
+  expect("the arguments of a call are not its operands and results",
          [&](auto& k) { arguments_of(k).back().kind = Argument::Kind::tickets; });
-  expect("a call takes no scalar that is there",
+  expect("a call takes a scalar that does not exist",
          [&](auto& k) { call_of(k).inputs[1].dtype = DType::f64; });
-  expect("a call takes no scalar that is there",
+  expect("a call takes a scalar that does not exist",
          [&](auto& k) { call_of(k).inputs[1].shape = {2}; });
-  expect("a call takes an array of another size than is bound", [&](auto& k) {
+  expect("a call takes an array that differs from the bound array", [&](auto& k) {
     std::vector<Buffer>& buffers = program_of(k).buffers;
     const auto output = std::ranges::find(buffers, Buffer::Kind::output, &Buffer::kind);
     output->elements = output->elements * 2;
     arguments_of(k)[0].index = static_cast<int>(output - buffers.begin());
   });
-  expect("a call takes no scalar that is there", [&](auto& k) {
+  expect("a call takes a scalar that does not exist", [&](auto& k) {
     call_of(k).outputs[0].is_number = true;
     arguments_of(k)[2] = arguments_of(k)[1];
   });
   // A number is no address.
-  expect("a call takes a buffer that is not there",
+  expect("a call takes a buffer that does not exist",
          [&](auto& k) { call_of(k).inputs[1].is_number = false; });
-  expect("a call takes a buffer that is not there",
+  expect("a call takes a buffer that does not exist",
          [&](auto& k) { arguments_of(k)[0].index = 99; });
-  expect("a call takes a buffer that is not there",
+  expect("a call takes a buffer that does not exist",
          [&](auto& k) { arguments_of(k)[0].kind = Argument::Kind::workspace; });
 
   SavedProgram program = saved_program();
   program.functions[0].name = "minus";
   EXPECT_THAT(problem_with(program, saved_kernels("sm_90")),
-              StartsWith("load: norm.sinterx means nothing: the program: the functions that it "
-                         "calls are not those that it names ("));
+              StartsWith("load: norm.sinterx is invalid: the program: the functions that it "
+                         "calls are not those that it lists ("));
   program = saved_program();
   program.graph = "graph norm(";
   EXPECT_THAT(problem_with(program, saved_kernels("sm_90")),
-              StartsWith("load: norm.sinterx means nothing: its graph: norm.sinterx:1:"));
+              StartsWith("load: norm.sinterx is invalid: its graph: norm.sinterx:1:"));
   program = saved_program();
   program.inputs.pop_back();
   EXPECT_THAT(problem_with(program, saved_kernels("sm_90")),
-              StartsWith("load: norm.sinterx means nothing: the program: names and what they are "
-                         "the names of are not as many ("));
+              StartsWith("load: norm.sinterx is invalid: the program: the numbers of inputs, "
+                         "outputs and their names differ ("));
   program = saved_program();
   program.symbols[1] = "m";
   EXPECT_THAT(problem_with(program, saved_kernels("sm_90")),
               HasSubstr("the kernels for sm_90: there is no symbol 1 (at byte "));
   EXPECT_THAT(problem_of(pack_saved_file(std::vector<SavedSection>{
                   {kKernelsSection, "sm_90", pack(saved_kernels("sm_90"))}})),
-              StartsWith("load: norm.sinterx means nothing: its sections: there is no program ("));
+              StartsWith("load: norm.sinterx is invalid: its sections: there is no program ("));
   Bytes longer = pack(saved_program());
   longer.push_back(std::byte{0});
   EXPECT_THAT(problem_of(pack_saved_file(std::vector<SavedSection>{{kProgramSection, "", longer}})),
-              HasSubstr("the program: it goes on where it should end (at byte "));
+              HasSubstr("the program: there is data after its end (at byte "));
 }
 
 }  // namespace

@@ -36,7 +36,8 @@ TEST(SavedFile, IsRefusedWhereverItIsCut) {
   for (std::size_t size = 0; size < sound().size(); ++size) {
     const std::string problem = problem_of(std::span(sound()).first(size));
     if (size < 8)
-      ASSERT_THAT(problem, AnyOf(HasSubstr("is cut short"), HasSubstr("is no executable"))) << size;
+      ASSERT_THAT(problem, AnyOf(HasSubstr("is cut short"), HasSubstr("is not an executable")))
+          << size;
     else
       ASSERT_THAT(problem, StartsWith(fmt::format(
                                "load: norm.sinterx is cut short: it has {} bytes", size)));
@@ -60,11 +61,11 @@ TEST(SavedFile, IsRefusedWhereverASectionIsCut) {
   };
   for (std::size_t size = 0; size < program.size(); ++size)
     ASSERT_THAT(problem_with(cut(program, size), all),
-                StartsWith("load: norm.sinterx means nothing: the program: "))
+                StartsWith("load: norm.sinterx is invalid: the program: "))
         << size;
   for (std::size_t size = 0; size < all.size(); size += 1 + size / 100)
     ASSERT_THAT(problem_with(program, cut(all, size)),
-                StartsWith("load: norm.sinterx means nothing: the kernels for sm_90: "))
+                StartsWith("load: norm.sinterx is invalid: the kernels for sm_90: "))
         << size;
   EXPECT_EQ(problem_with(program, all), "");
 }
@@ -83,18 +84,18 @@ TEST(SavedFile, IsRefusedWhicheverBitIsTurned) {
 TEST(SavedFile, SaysWhatIsWrongAndWhatToDo) {
   const std::string here(sinter_version());
   EXPECT_EQ(problem_of(text_bytes("")),
-            "load: norm.sinterx is no executable that sinter saved: write one with save");
+            "load: norm.sinterx is not an executable that sinter saved: write one with save");
   EXPECT_EQ(problem_of(text_bytes("#!/bin/sh\n" + std::string(100, ' '))),
-            "load: norm.sinterx is no executable that sinter saved: write one with save");
+            "load: norm.sinterx is not an executable that sinter saved: write one with save");
   Bytes file = sound();
   file.back() ^= std::byte{1};
   EXPECT_EQ(problem_of(file),
-            "load: norm.sinterx is damaged: its contents do not have the checksum of its header; "
+            "load: norm.sinterx is damaged: its contents do not match the checksum in its header; "
             "copy or save it again");
   file = sound();
   file[12] ^= std::byte{1};
   EXPECT_EQ(problem_of(file),
-            "load: norm.sinterx is damaged: its header does not have the checksum that it names; "
+            "load: norm.sinterx is damaged: its header does not match its checksum; "
             "copy or save it again");
   file = sound();
   file.push_back(std::byte{0});
@@ -107,7 +108,7 @@ TEST(SavedFile, SaysWhatIsWrongAndWhatToDo) {
   file[8] = std::byte{7};
   std::memcpy(file.data() + 16, "9.1.0\0\a", 7);
   EXPECT_EQ(problem_of(file),
-            "load: norm.sinterx has format 7, and this sinter reads format 3 (it was saved by "
+            "load: norm.sinterx has format 7, but this sinter reads format 3 (it was saved by "
             "sinter 9.1.0, this is " +
                 here + "): save it again with this version");
 }
@@ -131,12 +132,12 @@ TEST(SavedFile, SaysWhichSectionItCannotRead) {
   sections.pop_back();
   sections[2].kind.version = 4;
   EXPECT_EQ(problem(),
-            about("version 4 of the kernels for sm_90, and this sinter reads version 1"));
+            about("version 4 of the kernels for sm_90, but this sinter reads version 1"));
   const Bytes file = pack_saved_file(sections);
   const SavedExecutable saved = read_saved(file, kPath);
   EXPECT_EQ(read_kernels(saved, 0, kPath).arch, "sm_80") << "what it can read, it does";
   sections[0].kind.version = 0;
-  EXPECT_EQ(problem(), about("version 0 of the program, and this sinter reads version 1"));
+  EXPECT_EQ(problem(), about("version 0 of the program, but this sinter reads version 1"));
 }
 
 /// The table of sections with a checksum that fits.
@@ -148,18 +149,18 @@ TEST(SavedFile, RefusesSectionsThatDoNotLieWhereTheyShould) {
   Bytes file = sound();
   for (std::size_t i = 0; i < kRow; ++i) std::swap(file[kHeader + i], file[kHeader + kRow + i]);
   EXPECT_THAT(problem_of(sealed(file)),
-              HasSubstr("a section does not lie where the one before it ends"));
+              HasSubstr("a section does not begin where the previous one ends"));
   // Their contents alone.
   file = sound();
   for (std::size_t i = 0; i < 32; ++i) std::swap(file[kHeader + i], file[kHeader + kRow + i]);
   EXPECT_THAT(problem_of(sealed(file)),
-              StartsWith("load: norm.sinterx means nothing: the program: "));
+              StartsWith("load: norm.sinterx is invalid: the program: "));
   for (const std::size_t at : {kOffset, kBytes, kRow + kOffset, kRow + kBytes})
     for (const std::uint64_t value :
          {std::uint64_t{0}, std::uint64_t{1} << 40, ~std::uint64_t{0}}) {
       file = sound();
       number(file, kHeader + at) = value;
-      EXPECT_THAT(problem_of(sealed(file)), StartsWith("load: norm.sinterx means nothing: "));
+      EXPECT_THAT(problem_of(sealed(file)), StartsWith("load: norm.sinterx is invalid: "));
     }
   file = sound();
   const std::uint32_t many = ~0U;
@@ -167,7 +168,7 @@ TEST(SavedFile, RefusesSectionsThatDoNotLieWhereTheyShould) {
   EXPECT_THAT(problem_of(sealed(file)), HasSubstr("its table of sections does not fit in it"));
   file = sound();
   file.push_back(std::byte{0});
-  EXPECT_THAT(problem_of(sealed(file)), HasSubstr("there is more behind its last section"));
+  EXPECT_THAT(problem_of(sealed(file)), HasSubstr("there are bytes after its last section"));
 }
 
 /// Whoever wants to harm us gets the checksums right.
@@ -208,7 +209,7 @@ TEST(SavedFile, SurvivesTenThousandMutations) {
     const std::string problem = problem_of(file);
     if (problem.empty()) prepare_all(file);
     ++(problem.empty() ? read : refused);
-    EXPECT_THAT(problem, AnyOf("", StartsWith("load: norm.sinterx means nothing: ")));
+    EXPECT_THAT(problem, AnyOf("", StartsWith("load: norm.sinterx is invalid: ")));
   }
   std::printf("%d refused, %d read\n", refused, read);
   EXPECT_GT(refused, 1000);

@@ -45,9 +45,9 @@ TEST(SavedFormat, ChangesWithItsFormatAlone) {
   schedule.resident_tiles = {23, 24, 25, 26, true, 27};
   schedule.sections = {Schedule{.threads = 28}};
   SavedKernels kernels{.arch = "sm_90",
-                       .machine = "m",
+                       .host_machine_level = "m",
                        .target = "h200",
-                       .stamp = "s",
+                       .host_prelude_hash = "s",
                        .images = {{std::byte{29}}},
                        .variants = std::vector<SavedVariant>(1)};
   Variant& variant = kernels.variants[0].variant;

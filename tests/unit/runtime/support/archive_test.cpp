@@ -27,10 +27,10 @@ TEST(Archive, ReadsNumbersOfAnySize) {
   for (const std::int64_t value :
        {std::int64_t{0}, std::int64_t{-1}, std::int64_t{63}, std::int64_t{64}, std::int64_t{-65},
         std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}) {
-    Writer writer;
+    ArchiveWriter writer;
     writer(value);
     const Bytes bytes = writer.take();
-    Reader reader(bytes);
+    ArchiveReader reader(bytes);
     std::int64_t read = 1;
     reader(read);
     reader.finish();
@@ -40,59 +40,58 @@ TEST(Archive, ReadsNumbersOfAnySize) {
 
 std::string damage_of(const Bytes& bytes, auto value) {
   try {
-    Reader reader(bytes);
+    ArchiveReader reader(bytes);
     reader(value);
-  } catch (const Damage& damage) {
-    return damage.what;
+  } catch (const InvalidData& invalid) {
+    return invalid.what;
   }
   return "(none)";
 }
 
 TEST(Archive, TakesNoLengthOnTrust) {
-  Writer writer;
+  ArchiveWriter writer;
   writer(std::numeric_limits<std::int64_t>::max());
   const Bytes most = writer.take();
-  EXPECT_THAT(damage_of(most, std::string()), HasSubstr("bytes begins where 0 are left"));
-  EXPECT_THAT(damage_of(most, Bytes()), HasSubstr("bytes begins where 0 are left"));
+  EXPECT_THAT(damage_of(most, std::string()), HasSubstr("bytes does not fit in the 0 bytes left"));
+  EXPECT_THAT(damage_of(most, Bytes()), HasSubstr("bytes does not fit in the 0 bytes left"));
   EXPECT_THAT(damage_of(most, std::vector<std::string>()),
               StartsWith("it ends in the middle of a number (at byte "));
-  EXPECT_THAT(damage_of(most, 0), HasSubstr("stands where a number from -2147483648 to "));
-  EXPECT_THAT(damage_of(most, false), HasSubstr("stands where a number from 0 to 1 should"));
+  EXPECT_THAT(damage_of(most, 0), HasSubstr("is not in the range from -2147483648 to "));
+  EXPECT_THAT(damage_of(most, false), HasSubstr("is not in the range from 0 to 1"));
   EXPECT_THAT(damage_of(Bytes(20, std::byte{0xff}), std::int64_t{0}),
-              StartsWith("a number has no end"));
+              StartsWith("a number is too long"));
 }
 
 /// A thousand bytes for each of a million empty plans.
 TEST(Archive, TakesNoMoreMemoryThanItHasBytesFor) {
   Bytes bytes(1 << 20, std::byte{0});
-  Writer writer;
+  ArchiveWriter writer;
   writer(std::int64_t{1} << 30);
   const Bytes count = writer.take();
   std::ranges::copy(count, bytes.begin());
   EXPECT_THAT(damage_of(bytes, std::vector<SavedVariant>()),
-              StartsWith("it is more than it has bytes for (at byte "));
+              StartsWith("it needs more memory than its size allows (at byte "));
   EXPECT_THAT(damage_of(bytes, std::vector<bool>()),
               StartsWith("it ends in the middle of a number"));
 }
 
 /// Deeper than any stack.
 TEST(Archive, EndsWhereQuotientsDoNot) {
-  Writer quotient;
+  ArchiveWriter quotient;
   // One product of one atom, which is a quotient, whose numerator is one product …
   for (int i = 0; i < 1000000; ++i)
     quotient(std::int64_t{1}, std::int64_t{1}, std::int64_t{1}, std::int64_t{1}, std::int64_t{1});
-  EXPECT_THAT(damage_of(quotient.take(), Extent()),
-              StartsWith("quotients lie too deep in one another"));
+  EXPECT_THAT(damage_of(quotient.take(), Extent()), StartsWith("quotients are nested too deeply"));
 }
 
 TEST(Archive, ReadsWholeImagesAlone) {
-  EXPECT_FALSE(is_whole_image({}, "sm_90"));
-  EXPECT_TRUE(is_whole_image(bytes_of(std::string_view("// ptx\n\0", 8)), "sm_90"));
-  EXPECT_FALSE(is_whole_image(bytes_of("// ptx\n"), "sm_90"));
-  EXPECT_FALSE(is_whole_image(bytes_of(std::string_view("// \0tx\n\0", 8)), "sm_90"));
+  EXPECT_FALSE(is_complete_image({}, "sm_90"));
+  EXPECT_TRUE(is_complete_image(bytes_of(std::string_view("// ptx\n\0", 8)), "sm_90"));
+  EXPECT_FALSE(is_complete_image(bytes_of("// ptx\n"), "sm_90"));
+  EXPECT_FALSE(is_complete_image(bytes_of(std::string_view("// \0tx\n\0", 8)), "sm_90"));
   // The host device looks for the mark of an ELF file, however short the image is.
-  EXPECT_FALSE(is_whole_image(bytes_of(std::string_view("a\0", 2)), "host"));
-  EXPECT_FALSE(is_whole_image(bytes_of(std::string_view("// ptx\n\0", 8)), "host"));
+  EXPECT_FALSE(is_complete_image(bytes_of(std::string_view("a\0", 2)), "host"));
+  EXPECT_FALSE(is_complete_image(bytes_of(std::string_view("// ptx\n\0", 8)), "host"));
   Bytes elf(sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Shdr) + 100);
   const auto with = [&](auto change) {
     Elf64_Ehdr header = {};
@@ -109,7 +108,7 @@ TEST(Archive, ReadsWholeImagesAlone) {
     change(header, section);
     std::memcpy(elf.data(), &header, sizeof header);
     std::memcpy(elf.data() + sizeof header + sizeof section, &section, sizeof section);
-    return is_whole_image(elf, "host");
+    return is_complete_image(elf, "host");
   };
   EXPECT_TRUE(with([](auto&, auto&) {}));
   EXPECT_FALSE(with([](auto&, auto& section) { ++section.sh_size; }));

@@ -1,5 +1,6 @@
 // Files written whole, and where a user says.
 #include "runtime/support/atomic_file.h"
+#include "tests/support/files/read_text.h"
 #include "tests/support/files/scratch_folder.h"
 
 #include <array>
@@ -7,7 +8,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,11 +25,6 @@ namespace fs = std::filesystem;
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
-}
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 class NamedFile : public testing::Test {
@@ -57,7 +52,7 @@ TEST(File, IsNoLargerThanWhatIsRead) {
 TEST_F(NamedFile, TakesThePlaceOfAnEarlierOne) {
   std::ofstream(path("it")) << "a longer text than the next";
   EXPECT_EQ(write_named_file(path("it"), bytes_of("next")), 0);
-  EXPECT_EQ(text_of(path("it")), "next");
+  EXPECT_EQ(test::read_text(path("it")), "next");
 }
 
 TEST_F(NamedFile, IsWrittenThroughLinks) {
@@ -68,7 +63,7 @@ TEST_F(NamedFile, IsWrittenThroughLinks) {
     EXPECT_EQ(write_named_file(path("first"), bytes_of(text)), 0);
     EXPECT_TRUE(fs::is_symlink(path("first")));
     EXPECT_TRUE(fs::is_symlink(path("there/second")));
-    EXPECT_EQ(text_of(path("there/real")), text);
+    EXPECT_EQ(test::read_text(path("there/real")), text);
   }
 }
 

@@ -12,22 +12,22 @@ using Kind = JsonTree::Kind;
 TEST(JsonTree, HasWhatTheTextSays) {
   const auto tree = parse_json(R"({"a": [1, -2.5, true, null, "t\"é"], "b": {"a": 7}, "b": {}})");
   ASSERT_TRUE(tree);
-  const std::vector<JsonTree>& list = tree->members.at("a").list;
+  const std::vector<JsonTree>& list = tree->members.at("a").array;
   ASSERT_EQ(list.size(), 5U);
-  EXPECT_EQ(list[0].whole, 1);
-  EXPECT_EQ(list[0].real, 1);
-  EXPECT_EQ(list[1].real, -2.5);
-  EXPECT_TRUE(list[1].is(Kind::real));
-  EXPECT_TRUE(list[2].truth);
-  EXPECT_TRUE(list[3].is(Kind::nothing));
-  EXPECT_EQ(list[4].text, "t\"é");
+  EXPECT_EQ(list[0].integer, 1);
+  EXPECT_EQ(list[0].number, 1);
+  EXPECT_EQ(list[1].number, -2.5);
+  EXPECT_TRUE(list[1].is(Kind::number));
+  EXPECT_TRUE(list[2].boolean);
+  EXPECT_TRUE(list[3].is(Kind::null));
+  EXPECT_EQ(list[4].string, "t\"é");
   EXPECT_TRUE(tree->members.at("b").members.empty()) << "the last of equal members counts";
 }
 
-TEST(JsonTree, OfLargeNumbersIsReal) {
-  EXPECT_EQ(parse_json("9223372036854775807")->whole, INT64_MAX);
-  EXPECT_TRUE(parse_json("9223372036854775808")->is(Kind::real));
-  EXPECT_TRUE(parse_json("-1")->is(Kind::whole));
+TEST(JsonTree, OfLargeIntegersIsANumber) {
+  EXPECT_EQ(parse_json("9223372036854775807")->integer, INT64_MAX);
+  EXPECT_TRUE(parse_json("9223372036854775808")->is(Kind::number));
+  EXPECT_TRUE(parse_json("-1")->is(Kind::integer));
 }
 
 TEST(JsonTree, IsNotThereWhereTheTextIsNoJson) {
@@ -43,8 +43,8 @@ TEST(JsonTree, IsNoDeeperThanItMayBe) {
 
 TEST(JsonTree, QuotedIsWhatIsReadBack) {
   const std::string text = "a \"quoted\" \\ line\n";
-  EXPECT_EQ(parse_json(json_quoted(text))->text, text);
-  EXPECT_EQ(parse_json(json_quoted("\xff"))->text, "\xef\xbf\xbd");
+  EXPECT_EQ(parse_json(json_quoted(text))->string, text);
+  EXPECT_EQ(parse_json(json_quoted("\xff"))->string, "\xef\xbf\xbd");
 }
 
 }  // namespace

@@ -17,50 +17,50 @@ using ::testing::StartsWith;
 
 const Target& target() { return *find_target("h200"); }
 
-constexpr StaticFigures kDefault{
+constexpr StaticEstimate kDefault{
     .spill_bytes = 0, .threads = 132 * 2048, .bytes_in_flight = 8 << 20, .bytes = 1000};
 
 TEST(StaticFilter, SpillsAreHopeless) {
-  StaticFigures candidate = kDefault;
+  StaticEstimate candidate = kDefault;
   candidate.spill_bytes = 8;
-  EXPECT_EQ(why_hopeless(candidate, kDefault, target()),
+  EXPECT_EQ(skip_reason(candidate, kDefault, target()),
             "not measured: it spills 8 bytes per thread, the default 0");
-  EXPECT_THAT(why_hopeless(candidate, candidate, target()), IsEmpty());
-  EXPECT_THAT(why_hopeless(kDefault, candidate, target()), IsEmpty());
+  EXPECT_THAT(skip_reason(candidate, candidate, target()), IsEmpty());
+  EXPECT_THAT(skip_reason(kDefault, candidate, target()), IsEmpty());
 }
 
 TEST(StaticFilter, TooLittleUnderWayIsHopeless) {
-  StaticFigures candidate = kDefault;
+  StaticEstimate candidate = kDefault;
   candidate.bytes_in_flight = 1 << 20;
-  EXPECT_THAT(why_hopeless(candidate, kDefault, target()),
-              StartsWith("not measured: it has 1024 KiB of loads under way at once, the default "
-                         "8192; full speed takes "));
+  EXPECT_THAT(skip_reason(candidate, kDefault, target()),
+              StartsWith("not measured: it has 1024 KiB of loads in flight, the default "
+                         "8192; full bandwidth needs "));
   candidate.bytes = 900;
-  EXPECT_THAT(why_hopeless(candidate, kDefault, target()), IsEmpty()) << "it moves fewer bytes";
+  EXPECT_THAT(skip_reason(candidate, kDefault, target()), IsEmpty()) << "it moves fewer bytes";
   candidate.bytes = 1000;
   candidate.bytes_in_flight = 2 << 20;
-  EXPECT_THAT(why_hopeless(candidate, kDefault, target()), IsEmpty()) << "a quarter may do";
-  StaticFigures plenty = kDefault;
+  EXPECT_THAT(skip_reason(candidate, kDefault, target()), IsEmpty()) << "a quarter may do";
+  StaticEstimate plenty = kDefault;
   plenty.bytes_in_flight = 1 << 30;
   candidate.bytes_in_flight = target().bytes_in_flight * target().sm_count / 2;
-  EXPECT_THAT(why_hopeless(candidate, plenty, target()), IsEmpty()) << "the memory is busy";
+  EXPECT_THAT(skip_reason(candidate, plenty, target()), IsEmpty()) << "the memory is busy";
 }
 
 TEST(StaticFilter, ThreadsCountWhereLoadsAreNotKnown) {
-  StaticFigures candidate = kDefault;
+  StaticEstimate candidate = kDefault;
   candidate.threads = 132 * 128;
-  EXPECT_THAT(why_hopeless(candidate, kDefault, target()), IsEmpty());
+  EXPECT_THAT(skip_reason(candidate, kDefault, target()), IsEmpty());
   candidate.bytes_in_flight = 0;
-  EXPECT_EQ(why_hopeless(candidate, kDefault, target()),
-            "not measured: it has 16896 threads on the device at once, the default 270336");
+  EXPECT_EQ(skip_reason(candidate, kDefault, target()),
+            "not measured: it has 16896 resident threads on the device, the default 270336");
   candidate.threads = 132 * 256;
-  EXPECT_THAT(why_hopeless(candidate, kDefault, target()), IsEmpty());
+  EXPECT_THAT(skip_reason(candidate, kDefault, target()), IsEmpty());
 }
 
 /// What a compiler says becomes figures of the device.
 class StaticFiguresTest : public ::testing::Test {
  protected:
-  std::optional<StaticFigures> figures(std::int64_t blocks) {
+  std::optional<StaticEstimate> figures(std::int64_t blocks) {
     source.grid = blocks;
     source.threads = 256;
     source.traffic = {.bytes_read = blocks * 16384, .bytes_written = 5};
@@ -68,14 +68,14 @@ class StaticFiguresTest : public ::testing::Test {
     const Program program;
     const Kernel kernel;
     const std::vector<Schedule> schedules(1);
-    return static_figures(target(),
-                          {.program = program,
-                           .kernel = kernel,
-                           .sources = {&source, 1},
-                           .schedules = schedules,
-                           .unit = unit,
-                           .symbols = {}},
-                          0);
+    return static_estimate(target(),
+                           {.program = program,
+                            .kernel = kernel,
+                            .sources = {&source, 1},
+                            .schedules = schedules,
+                            .unit = unit,
+                            .symbols = {}},
+                           0);
   }
 
   Source source;

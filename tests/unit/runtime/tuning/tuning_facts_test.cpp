@@ -24,8 +24,8 @@ TuningFact fact(double microseconds, double reference = 100) {
 }
 
 /// A kernel whose candidates are called by one letter each.
-TuningQuestion question(const std::string& candidates, std::int64_t n = 1024) {
-  TuningQuestion result{.numbers = {n, 3}, .sizes = "n"};
+TuningQuery query(const std::string& candidates, std::int64_t n = 1024) {
+  TuningQuery result{.numbers = {n, 3}, .sizes = "n"};
   for (const char candidate : candidates) {
     result.candidates.emplace_back(1, candidate);
     result.blocks.push_back(7);
@@ -39,44 +39,44 @@ TunedSize size(std::map<std::string, TuningFact> facts, std::int64_t n = 1024) {
 }
 
 TEST(TuningFacts, OfNothingAllIsUnknown) {
-  EXPECT_THAT(unknown(question("abc"), nullptr), ElementsAre(true, true, true));
+  EXPECT_THAT(candidates_to_measure(query("abc"), nullptr), ElementsAre(true, true, true));
 }
 
 TEST(TuningFacts, OnlyANewCandidateIsMeasuredAndTheDefaultWithIt) {
   const TunedSize known = size({{"a", fact(100)}, {"b", fact(90)}});
-  EXPECT_THAT(unknown(question("abc"), &known), ElementsAre(true, false, true));
-  EXPECT_THAT(unknown(question("ab"), &known), ElementsAre(false, false));
-  EXPECT_THAT(unknown(question("ba"), &known), ElementsAre(false, false));
+  EXPECT_THAT(candidates_to_measure(query("abc"), &known), ElementsAre(true, false, true));
+  EXPECT_THAT(candidates_to_measure(query("ab"), &known), ElementsAre(false, false));
+  EXPECT_THAT(candidates_to_measure(query("ba"), &known), ElementsAre(false, false));
 }
 
 TEST(TuningFacts, WithoutTheDefaultNothingIsKnown) {
   const TunedSize known = size({{"b", fact(90)}, {"c", fact(80)}});
-  EXPECT_THAT(unknown(question("abc"), &known), ElementsAre(true, true, true));
+  EXPECT_THAT(candidates_to_measure(query("abc"), &known), ElementsAre(true, true, true));
 }
 
 TEST(TuningFacts, AreNotThoseOfAnotherLaunch) {
   const TunedSize known = size({{"a", fact(100)}, {"b", fact(90)}});
-  TuningQuestion other = question("ab");
+  TuningQuery other = query("ab");
   other.blocks[1] = 8;
-  EXPECT_THAT(unknown(other, &known), ElementsAre(true, true));
+  EXPECT_THAT(candidates_to_measure(other, &known), ElementsAre(true, true));
 }
 
 TEST(TuningFacts, OfLittleEffortDoNotAnswerForMuch) {
   TunedSize known = size({{"a", fact(100)}, {"b", fact(90)}});
-  TuningQuestion wide = question("ab");
+  TuningQuery wide = query("ab");
   wide.effort = Tune::wide;
-  EXPECT_THAT(unknown(wide, &known), ElementsAre(true, true));
+  EXPECT_THAT(candidates_to_measure(wide, &known), ElementsAre(true, true));
   for (auto& [candidate, known_fact] : known.facts) known_fact.effort = Tune::wide;
-  EXPECT_THAT(unknown(wide, &known), ElementsAre(false, false));
-  EXPECT_THAT(unknown(question("ab"), &known), ElementsAre(false, false));
+  EXPECT_THAT(candidates_to_measure(wide, &known), ElementsAre(false, false));
+  EXPECT_THAT(candidates_to_measure(query("ab"), &known), ElementsAre(false, false));
 }
 
 TEST(TuningFacts, HopelessCandidatesAreNotMeasured) {
-  TuningQuestion filtered = question("abc");
+  TuningQuery filtered = query("abc");
   filtered.reports[1].problem = "it spills";
-  EXPECT_THAT(unknown(filtered, nullptr), ElementsAre(true, false, true));
+  EXPECT_THAT(candidates_to_measure(filtered, nullptr), ElementsAre(true, false, true));
   const TunedSize known = size({{"a", fact(100)}, {"b", fact(10)}, {"c", fact(90)}});
-  const TuneResult result = decide(filtered, known);
+  const TuneResult result = choose_from_facts(filtered, known);
   EXPECT_EQ(result.chosen, 2);
   EXPECT_EQ(result.candidates[1].problem, "it spills");
   EXPECT_EQ(result.candidates[1].median_us, 0);
@@ -84,12 +84,12 @@ TEST(TuningFacts, HopelessCandidatesAreNotMeasured) {
 
 TEST(TuningFacts, TheFastestIsChosenWhereItIsClear) {
   const TuneResult result =
-      decide(question("abc"), size({{"a", fact(100)}, {"b", fact(80)}, {"c", fact(90)}}));
+      choose_from_facts(query("abc"), size({{"a", fact(100)}, {"b", fact(80)}, {"c", fact(90)}}));
   EXPECT_EQ(result.chosen, 1);
   EXPECT_TRUE(result.candidates[1].chosen);
   EXPECT_EQ(result.candidates[1].median_us, 80);
   EXPECT_EQ(result.summary, "3 candidates, 5 rounds of 10 launches");
-  EXPECT_EQ(decide(question("ab"), size({{"a", fact(100)}, {"b", fact(99)}})).chosen, 0);
+  EXPECT_EQ(choose_from_facts(query("ab"), size({{"a", fact(100)}, {"b", fact(99)}})).chosen, 0);
 }
 
 TEST(TuningFacts, SummariesCountInWords) {
@@ -102,7 +102,7 @@ TEST(TuningFacts, OfDifferentDaysAreComparedByWayOfTheDefault) {
   // When c was measured all took half as long: it is slower than b, and than the default.
   const TunedSize known =
       size({{"a", fact(100)}, {"b", fact(80)}, {"c", fact(55, /*reference=*/50)}});
-  const TuneResult result = decide(question("abc"), known);
+  const TuneResult result = choose_from_facts(query("abc"), known);
   EXPECT_EQ(result.chosen, 1);
   EXPECT_DOUBLE_EQ(result.candidates[2].median_us, 110);
   EXPECT_DOUBLE_EQ(result.candidates[2].gigabytes_per_second, 1000.0 / 110);
@@ -112,8 +112,8 @@ TEST(TuningFacts, RememberWhatWasDropped) {
   TuningFact broken{.blocks = 7, .rounds = 5, .launches = 10, .problem = "it differs"};
   broken.differs = true;
   const TunedSize known = size({{"a", fact(100)}, {"b", broken}});
-  EXPECT_THAT(unknown(question("ab"), &known), ElementsAre(false, false));
-  const TuneResult result = decide(question("ab"), known);
+  EXPECT_THAT(candidates_to_measure(query("ab"), &known), ElementsAre(false, false));
+  const TuneResult result = choose_from_facts(query("ab"), known);
   EXPECT_EQ(result.chosen, 0);
   EXPECT_EQ(result.candidates[1].problem, "it differs");
   EXPECT_TRUE(result.candidates[1].differs);
@@ -122,7 +122,7 @@ TEST(TuningFacts, RememberWhatWasDropped) {
 TEST(TuningFacts, MakeTheSameTableWheneverTheyAreTheSame) {
   const TunedSize known = size({{"a", fact(100)}, {"b", fact(80)}, {"c", fact(55, 50)}});
   const auto table = [&] {
-    const TuneResult result = decide(question("abc"), known);
+    const TuneResult result = choose_from_facts(query("abc"), known);
     Report report;
     report.kernels.push_back({.name = "k", .kind = "pointwise"});
     report.kernels[0].candidates = result.candidates;
@@ -147,13 +147,13 @@ TEST(TuningFacts, MakeTheSameTableWheneverTheyAreTheSame) {
 TEST(TuningFacts, OfTheNearestSizeServe) {
   const std::map<std::string, TuningFact> facts = {{"a", fact(100)}, {"b", fact(80)}};
   const KernelTunings known{.sizes = {size(facts, 512), size(facts, 4096), size(facts, 2048)}};
-  EXPECT_EQ(nearest(question("ab", 1900), known), &known.sizes[2]);
-  EXPECT_EQ(nearest(question("ab", 600), known), &known.sizes[0]);
-  EXPECT_EQ(nearest(question("ab", 16384), known), &known.sizes[1]);
-  EXPECT_THAT(nearest(question("ab", 16385), known), IsNull()) << "it is too far away";
-  EXPECT_THAT(nearest(question("ab", 0), known), IsNull());
-  EXPECT_THAT(nearest(question("abc"), known), IsNull()) << "c is not known";
-  TuningQuestion without = question("abc");
+  EXPECT_EQ(nearest(query("ab", 1900), known), &known.sizes[2]);
+  EXPECT_EQ(nearest(query("ab", 600), known), &known.sizes[0]);
+  EXPECT_EQ(nearest(query("ab", 16384), known), &known.sizes[1]);
+  EXPECT_THAT(nearest(query("ab", 16385), known), IsNull()) << "it is too far away";
+  EXPECT_THAT(nearest(query("ab", 0), known), IsNull());
+  EXPECT_THAT(nearest(query("abc"), known), IsNull()) << "c is not known";
+  TuningQuery without = query("abc");
   without.reports[2].problem = "it spills";
   EXPECT_THAT(nearest(without, known), NotNull());
 }
@@ -168,7 +168,7 @@ TEST(TuningFacts, MergeToWhatEitherKnew) {
   EXPECT_EQ(into.sizes[0], size({{"a", fact(100)}, {"b", wide}, {"c", fact(70)}}));
   EXPECT_EQ(into.sizes[1], size({{"a", fact(1)}}, 2048));
   for (std::int64_t n = 1; n <= 40; ++n) merge(into, {.sizes = {size({{"a", fact(1)}}, n)}});
-  EXPECT_EQ(into.sizes.size(), kMostTunedSizes);
+  EXPECT_EQ(into.sizes.size(), kMaxTunedSizes);
   EXPECT_EQ(into.sizes.back().numbers[0], 40);
 }
 
@@ -176,14 +176,14 @@ TEST(TuningFacts, ThatWereDisturbedAnswerInTheBackgroundAlone) {
   TuningFact disturbed = fact(90);
   disturbed.was_disturbed = true;
   const TunedSize known = size({{"a", fact(100)}, {"b", disturbed}});
-  TuningQuestion asked = question("ab");
-  EXPECT_THAT(unknown(asked, &known), ElementsAre(true, true));
+  TuningQuery asked = query("ab");
+  EXPECT_THAT(candidates_to_measure(asked, &known), ElementsAre(true, true));
   EXPECT_THAT(nearest(asked, {.sizes = {known}}), IsNull());
-  EXPECT_EQ(decide(asked, known).chosen, 0);
+  EXPECT_EQ(choose_from_facts(asked, known).chosen, 0);
   asked.is_in_background = true;
-  EXPECT_THAT(unknown(asked, &known), ElementsAre(false, false));
+  EXPECT_THAT(candidates_to_measure(asked, &known), ElementsAre(false, false));
   EXPECT_THAT(nearest(asked, {.sizes = {known}}), NotNull());
-  EXPECT_EQ(decide(asked, known).chosen, 1);
+  EXPECT_EQ(choose_from_facts(asked, known).chosen, 1);
 }
 
 TEST(TuningFacts, ThatWereDisturbedMakeWayForThoseThatWereNot) {
@@ -198,14 +198,14 @@ TEST(TuningFacts, ThatWereDisturbedMakeWayForThoseThatWereNot) {
 TEST(TuningFacts, ADefaultThatWasDroppedIsOneThatIsMeasured) {
   const TuningFact dropped{.blocks = 7, .rounds = 1, .launches = 1, .problem = "it differs"};
   KernelTunings into{.sizes = {size({{"a", dropped}, {"b", dropped}})}};
-  EXPECT_THAT(unknown(question("ab"), &into.sizes[0]), ElementsAre(true, true));
+  EXPECT_THAT(candidates_to_measure(query("ab"), &into.sizes[0]), ElementsAre(true, true));
   merge(into, {.sizes = {size({{"a", fact(100, 100)}, {"b", fact(80, 100)}})}});
   EXPECT_EQ(into.sizes[0], size({{"a", fact(100, 100)}, {"b", dropped}}));
-  EXPECT_THAT(unknown(question("ab"), &into.sizes[0]), ElementsAre(false, false));
+  EXPECT_THAT(candidates_to_measure(query("ab"), &into.sizes[0]), ElementsAre(false, false));
 }
 
 TEST(TuningFacts, AreWhatWasMeasured) {
-  const TuningQuestion asked = question("abcd");
+  const TuningQuery asked = query("abcd");
   TuneResult result{.candidates = asked.reports, .rounds = 5, .launches = 10};
   EXPECT_THAT(facts_of(asked, result, {true, true, true, true}).facts, IsEmpty());
   result.candidates[0].median_us = result.candidates[0].upper_quartile_us = 100;
@@ -224,7 +224,7 @@ TEST(TuningFacts, AreWhatWasMeasured) {
   EXPECT_EQ(facts.facts.at("c").schedule, "schedule c");
   result.candidates[2].schedule = std::string(5000, 'x');
   EXPECT_EQ(facts_of(asked, result, {true, true, true, false}).facts.at("c").schedule.size(),
-            kLongestTuningText);
+            kMaxTuningTextBytes);
 }
 
 }  // namespace

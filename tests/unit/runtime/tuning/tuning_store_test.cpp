@@ -71,7 +71,7 @@ TEST(TuningFile, GivesBackWhatItWasMadeOf) {
 TEST(TuningFile, SaysWhatIsWrongAndWhatToDo) {
   const std::string file = pack_tuning_file(sample());
   constexpr const char* kNone =
-      "is no tuning file: write one with export_tuning (sinter tune --export)";
+      "is not a tuning file: write one with export_tuning (sinter tune --export)";
   EXPECT_EQ(problem_of(""), kNone);
   EXPECT_EQ(problem_of("{}\n"), kNone);
   EXPECT_EQ(problem_of("sinter tuning 2 abc\n{}"),
@@ -80,7 +80,7 @@ TEST(TuningFile, SaysWhatIsWrongAndWhatToDo) {
       "is damaged: its contents do not have the checksum of its first line";
   EXPECT_EQ(problem_of(file.substr(0, file.size() / 2)), kDamaged);
   EXPECT_EQ(problem_of("sinter tuning 1\n"), kDamaged);
-  EXPECT_EQ(problem_of(with_checksum("{")), "means nothing (it is not JSON): export it again");
+  EXPECT_EQ(problem_of(with_checksum("{")), "cannot be parsed (it is not JSON): export it again");
 }
 
 /// Files of before there was such a thing say nothing of it.
@@ -115,9 +115,9 @@ TEST(TuningFile, SaysWhichPartMeansNothing) {
   EXPECT_THAT(problem_with("\"rounds\": 7", "\"rounds\": 18446744073709551615"),
               HasSubstr("rounds: not a whole number"));
   EXPECT_THAT(problem_with("\"reference_us\": 3.3", "\"reference_us\": 0"),
-              HasSubstr("a time means nothing without that of the default"));
+              HasSubstr("a time needs the time of the default"));
   EXPECT_THAT(problem_with("\"reference_us\": 3.3", "\"reference_us\": -1"),
-              HasSubstr("-1 was never measured"));
+              HasSubstr("-1 is not a plausible measurement"));
   EXPECT_THAT(problem_with("\"reference_us\": 3.3", "\"reference_us\": 1e999"),
               HasSubstr("not JSON"));
   EXPECT_THAT(problem_with("threads 256", "threads\\u0007"), HasSubstr("control characters"));
@@ -125,7 +125,7 @@ TEST(TuningFile, SaysWhichPartMeansNothing) {
               HasSubstr("longer than 1000 bytes"));
   EXPECT_THAT(problem_with("its result differs", ""), HasSubstr("either a time or a problem"));
   EXPECT_THAT(problem_with(kernel(2), "kernel"), HasSubstr("64 hexadecimal digits"));
-  EXPECT_THAT(problem_with("4611686018427387904", "1"), HasSubstr("that size is there twice"));
+  EXPECT_THAT(problem_with("4611686018427387904", "1"), HasSubstr("the size is listed twice"));
   EXPECT_THAT(parse_tunings(std::string(200000, '[')).problem, HasSubstr("not JSON"));
 }
 
@@ -184,9 +184,9 @@ TEST_F(TuningStoreTest, AnotherProcessFindsFacts) {
   const TunedSize one = size(1, {{candidate(10), fact(1)}});
   const TunedSize two = size(2, {{candidate(10), fact(2)}});
   TuningStore first;
-  EXPECT_FALSE(first.has_met(kernel(1)));
+  EXPECT_FALSE(first.was_queried(kernel(1)));
   EXPECT_THAT(first.find(kernel(1), disk).sizes, IsEmpty());
-  EXPECT_TRUE(first.has_met(kernel(1)));
+  EXPECT_TRUE(first.was_queried(kernel(1)));
   first.put(kernel(1), one, disk);
   EXPECT_EQ(first.find(kernel(1), disk).sizes, std::vector{one});
   TuningStore second;
@@ -225,7 +225,7 @@ TEST_F(TuningStoreTest, ImportedSizesAreTheFirstToGo) {
     imported.sizes.push_back(size(n, {{candidate(10), fact(5)}}));
   store.import({{kernel(1), imported}});
   const KernelTunings known = store.find(kernel(1), disk);
-  EXPECT_EQ(known.sizes.size(), kMostTunedSizes);
+  EXPECT_EQ(known.sizes.size(), kMaxTunedSizes);
   for (std::int64_t n = 1; n <= 30; ++n) {
     const TunedSize* const at_size = known.at(std::vector<std::int64_t>{n, 0});
     ASSERT_TRUE(at_size) << n;
