@@ -9,7 +9,7 @@
 
 namespace sinter {
 
-/// At most a dozen legal schedules, the heuristic's choice first (PERFORMANCE.md §§3, 7, 8).
+/// At most a dozen legal schedules, the heuristic's choice first (docs/internals/schedules.md).
 std::vector<Schedule> candidates(KernelKind kind, const Body& body, const Target& target,
                                  const Facts& facts);
 

@@ -1,5 +1,5 @@
-// Predicts the cost of a kernel from its body and a target alone (the time model of PERFORMANCE.md
-// §2).
+// Predicts the cost of a kernel from its body and a target alone. The predicted time is the launch
+// time plus the longer of memory time and issue time.
 #pragma once
 
 #include "compiler/body/body.h"

@@ -14,6 +14,7 @@
 #include "compiler/fusion/store_views.h"
 #include "compiler/program/sort_kernels.h"
 #include "ir/graph/operand_index.h"
+#include "ir/support/sort_unique.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -269,8 +270,7 @@ class Assembler {
       const GroupNumbers behind = groups_.producers(producer);
       result.insert(result.end(), behind.begin(), behind.end());
     }
-    std::ranges::sort(result);
-    result.erase(std::unique(result.begin(), result.end()), result.end());
+    sort_unique(result);
     return result;
   }
 
@@ -385,8 +385,7 @@ class Assembler {
     std::vector<int>& edges = program_.kernels[static_cast<std::size_t>(kernel)].depends_on;
     edges.insert(edges.end(), before.begin(), before.end());
     has_later_readers_ |= std::ranges::any_of(before, [&](int reader) { return reader > kernel; });
-    std::ranges::sort(edges);
-    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+    sort_unique(edges);
   }
 
   // --- boundaries -------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 #include "compiler/fusion/fuser.h"
 
-#include "compiler/program/print_program.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +9,9 @@
 #include "compiler/cost/cost.h"
 #include "compiler/fusion/concat_placement.h"
 #include "compiler/fusion/sink_into_producer.h"
+#include "compiler/program/print_program.h"
 #include "compiler/schedule/opaque_calls.h"
+#include "ir/support/sort_unique.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -277,8 +277,7 @@ void Fuser::merge_siblings() {
       if (!is_first) pairs.emplace_back(std::exchange(last->second, group), group);
     }
   }
-  std::ranges::sort(pairs);
-  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+  sort_unique(pairs);
   for (std::size_t next = 0; next < pairs.size();) {
     const int owner = pairs[next].first;
     score(owner, [&] {

@@ -274,7 +274,7 @@ TEST_F(Saved, TakesWhatWasTunedElsewhereWhateverTheOrderOfSizes) {
   const std::string other = folder.path() + "/other.sinterx";
   fs::copy_file(path, other);
   EXPECT_THAT(error_of([&] { executable.save(path, {.tuned_elsewhere = {other}}); }),
-              HasSubstr(" with kernels for host, which are there already"))
+              HasSubstr(" with kernels for host, which the file has already"))
       << "it is the same program";
   change([](SavedKernels& kernels) { kernels.arch = "sm_90"; });
   fs::rename(path, other);
