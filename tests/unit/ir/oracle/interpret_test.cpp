@@ -195,6 +195,8 @@ TEST(InterpretTest, CastsFromFloatsCutSaturateAndTakeNanFor0) {
   const HostArray x = array(f32, {1.9, -1.9, 3e9, -3e9, kNaN, kInf, -0.0});
   EXPECT_THAT(value_of(x, [](Tensor a) { return cast(a, i32); }).integers,
               ElementsAre(1, -1, INT32_MAX, INT32_MIN, 0, INT32_MAX, 0));
+  EXPECT_THAT(value_of(x, [](Tensor a) { return cast(a, i8); }).integers,
+              ElementsAre(1, -1, INT8_MAX, INT8_MIN, 0, INT8_MAX, 0));
   EXPECT_THAT(value_of(x, [](Tensor a) { return cast(a, i64); }).integers,
               ElementsAre(1, -1, 3000000000, -3000000000, 0, INT64_MAX, 0));
   EXPECT_THAT(value_of(x, [](Tensor a) { return cast(a, boolean); }).integers,
