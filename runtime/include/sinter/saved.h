@@ -25,8 +25,8 @@ struct LoadOptions {
   /// True: sizes without kernels in the file are planned, compiled and tuned as by `compile`.
   /// False: they are refused.
   bool compiles_missing = false;
-  /// The options for that, and for logs. `rounding`, `math`, `fuse` and `skip` change bits, so they
-  /// are taken from the file instead.
+  /// The options for that, and for logs. `rounding`, `math`, `fuse` and `skip` change bits or
+  /// kernels, so they are taken from the file instead.
   Options options = {};
 };
 
