@@ -422,7 +422,7 @@ std::string atom_text(const IndexAtom& atom) {
       return fmt::format("({} < {})", to_string(atom.numerator), to_string(atom.divisor));
     case IndexAtom::Kind::indirect: break;
   }
-  std::string text = fmt::format("{}[", fmt::ptr(atom.tensor));
+  std::string text = "tensor[";
   for (const Index& at : atom.at) text += to_string(at) + ";";
   return text + "]";
 }

@@ -30,9 +30,9 @@ constexpr const char* kSymbols[] = {
 #include "runtime/driver/driver_symbols.def"
 };
 
-/// Calls that, some of the time, only give something back or put it as it was: nobody can do
-/// anything about their failure, so it is told on standard error at most. Who cannot ask, or
-/// exchange the mode of, a capture goes on as if there were none.
+/// Calls that sometimes only release or restore something. The runtime cannot act on their failure,
+/// so it writes a line to standard error at most. If a capture cannot be queried, or its mode cannot
+/// be exchanged, the runtime continues as if there were no capture.
 const std::set<std::string> kReleases = {"cuStreamIsCapturing", "cuThreadExchangeStreamCaptureMode",
                                          "cuMemFree",           "cuEventDestroy",
                                          "cuStreamDestroy",     "cuGraphExecDestroy",

@@ -43,7 +43,7 @@ Source emitted(const Program& program) {
   return emit(program, kernel, kernel.schedule, kernel.name);
 }
 
-TEST(JoinTest, ResultsOfDifferentSizesLieSideBySide) {
+TEST(FuseLaunchesTest, ResultsOfDifferentSizesLieSideBySide) {
   const Program program = planned(R"(
 graph two(x: f32[4096], z: f32[100, 3]) {
   y = exp x
@@ -65,7 +65,7 @@ graph two(x: f32[4096], z: f32[100, 3]) {
   EXPECT_EQ(source.grid, blocks);
 }
 
-TEST(JoinTest, WhatNeedsAResultComesInALaterPhase) {
+TEST(FuseLaunchesTest, WhatNeedsAResultComesInALaterPhase) {
   const Program program = planned(centred(32, 1024));
   ASSERT_THAT(program.kernels, SizeIs(1));
   EXPECT_EQ(phases(program.kernels[0]), 3);  // two levels of a sum, then what needs it
@@ -80,7 +80,7 @@ TEST(JoinTest, WhatNeedsAResultComesInALaterPhase) {
   EXPECT_EQ(program.boundaries[0].consumer, "centred_0_1");
 }
 
-TEST(JoinTest, AnOddNumberOfBarriersEndsWithADeparture) {
+TEST(FuseLaunchesTest, AnOddNumberOfBarriersEndsWithADeparture) {
   const Program program = planned(R"(
 graph odd(x: f32[512, 512]) {
   s = sum x {axes = [1], keep = true}
@@ -94,7 +94,7 @@ graph odd(x: f32[512, 512]) {
   EXPECT_THAT(emitted(program).text, HasSubstr("grid_depart(tickets);"));
 }
 
-TEST(JoinTest, TheLastBlockAloneEndsWhatIsLittle) {
+TEST(FuseLaunchesTest, TheLastBlockAloneEndsWhatIsLittle) {
   const Program program = planned(centred(128, 32768));
   ASSERT_THAT(program.kernels, SizeIs(2));
   EXPECT_TRUE(program.kernels[0].has_tail);
@@ -104,7 +104,7 @@ TEST(JoinTest, TheLastBlockAloneEndsWhatIsLittle) {
                                  Not(HasSubstr("grid_barrier"))));
 }
 
-TEST(JoinTest, LargeKernelsStayApartAndSaySo) {
+TEST(FuseLaunchesTest, LargeKernelsStayApartAndSaySo) {
   const Program program = planned(centred(128, 32768));
   ASSERT_THAT(program.kernels, SizeIs(2));
   EXPECT_THAT(program.kernels[1].depends_on, ElementsAre(0));
@@ -115,7 +115,7 @@ TEST(JoinTest, LargeKernelsStayApartAndSaySo) {
   EXPECT_TRUE(std::ranges::any_of(program.boundaries, is_said));
 }
 
-TEST(JoinTest, MoreRowsPerBlockDoNotOverflowSharedMemory) {
+TEST(FuseLaunchesTest, MoreRowsPerBlockDoNotOverflowSharedMemory) {
   // Rows that only shared memory keeps, beside a kernel with larger blocks.
   const Program program = planned(R"(
 graph beside(x: f32[264, 50000], z: f32[100000]) {
@@ -132,7 +132,7 @@ graph beside(x: f32[264, 50000], z: f32[100000]) {
   EXPECT_TRUE(std::ranges::any_of(kernel.schedule.sections, is_kept));
 }
 
-TEST(JoinTest, OnlyKernelsThatWaitForNoOtherBlockMayStartEarly) {
+TEST(FuseLaunchesTest, OnlyKernelsThatWaitForNoOtherBlockMayStartEarly) {
   const std::string text = centred(128, 32768);
   const Program apart = planned(text, {}, {"fuse_launches"});
   for (const Kernel& kernel : apart.kernels) {
@@ -152,13 +152,13 @@ TEST(JoinTest, OnlyKernelsThatWaitForNoOtherBlockMayStartEarly) {
     EXPECT_FALSE(emit(old, kernel, kernel.schedule, "k").may_start_early);
 }
 
-TEST(JoinTest, CanBeLeftOut) {
+TEST(FuseLaunchesTest, CanBeLeftOut) {
   const Program program = planned(centred(32, 1024), {}, {"fuse_launches"});
   EXPECT_THAT(program.kernels, SizeIs(3));
   for (const Kernel& kernel : program.kernels) EXPECT_THAT(kernel.sections, SizeIs(0));
 }
 
-TEST(JoinTest, SectionsHaveTheThreadsOfTheLaunch) {
+TEST(FuseLaunchesTest, SectionsHaveTheThreadsOfTheLaunch) {
   const Program program = planned(centred(32, 1024));
   const Kernel& kernel = program.kernels.at(0);
   EXPECT_LE(kernel.candidates.size(), 12u);
@@ -183,7 +183,7 @@ std::string past_the_ends_of_rows(int count) {
       parameters, text, results);
 }
 
-TEST(JoinTest, SectionsMayGoPastTheEndsOfRows) {
+TEST(FuseLaunchesTest, SectionsMayGoPastTheEndsOfRows) {
   const Program program = planned(past_the_ends_of_rows(1));
   const Kernel& kernel = program.kernels.at(0);
   ASSERT_THAT(kernel.sections, SizeIs(2));
@@ -193,7 +193,7 @@ TEST(JoinTest, SectionsMayGoPastTheEndsOfRows) {
   }
 }
 
-TEST(JoinTest, SectionsOfListsEndWhereRowsDo) {
+TEST(FuseLaunchesTest, SectionsOfListsEndWhereRowsDo) {
   const Program program = planned(past_the_ends_of_rows(9));
   const Kernel& kernel = program.kernels.at(0);
   ASSERT_THAT(kernel.sections, SizeIs(10));
@@ -203,13 +203,13 @@ TEST(JoinTest, SectionsOfListsEndWhereRowsDo) {
                                   [](const Kernel& section) { return section.foreach_list >= 0; }));
 }
 
-TEST(JoinTest, WhatOtherSectionsWriteIsNotReadThroughTheNonCoherentCache) {
+TEST(FuseLaunchesTest, WhatOtherSectionsWriteIsNotReadThroughTheNonCoherentCache) {
   const std::string text = emitted(planned(centred(32, 1024))).text;
   EXPECT_THAT(text, HasSubstr("const float* __restrict__ x_in"));
   EXPECT_THAT(text, Not(HasSubstr("const float* __restrict__ s_in")));
 }
 
-TEST(JoinTest, AChainIsCutWhereALaunchHasTooManyKernels) {
+TEST(FuseLaunchesTest, AChainIsCutWhereALaunchHasTooManyKernels) {
   std::string text = "graph chain(x: f32[64, 64]) {\n";
   std::string last = "x";
   for (int i = 0; i < 60; ++i) {
