@@ -15,8 +15,8 @@
 #include "compiler/plan.h"
 #include "runtime/cache/disk_cache.h"
 #include "runtime/compile/nvrtc.h"
+#include "runtime/compile_service/compile_service.h"
 #include "runtime/execution/make_variant.h"
-#include "runtime/service/compile_service.h"
 #include "runtime/support/process.h"
 #include "sinter/sinter.h"
 #include "tests/support/files/scratch_folder.h"
@@ -70,11 +70,11 @@ bool has_opened_nvrtc() {
   return false;
 }
 
-/// Measures a process from start to exit; all kernels are in the cache.
-void warm_process(benchmark::State& state, const std::string& task) {
+/// Measures a process that runs `task` from start to exit. Before, a process fills the folder.
+void warm_process(benchmark::State& state, const std::string& fill, const std::string& task) {
   const test::ScratchFolder folder;
-  seconds_of("--fill" + task, folder.path());
-  for (auto _ : state) state.SetIterationTime(seconds_of("--find" + task, folder.path()));
+  seconds_of(fill, folder.path());
+  for (auto _ : state) state.SetIterationTime(seconds_of(task, folder.path()));
   state.counters["nothing_ms"] = seconds_of("--nothing", folder.path()) * 1e3;
 }
 
@@ -91,12 +91,10 @@ void save_all(const std::string& folder) {
   }
 }
 
-/// Measures a process from start to exit; all programs are loaded from files.
-void load_process(benchmark::State& state) {
-  const test::ScratchFolder folder;
-  seconds_of("--save", folder.path());
-  for (auto _ : state) state.SetIterationTime(seconds_of("--load", folder.path()));
-  state.counters["nothing_ms"] = seconds_of("--nothing", folder.path()) * 1e3;
+void count_per_kernel(benchmark::State& state) {
+  state.counters["per_kernel"] =
+      benchmark::Counter(static_cast<double>(state.iterations()) * kKernels,
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 /// Measures a disk cache hit only: read, check, unpack and load.
@@ -112,9 +110,7 @@ void hit(benchmark::State& state, bool also_nvrtc) {
     for (const CompileUnit& unit : units)
       ensure(service.compile({&unit, 1}, settings)[0].was_cached, "a kernel is not in the cache");
   }
-  state.counters["per_kernel"] =
-      benchmark::Counter(static_cast<double>(state.iterations()) * kKernels,
-                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  count_per_kernel(state);
 }
 
 /// Measures a hit for a unit that the service already has in memory.
@@ -127,9 +123,7 @@ void hit_in_memory(benchmark::State& state) {
     for (const CompileUnit& unit : units)
       benchmark::DoNotOptimize(service.compile({&unit, 1}, settings));
   ensure(service.counters().misses == kKernels, "a kernel is not in the cache");
-  state.counters["per_kernel"] =
-      benchmark::Counter(static_cast<double>(state.iterations()) * kKernels,
-                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  count_per_kernel(state);
 }
 
 /// Compiles all kernels with NVRTC and a cold cache. `over_compiler` is the time divided by the
@@ -160,13 +154,16 @@ void cold_cubins(benchmark::State& state) {
   state.counters["over_compiler"] = seconds / (compilers / cores);
 }
 
-BENCHMARK_CAPTURE(warm_process, host, std::string(""))
+BENCHMARK_CAPTURE(warm_process, host, "--fill", "--find")
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(warm_process, host_and_cubins, std::string("-cubins"))
+BENCHMARK_CAPTURE(warm_process, host_and_cubins, "--fill-cubins", "--find-cubins")
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
-BENCHMARK(load_process)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(warm_process, load, "--save", "--load")
+    ->Name("load_process")
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK(hit_in_memory)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(hit, host, false)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(hit, host_and_cubins, true)->Unit(benchmark::kMillisecond);

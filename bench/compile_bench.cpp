@@ -6,7 +6,6 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +13,7 @@
 #include "codegen/prelude/prelude.h"
 #include "codegen/prelude/select_prelude.h"
 #include "compiler/plan.h"
-#include "ir/verify/bind_symbols.h"
+#include "ir/verify/symbol_sizes.h"
 #include "runtime/compile/nvrtc.h"
 #include "sinter/text.h"
 
@@ -115,7 +114,7 @@ void compile(benchmark::State& state, const std::vector<Source>& sources, std::s
   NvrtcOutput output;
   for (auto _ : state) output = nvrtc().nvrtc->compile(prelude, parts, arch);
   state.counters["kernels"] = static_cast<double>(sources.size());
-  for (const KernelResources& kernel : output.kernels) {
+  for (const auto& [entry, kernel] : output.kernels) {
     state.counters["registers"] = kernel.registers;
     state.counters["instructions"] = static_cast<double>(kernel.instructions);
     state.counters["spill_bytes"] = static_cast<double>(kernel.spill_bytes);

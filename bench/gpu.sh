@@ -4,7 +4,7 @@
 #
 # Usage: bench/gpu.sh OUT_DIR [--only PART…] [--seconds N]
 #   tests            the gpu tests and the digits example
-#   sanitizer        compute-sanitizer's memcheck, racecheck and initcheck over a kernel of each shape
+#   sanitizer        compute-sanitizer's memcheck, racecheck and initcheck over a kernel of each kind
 #   bench[:TEXT]     the quick cases of the suite, or those with TEXT in their name or as their group
 #   peers[:SYSTEM]   the same cases on torch_eager, torch_compile, jax_jit, cupy, cub, liger, quack, nvfuser
 #   host[:NAME]      host costs: record, plan, compile, launch and, only if named, cache; needs no GPU
@@ -170,7 +170,7 @@ if chosen tests; then step digits 20 gpu "$bin/digits" --device cuda; fi
 if chosen sanitizer; then
   if check=$(sanitizer_program); then
     tiny=softmax_f32,rms_norm_backward_bf16,column_var_mean_f32,foreach_adamw_6,cross_entropy_bf16,full_sum_f32
-    # The tests with Memcheck in their names are small runs of one kernel of each shape. Without idle memory,
+    # The tests with Memcheck in their names are small runs of one kernel of each kind. Without idle memory,
     # every array ends at the end of a driver allocation.
     for tool in memcheck:30 racecheck:25 initcheck:15; do
       command=(env SINTER_IDLE_BYTES=0 SINTER_TUNE=off "$check" --tool "${tool%:*}" --error-exitcode 99)

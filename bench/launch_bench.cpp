@@ -7,9 +7,8 @@
 
 #include <chrono>
 #include <memory>
-#include <string>
 
-#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "runtime/execution/executable_state.h"
 #include "runtime/execution/make_variant.h"
 #include "sinter/sinter.h"
@@ -60,17 +59,30 @@ Executable executable_of(DeviceState& device, const std::shared_ptr<const Graph>
   return Executable(std::move(state));
 }
 
-/// three_ops() on a device whose calls do nothing, and two sets of arrays for it.
-struct Fixture {
-  Fixture()
+/// A program with a kernel per op, on a device whose calls do nothing.
+struct Prepared {
+  Prepared(Graph graph, int kernels)
       : device_state(test::null_driver(), 0),
         device(&device_state),
-        graph(std::make_shared<Graph>(three_ops())),
-        executable(executable_of(device_state, graph)),
+        executable(executable_of(device_state, std::make_shared<Graph>(std::move(graph)))),
         context(executable.context()),
         stream(device.stream()) {
     executable.prepare({{"rows", 64}});
-    ensure(executable.state()->variants()[0]->kernels.size() == 3, "the program has three kernels");
+    ensure(executable.state()->variants()[0]->kernels.size() == static_cast<std::size_t>(kernels),
+           "the program has a kernel per op");
+  }
+
+  DeviceState device_state;
+  Device device;
+  Executable executable;
+  Context context;
+  Stream stream;
+};
+
+/// three_ops() and two sets of arrays for it. A call runs the program or replays its graph.
+template <bool replays>
+struct ThreeOps : Prepared {
+  ThreeOps() : Prepared(three_ops(), 3) {
     for (int i = 0; i < 2; ++i) {
       x.push_back(device.empty(f32, {64, 1024}));
       bias.push_back(device.empty(f32, {1024}));
@@ -78,37 +90,20 @@ struct Fixture {
     }
   }
 
-  void run(int set, float scale) {
+  void call(int set, float scale) {
     const auto i = static_cast<std::size_t>(set);
-    context.run(stream, {{"x", x[i]}, {"bias", bias[i]}, {"scale", scale}}, {{"y", y[i]}});
-  }
-  void replay(int set, float scale) {
-    const auto i = static_cast<std::size_t>(set);
-    context.replay(stream, {{"x", x[i]}, {"bias", bias[i]}, {"scale", scale}}, {{"y", y[i]}});
+    if constexpr (replays)
+      context.replay(stream, {{"x", x[i]}, {"bias", bias[i]}, {"scale", scale}}, {{"y", y[i]}});
+    else
+      context.run(stream, {{"x", x[i]}, {"bias", bias[i]}, {"scale", scale}}, {{"y", y[i]}});
   }
 
-  DeviceState device_state;
-  Device device;
-  std::shared_ptr<Graph> graph;
-  Executable executable;
-  Context context;
-  Stream stream;
   std::vector<Array> x, bias, y;
 };
 
-/// A chain of kernels on a device whose calls do nothing, and arrays for it.
-struct Chain {
-  explicit Chain(int kernels)
-      : device_state(test::null_driver(), 0),
-        device(&device_state),
-        graph(std::make_shared<Graph>(chain_of(kernels))),
-        executable(executable_of(device_state, graph)),
-        context(executable.context()),
-        stream(device.stream()) {
-    executable.prepare({{"rows", 64}});
-    ensure(executable.state()->variants()[0]->kernels.size() == static_cast<std::size_t>(kernels),
-           "the chain has a kernel per op");
-  }
+/// A chain of kernels, and arrays for it.
+struct Chain : Prepared {
+  explicit Chain(int kernels) : Prepared(chain_of(kernels), kernels) {}
 
   Array array(std::int64_t rows = 64) const { return device.empty(f32, {rows, 1024}); }
   Bindings bind(const Array& x, const Array& y, float scale = 0.5F) const {
@@ -119,77 +114,56 @@ struct Chain {
     std::size_t turn = 0;
     for (auto _ : state) context.replay(stream, bindings[turn ^= 1]);
   }
-
-  DeviceState device_state;
-  Device device;
-  std::shared_ptr<Graph> graph;
-  Executable executable;
-  Context context;
-  Stream stream;
 };
 
-void run_prepared(benchmark::State& state) {
-  Fixture f;
+template <bool replays>
+void prepared(benchmark::State& state) {
+  ThreeOps<replays> f;
   const Bindings bindings =
       f.context.bind({{"x", f.x[0]}, {"bias", f.bias[0]}, {"scale", 0.5F}}, {{"y", f.y[0]}});
-  for (auto _ : state) f.context.run(f.stream, bindings);
+  for (auto _ : state)
+    replays ? f.context.replay(f.stream, bindings) : f.context.run(f.stream, bindings);
 }
-BENCHMARK(run_prepared);
 
-void run_by_name(benchmark::State& state) {
-  Fixture f;
-  for (auto _ : state) f.run(0, 0.5F);
+template <bool replays>
+void by_name(benchmark::State& state) {
+  ThreeOps<replays> f;
+  for (auto _ : state) f.call(0, 0.5F);
 }
-BENCHMARK(run_by_name);
 
-void run_by_name_with_a_new_scalar(benchmark::State& state) {
-  Fixture f;
+void by_name_with_a_new_scalar(benchmark::State& state) {
+  ThreeOps<false> f;
   float scale = 0;
-  for (auto _ : state) f.run(0, scale += 1);
+  for (auto _ : state) f.call(0, scale += 1);
 }
-BENCHMARK(run_by_name_with_a_new_scalar);
 
-void run_by_name_with_two_sets_of_arrays_in_turn(benchmark::State& state) {
-  Fixture f;
+template <bool replays>
+void by_name_with_two_sets_of_arrays_in_turn(benchmark::State& state) {
+  ThreeOps<replays> f;
   int set = 0;
-  for (auto _ : state) f.run(set ^= 1, 0.5F);
+  for (auto _ : state) f.call(set ^= 1, 0.5F);
 }
-BENCHMARK(run_by_name_with_two_sets_of_arrays_in_turn);
 
-void replay_prepared(benchmark::State& state) {
-  Fixture f;
-  const Bindings bindings =
-      f.context.bind({{"x", f.x[0]}, {"bias", f.bias[0]}, {"scale", 0.5F}}, {{"y", f.y[0]}});
-  for (auto _ : state) f.context.replay(f.stream, bindings);
-}
-BENCHMARK(replay_prepared);
-
-void replay_by_name(benchmark::State& state) {
-  Fixture f;
-  for (auto _ : state) f.replay(0, 0.5F);
-}
-BENCHMARK(replay_by_name);
-
-void replay_by_name_with_two_sets_of_arrays_in_turn(benchmark::State& state) {
-  Fixture f;
-  int set = 0;
-  for (auto _ : state) f.replay(set ^= 1, 0.5F);
-}
-BENCHMARK(replay_by_name_with_two_sets_of_arrays_in_turn);
-
-void run_kernels(benchmark::State& state) {
+template <bool replays>
+void kernels(benchmark::State& state) {
   Chain chain(static_cast<int>(state.range(0)));
   const Bindings bindings = chain.bind(chain.array(), chain.array());
-  for (auto _ : state) chain.context.run(chain.stream, bindings);
+  for (auto _ : state)
+    replays ? chain.context.replay(chain.stream, bindings)
+            : chain.context.run(chain.stream, bindings);
 }
-BENCHMARK(run_kernels)->Arg(1)->Arg(20);
 
-void replay_kernels(benchmark::State& state) {
-  Chain chain(static_cast<int>(state.range(0)));
-  const Bindings bindings = chain.bind(chain.array(), chain.array());
-  for (auto _ : state) chain.context.replay(chain.stream, bindings);
-}
-BENCHMARK(replay_kernels)->Arg(1)->Arg(20);
+BENCHMARK(prepared<false>)->Name("run_prepared");
+BENCHMARK(by_name<false>)->Name("run_by_name");
+BENCHMARK(by_name_with_a_new_scalar)->Name("run_by_name_with_a_new_scalar");
+BENCHMARK(by_name_with_two_sets_of_arrays_in_turn<false>)
+    ->Name("run_by_name_with_two_sets_of_arrays_in_turn");
+BENCHMARK(prepared<true>)->Name("replay_prepared");
+BENCHMARK(by_name<true>)->Name("replay_by_name");
+BENCHMARK(by_name_with_two_sets_of_arrays_in_turn<true>)
+    ->Name("replay_by_name_with_two_sets_of_arrays_in_turn");
+BENCHMARK(kernels<false>)->Name("run_kernels")->Arg(1)->Arg(20);
+BENCHMARK(kernels<true>)->Name("replay_kernels")->Arg(1)->Arg(20);
 
 void count_per_node(benchmark::State& state, std::int64_t nodes) {
   state.counters["per_node"] = benchmark::Counter(

@@ -52,25 +52,24 @@ void record_chain_again(benchmark::State& state) {
 }
 BENCHMARK(record_chain_again);
 
-void record_ops_with_numbers(benchmark::State& state) {
+/// Repeats `step`, which records `ops` ops.
+void record_steps(benchmark::State& state, int ops, auto step) {
   for (auto _ : state) {
-    Graph graph("numbers");
+    Graph graph("steps");
     Tensor y = graph.input("x", f32, {64, 4096});
-    for (int i = 0; i < kOps / 2; ++i) y = exp(y * 0.5);
+    for (int i = 0; i < kOps / ops; ++i) y = step(y);
     benchmark::DoNotOptimize(y);
   }
   set_rate(state);
 }
+
+void record_ops_with_numbers(benchmark::State& state) {
+  record_steps(state, 2, [](const Tensor& y) { return exp(y * 0.5); });
+}
 BENCHMARK(record_ops_with_numbers);
 
 void record_softmax_rows(benchmark::State& state) {
-  for (auto _ : state) {
-    Graph graph("softmax");
-    Tensor y = graph.input("x", f32, {64, 4096});
-    for (int i = 0; i < kOps / 6; ++i) y = softmax(y);
-    benchmark::DoNotOptimize(y);
-  }
-  set_rate(state);
+  record_steps(state, 6, [](const Tensor& y) { return softmax(y); });
 }
 BENCHMARK(record_softmax_rows);
 

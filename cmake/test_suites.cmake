@@ -1,6 +1,6 @@
 # Read by ctest when it starts: adds one test for each suite of a GoogleTest binary, run in one
-# process. A failure shows the names of the failed tests. Expects BINARY, LABEL, and FILTER, which
-# selects suites.
+# process. A failure shows the names of the failed tests. Expects BINARY, LABEL, SECONDS (the
+# time that a suite may take), and FILTER, which selects suites.
 if(NOT EXISTS "${BINARY}")
   add_test("${BINARY}_NOT_BUILT" "${BINARY}_NOT_BUILT")
   return()
@@ -20,5 +20,5 @@ foreach(suite IN LISTS suites)
   # A skipped test fails its suite: ctest could only mark the whole suite as skipped, which would
   # hide failures of its other tests.
   set_tests_properties("${suite}" PROPERTIES
-    LABELS "${LABEL}" TIMEOUT 600 FAIL_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
+    LABELS "${LABEL}" TIMEOUT "${SECONDS}" FAIL_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
 endforeach()

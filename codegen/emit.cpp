@@ -1,7 +1,7 @@
 #include "codegen/emit.h"
 
 #include "codegen/horizontal/fused_launch.h"
-#include "codegen/kernels/kernel_shapes.h"
+#include "codegen/kernels/kernel_kinds.h"
 
 namespace sinter {
 
@@ -11,7 +11,7 @@ Source emit(const Program& program, const Kernel& kernel, const Schedule& schedu
             std::string_view entry, Naming naming) {
   if (!kernel.sections.empty()) return write_fused_launch(program, kernel, schedule, entry, naming);
   KernelWriter writer(program, kernel, schedule, entry, naming);
-  write_shape(writer);
+  write_by_kind(writer);
   return writer.finish();
 }
 

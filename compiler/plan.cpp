@@ -7,7 +7,7 @@
 #include "compiler/program/guards.h"
 #include "compiler/schedule/schedule_kernels.h"
 #include "compiler/simplify/fold.h"
-#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "compiler/simplify/simplify.h"
 #include "ir/support/slab_allocator.h"
 #include "sinter/error.h"

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "library_gemm/cublaslt.h"
 #include "library_gemm/gemm.h"
 
 using namespace sinter;
@@ -25,7 +26,7 @@ std::vector<std::uint16_t> numbers(std::int64_t count) {
 
 Device device_for_gemm() {
   const Device device = default_device();
-  const std::string why = device.is_host() ? "" : why_no_cublaslt();
+  const std::string why = device.is_host() ? "" : cublaslt::why_missing();
   if (why.empty()) return device;
   std::printf("%s; using the host device instead\n", why.c_str());
   return host_device();

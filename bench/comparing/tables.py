@@ -56,17 +56,9 @@ def against_peers(rows, mode, own="sinter"):
     return table(["system", "cases", "geomean", "worst", *groups], lines) if lines else ""
 
 
-def against_copies(rows, mode):
-    """The time of a copy of the same bytes, in the same mode and run, divided by the system's time."""
-    return shares(rows, mode, "of_copy")
-
-
-def against_reads(rows, mode):
-    """The time of a kernel that only reads, which bounds reductions, divided by the system's time."""
-    return shares(rows, mode, "of_read")
-
-
 def shares(rows, mode, share):
+    """The time of a copy of the same bytes (`of_copy`), or of a kernel that only reads (`of_read`), divided by the
+    system's time. All are of the same mode and run. The kernel that only reads bounds reductions."""
     found = times(rows, mode)
     groups = list(dict.fromkeys(row["group"] for row in rows if row["mode"] == mode and row.get(share)))
     lines = []
@@ -126,7 +118,7 @@ def report(files):
     rows = rows_of(files)
     parts = ["# Results\n", setting(files)]
     for mode, title in MODES.items():
-        copies, reads, peers = against_copies(rows, mode), against_reads(rows, mode), against_peers(rows, mode)
+        copies, reads, peers = shares(rows, mode, "of_copy"), shares(rows, mode, "of_read"), against_peers(rows, mode)
         cases = case_by_case(rows, mode)
         if not cases:
             continue

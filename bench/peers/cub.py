@@ -69,18 +69,15 @@ def rows_of(runner, case, answers):
     problem = next((answer["problem"] for answer in answers if "problem" in answer), None)
     for mode in case["modes"]:
         times = {answer["system"]: answer for answer in answers if answer.get("mode") == mode}
-        memcpy = timing.quartiles(times.get("memcpy", {}).get("times", []))
+        memcpy = times.get("memcpy", {}).get("times", [])
         for runner.system.name in SYSTEMS:
             if runner.system.name not in times:
                 rows.append(runner.row(case, mode, *(("failed", problem) if problem else ("missing", NO_ALGORITHM))))
                 continue
             of_system = times[runner.system.name]
-            us = timing.quartiles(of_system["times"])
             worst = of_system["worst_error"]
-            row = runner.row(case, mode, us=us, tb_per_s=case["bytes"] / us["median"] * 1e-6, memcpy_us=memcpy,
-                             of_copy=memcpy["median"] / us["median"] if memcpy else None,
-                             worst_error=worst if worst >= 0 else None,
-                             asynchronous_us=of_system["asynchronous_us"] or None)
+            row = runner.finished(case, mode, of_system["times"], memcpy, worst_error=worst if worst >= 0 else None,
+                                  asynchronous_us=of_system["asynchronous_us"] or None)
             if worst > 1:
                 row |= {"status": "wrong", "reason": f"the worst error is {worst:.3g} times the allowed error"}
             rows.append(row)

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "ir/oracle/random_inputs.h"
-#include "ir/shape/evaluate_extents.h"
+#include "ir/shape/extent.h"
 #include "runtime/device/device_state.h"
 
 namespace sinter::suite {

@@ -60,6 +60,13 @@ struct CaseRunner::Prepared {
   }
 
   std::size_t set(int call) const { return static_cast<std::size_t>(call) % bindings.size(); }
+  void run(int call, const Stream& stream) { context.run(stream, bindings[set(call)]); }
+  void copy_by_kernel(int call, const Stream& stream) {
+    copy_context.run(stream, copies[set(call)]);
+  }
+  void copy_by_driver(int call, const Stream& stream) {
+    stream.device().copy(from[set(call)], targets[set(call)], stream);
+  }
 
   Context context;
   Context copy_context;
@@ -118,20 +125,14 @@ void CaseRunner::check_case(const Case& measured, Options options, Row& row) {
 /// times.
 void CaseRunner::measure_with_copies(Row& row, Measured own, Prepared& prepared, bool as_graph) {
   using Call = std::function<void(int)>;
-  const Call by_kernel = [&](int i) {
-    prepared.copy_context.run(stream_, prepared.copies[prepared.set(i)]);
-  };
-  const Call by_driver = [&](int i) {
-    const std::size_t set = prepared.set(i);
-    device_.copy(prepared.from[set], prepared.targets[set], stream_);
-  };
-  std::vector<Call> references = {by_kernel, by_driver};
+  std::vector<Call> references = {[&](int i) { prepared.copy_by_kernel(i, stream_); },
+                                  [&](int i) { prepared.copy_by_driver(i, stream_); }};
   if (is_reduction(row) && read_.reason().empty())
     references.push_back([&](int i) {
       const Array source = prepared.data.source(static_cast<int>(prepared.set(i)));
       read_.read(source.view(0, boolean, {std::min(row.bytes, source.bytes())}), stream_);
     });
-  by_kernel(0);  // compiles, and tunes for the size
+  prepared.copy_by_kernel(0, stream_);  // compiles, and tunes for the size
   std::vector<Measured> all = {std::move(own)};
   for (const Call& call : references) {
     if (as_graph) {
@@ -155,9 +156,8 @@ void CaseRunner::measure_with_copies(Row& row, Measured own, Prepared& prepared,
 Row CaseRunner::in_graph(const Case& measured, const Row& first, Prepared& prepared) {
   Row row = first;
   row.calls = settings_.is_short ? row.sets : calls_of(measured.bytes, row.sets, measured.kernels);
-  const auto graph = std::make_shared<CapturedCalls>(stream_, row.calls, [&](int i) {
-    prepared.context.run(stream_, prepared.bindings[prepared.set(i)]);
-  });
+  const auto graph =
+      std::make_shared<CapturedCalls>(stream_, row.calls, [&](int i) { prepared.run(i, stream_); });
   measure_with_copies(row, {.work = [graph] { graph->launch(); }, .calls = row.calls}, prepared,
                       /*as_graph=*/true);
   return row;
@@ -168,8 +168,7 @@ Row CaseRunner::in_loop(const Row& first, Prepared& prepared) {
   row.mode = 'L';
   row.calls = settings_.is_short ? 2 : kLoopCalls;
   const auto loop = [&] {
-    for (int i = 0; i < row.calls; ++i)
-      prepared.context.run(stream_, prepared.bindings[prepared.set(i)]);
+    for (int i = 0; i < row.calls; ++i) prepared.run(i, stream_);
   };
   measure_with_copies(row, {.work = loop, .calls = row.calls}, prepared, /*as_graph=*/false);
   return row;
@@ -188,18 +187,13 @@ std::vector<Row> CaseRunner::one_by_one(const Row& first, Prepared& prepared) {
     return row;
   };
   std::vector<Row> rows;
-  rows.push_back(fill(
-      "sinter", [&](int i) { prepared.context.run(stream_, prepared.bindings[prepared.set(i)]); }));
+  rows.push_back(fill("sinter", [&](int i) { prepared.run(i, stream_); }));
   rows.push_back(
       fill("sinter_replay", [&](int) { prepared.context.replay(stream_, prepared.bindings[0]); }));
-  const Quartiles copy = quartiles_of(synchronised_us(
-      [&](int i) { prepared.copy_context.run(stream_, prepared.copies[prepared.set(i)]); }, calls,
-      stream_));
-  const Quartiles memcpy = quartiles_of(synchronised_us(
-      [&](int i) {
-        device_.copy(prepared.from[prepared.set(i)], prepared.targets[prepared.set(i)], stream_);
-      },
-      calls, stream_));
+  const Quartiles copy = quartiles_of(
+      synchronised_us([&](int i) { prepared.copy_by_kernel(i, stream_); }, calls, stream_));
+  const Quartiles memcpy = quartiles_of(
+      synchronised_us([&](int i) { prepared.copy_by_driver(i, stream_); }, calls, stream_));
   for (Row& row : rows) {
     row.copy_us = copy;
     row.memcpy_us = memcpy;

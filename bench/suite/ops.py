@@ -20,8 +20,10 @@ class Op:
 OPS = {}
 
 
-def op(group, name, text, outputs, tiny, **more):
-    OPS[name] = Op(name, group, text.strip() + "\n", outputs, tiny, **more)
+def op(group, name, inputs, body, outputs, tiny, **more):
+    returned = f"\n  return {', '.join(outputs)}" if outputs else ""
+    text = f"graph {name}({inputs}) {{\n{body.strip(chr(10))}{returned}\n}}\n"
+    OPS[name] = Op(name, group, text, outputs, tiny, **more)
 
 
 FLOATS = ["f32", "bf16", "f16"]
@@ -31,57 +33,42 @@ ODD = {"rows": 7, "columns": 37}
 
 # --- elementwise --------------------------------------------------------------------------------
 
-op("elementwise", "scale", """
-graph scale(x: $dtype[$n]) {
-  y = mul x, 0.75
-  return y
-}""", FLAT, {"n": 1003}, dtypes=FLOATS)
+op("elementwise", "scale", "x: $dtype[$n]", """
+  y = mul x, 0.75""", FLAT, {"n": 1003}, dtypes=FLOATS)
 
-op("elementwise", "add", """
-graph add(x: $dtype[$n], z: $dtype[$n]) {
-  y = add x, z
-  return y
-}""", FLAT, {"n": 1003}, dtypes=FLOATS)
+op("elementwise", "add", "x: $dtype[$n], z: $dtype[$n]", """
+  y = add x, z""", FLAT, {"n": 1003}, dtypes=FLOATS)
 
-op("elementwise", "axpby_relu", """
-graph axpby_relu(x: $dtype[$n], z: $dtype[$n]) {
+op("elementwise", "axpby_relu", "x: $dtype[$n], z: $dtype[$n]", """
   a = mul x, 0.75
   b = mul z, 1.25
   s = add a, b
-  y = maximum s, 0.0
-  return y
-}""", FLAT, {"n": 1003}, dtypes=FLOATS)
+  y = maximum s, 0.0""", FLAT, {"n": 1003}, dtypes=FLOATS)
 
-op("elementwise", "bias_gelu_residual", """
-graph bias_gelu_residual(x: $dtype[$rows, $columns], bias: $dtype[$columns], residual: $dtype[$rows, $columns]) {
+op("elementwise", "bias_gelu_residual",
+   "x: $dtype[$rows, $columns], bias: $dtype[$columns], residual: $dtype[$rows, $columns]", """
   b = add x, bias
   g = gelu_tanh b
-  y = add g, residual
-  return y
-}""", MATRIX, ODD, dtypes=FLOATS)
+  y = add g, residual""", MATRIX, ODD, dtypes=FLOATS)
 
-op("elementwise", "silu_mul", """
-graph silu_mul(x: $dtype[$n], z: $dtype[$n]) {
+op("elementwise", "silu_mul", "x: $dtype[$n], z: $dtype[$n]", """
   s = silu x
-  y = mul s, z
-  return y
-}""", FLAT, {"n": 1003}, dtypes=FLOATS)
+  y = mul s, z""", FLAT, {"n": 1003}, dtypes=FLOATS)
 
 
 def chain(length):
-    """A chain of cheap ops that no compiler can shorten."""
+    """The statements of a chain of cheap ops from x to y that no compiler can shorten."""
     lines, last = [], "x"
     for i in range(length):
         step = ("mul {}, 0.75", "add {}, 0.25", "maximum {}, x", "sub {}, 0.5", "minimum {}, 1.5")[i % 5]
         last = "y" if i == length - 1 else f"v{i}"
         lines.append(f"  {last} = {step.format('x' if i == 0 else previous)}")
         previous = last
-    body = "\n".join(lines)
-    return f"graph chain{length}(x: $dtype[$n]) {{\n{body}\n  return y\n}}"
+    return "\n".join(lines)
 
 
-op("elementwise", "chain10", chain(10), FLAT, {"n": 1003})
-op("elementwise", "chain50", chain(50), FLAT, {"n": 1003}, dtypes=["f32"])
+op("elementwise", "chain10", "x: $dtype[$n]", chain(10), FLAT, {"n": 1003})
+op("elementwise", "chain50", "x: $dtype[$n]", chain(50), FLAT, {"n": 1003}, dtypes=["f32"])
 
 
 def adamw_statements(i=""):
@@ -109,49 +96,31 @@ def adamw_inputs(shape, i=""):
     return f"w{i}: f32{shape}, g{i}: f32{shape}, m{i}: f32{shape}, {squares}"
 
 
-op("elementwise", "adamw", f"graph adamw({adamw_inputs('[$n]')}) {{\n{adamw_statements()}}}",
-   {}, {"n": 1003}, dtypes=["f32"], updates=["w", "m", "v"])
+op("elementwise", "adamw", adamw_inputs("[$n]"), adamw_statements(), {}, {"n": 1003}, dtypes=["f32"],
+   updates=["w", "m", "v"])
 
 for source, target in [("f32", "bf16"), ("bf16", "f32"), ("f32", "f16"), ("i32", "f32"), ("i8", "f32")]:
-    op("elementwise", f"cast_{source}_{target}", f"""
-graph cast_{source}_{target}(x: {source}[$n]) {{
-  y = cast x {{to = {target}}}
-  return y
-}}""", {"y": (target, ["$n"])}, {"n": 1003}, dtypes=[source])
+    op("elementwise", f"cast_{source}_{target}", f"x: {source}[$n]", f"""
+  y = cast x {{to = {target}}}""", {"y": (target, ["$n"])}, {"n": 1003}, dtypes=[source])
 
 # --- broadcast and layout -----------------------------------------------------------------------
 
-op("broadcast", "row_bias", """
-graph row_bias(x: $dtype[$rows, $columns], bias: $dtype[$columns]) {
-  y = add x, bias
-  return y
-}""", MATRIX, ODD)
+op("broadcast", "row_bias", "x: $dtype[$rows, $columns], bias: $dtype[$columns]", """
+  y = add x, bias""", MATRIX, ODD)
 
-op("broadcast", "column_scale", """
-graph column_scale(x: $dtype[$rows, $columns], s: $dtype[$rows, 1]) {
-  y = mul x, s
-  return y
-}""", MATRIX, ODD)
+op("broadcast", "column_scale", "x: $dtype[$rows, $columns], s: $dtype[$rows, 1]", """
+  y = mul x, s""", MATRIX, ODD)
 
-op("broadcast", "middle_broadcast", """
-graph middle_broadcast(x: $dtype[$outer, $middle, $inner], s: $dtype[$outer, 1, $inner]) {
-  y = add x, s
-  return y
-}""", {"y": ("$dtype", ["$outer", "$middle", "$inner"])}, {"outer": 3, "middle": 5, "inner": 17})
+op("broadcast", "middle_broadcast", "x: $dtype[$outer, $middle, $inner], s: $dtype[$outer, 1, $inner]", """
+  y = add x, s""", {"y": ("$dtype", ["$outer", "$middle", "$inner"])}, {"outer": 3, "middle": 5, "inner": 17})
 
-op("broadcast", "transpose_add", """
-graph transpose_add(x: $dtype[$rows, $columns], z: $dtype[$columns, $rows]) {
+op("broadcast", "transpose_add", "x: $dtype[$rows, $columns], z: $dtype[$columns, $rows]", """
   t = permute z {axes = [1, 0]}
-  y = add x, t
-  return y
-}""", MATRIX, ODD)
+  y = add x, t""", MATRIX, ODD)
 
-op("broadcast", "strided_slice", """
-graph strided_slice(x: $dtype[$rows, $columns], z: $dtype[$rows, $half]) {
+op("broadcast", "strided_slice", "x: $dtype[$rows, $columns], z: $dtype[$rows, $half]", """
   s = slice x {axis = 1, begin = 0, end = $columns, step = 2}
-  y = add s, z
-  return y
-}""", {"y": ("$dtype", ["$rows", "$half"])}, {"rows": 7, "columns": 38, "half": 19}, untouched={"x": 2})
+  y = add s, z""", {"y": ("$dtype", ["$rows", "$half"])}, {"rows": 7, "columns": 38, "half": 19}, untouched={"x": 2})
 
 # --- reductions ---------------------------------------------------------------------------------
 
@@ -159,87 +128,56 @@ graph strided_slice(x: $dtype[$rows, $columns], z: $dtype[$rows, $half]) {
 # Sums of bf16 accumulate in f32, as in all systems.
 WIDE = ("f32", [])
 
-op("full reduce", "full_sum", """
-graph full_sum(x: $dtype[$n]) {
+op("full reduce", "full_sum", "x: $dtype[$n]", """
   h = cast x {to = f32}
-  y = sum h
-  return y
-}""", {"y": WIDE}, {"n": 5003})
+  y = sum h""", {"y": WIDE}, {"n": 5003})
 
-op("full reduce", "full_max", """
-graph full_max(x: $dtype[$n]) {
-  y = max x
-  return y
-}""", {"y": ("$dtype", [])}, {"n": 5003})
+op("full reduce", "full_max", "x: $dtype[$n]", """
+  y = max x""", {"y": ("$dtype", [])}, {"n": 5003})
 
-op("full reduce", "full_mean", """
-graph full_mean(x: $dtype[$n]) {
+op("full reduce", "full_mean", "x: $dtype[$n]", """
   h = cast x {to = f32}
-  y = mean h
-  return y
-}""", {"y": WIDE}, {"n": 5003})
+  y = mean h""", {"y": WIDE}, {"n": 5003})
 
-op("full reduce", "dot", """
-graph dot(x: $dtype[$n], z: $dtype[$n]) {
+op("full reduce", "dot", "x: $dtype[$n], z: $dtype[$n]", """
   a = cast x {to = f32}
   b = cast z {to = f32}
   p = mul a, b
-  y = sum p
-  return y
-}""", {"y": WIDE}, {"n": 5003})
+  y = sum p""", {"y": WIDE}, {"n": 5003})
 
-op("full reduce", "distance", """
-graph distance(x: $dtype[$n], z: $dtype[$n]) {
+op("full reduce", "distance", "x: $dtype[$n], z: $dtype[$n]", """
   a = cast x {to = f32}
   b = cast z {to = f32}
   d = sub a, b
   q = mul d, d
   s = sum q
-  y = sqrt s
-  return y
-}""", {"y": WIDE}, {"n": 5003})
+  y = sqrt s""", {"y": WIDE}, {"n": 5003})
 
 for axis, along, kept in [(1, "row", "rows"), (0, "column", "columns")]:
     group = f"{along} reduce"
     statistic = ("f32", [f"${kept}"])
-    op(group, f"{along}_sum", f"""
-graph {along}_sum(x: $dtype[$rows, $columns]) {{
+    op(group, f"{along}_sum", "x: $dtype[$rows, $columns]", f"""
   h = cast x {{to = f32}}
-  y = sum h {{axes = [{axis}]}}
-  return y
-}}""", {"y": statistic}, ODD)
-    op(group, f"{along}_var_mean", f"""
-graph {along}_var_mean(x: $dtype[$rows, $columns]) {{
+  y = sum h {{axes = [{axis}]}}""", {"y": statistic}, ODD)
+    op(group, f"{along}_var_mean", "x: $dtype[$rows, $columns]", f"""
   h = cast x {{to = f32}}
-  y, m = var_mean h {{axes = [{axis}], correction = 0}}
-  return y, m
-}}""", {"y": statistic, "m": statistic}, ODD)
+  y, m = var_mean h {{axes = [{axis}], correction = 0}}""", {"y": statistic, "m": statistic}, ODD)
 
-op("row reduce", "row_max", """
-graph row_max(x: $dtype[$rows, $columns]) {
-  y = max x {axes = [1]}
-  return y
-}""", {"y": ("$dtype", ["$rows"])}, ODD)
+op("row reduce", "row_max", "x: $dtype[$rows, $columns]", """
+  y = max x {axes = [1]}""", {"y": ("$dtype", ["$rows"])}, ODD)
 
-op("row reduce", "row_argmax", """
-graph row_argmax(x: $dtype[$rows, $columns]) {
-  y = argmax x {axis = 1}
-  return y
-}""", {"y": ("i64", ["$rows"])}, ODD, dtypes=["f32"])
+op("row reduce", "row_argmax", "x: $dtype[$rows, $columns]", """
+  y = argmax x {axis = 1}""", {"y": ("i64", ["$rows"])}, ODD, dtypes=["f32"])
 
-op("row reduce", "row_logsumexp", """
-graph row_logsumexp(x: $dtype[$rows, $columns]) {
+op("row reduce", "row_logsumexp", "x: $dtype[$rows, $columns]", """
   h = cast x {to = f32}
-  y = logsumexp h {axes = [1]}
-  return y
-}""", {"y": ("f32", ["$rows"])}, ODD)
+  y = logsumexp h {axes = [1]}""", {"y": ("f32", ["$rows"])}, ODD)
 
 # --- normalisation ------------------------------------------------------------------------------
 
 
-def norm(name, inputs, body, outputs, **more):
-    text = f"graph {name}({inputs}) {{\n{body.strip(chr(10))}\n}}"
-    op(more.pop("group", "normalisation"), name, text, outputs, ODD, **more)
+def norm(name, inputs, body, outputs):
+    op("normalisation", name, inputs, body, outputs, ODD)
 
 
 X = "x: $dtype[$rows, $columns]"
@@ -249,8 +187,7 @@ for kind in ("softmax", "log_softmax"):
     norm(kind, X, f"""
   h = cast x {{to = f32}}
   s = {kind} h {{axis = 1}}
-  y = cast s {{to = $dtype}}
-  return y""", MATRIX)
+  y = cast s {{to = $dtype}}""", MATRIX)
 
 RMS = """
   q = mul h, h
@@ -262,13 +199,11 @@ RMS = """
   y = cast s {to = $dtype}"""
 
 norm("rms_norm", f"{X}, weight: f32[$columns]", f"""
-  h = cast x {{to = f32}}{RMS}
-  return y""", MATRIX)
+  h = cast x {{to = f32}}{RMS}""", MATRIX)
 
 norm("add_rms_norm", f"{X}, residual: $dtype[$rows, $columns], weight: f32[$columns]", f"""
   z = add x, residual
-  h = cast z {{to = f32}}{RMS}
-  return y, z""", MATRIX | {"z": MATRIX["y"]})
+  h = cast z {{to = f32}}{RMS}""", MATRIX | {"z": MATRIX["y"]})
 
 norm("layer_norm", f"{X}, weight: f32[$columns], bias: f32[$columns]", """
   h = cast x {to = f32}
@@ -279,8 +214,7 @@ norm("layer_norm", f"{X}, weight: f32[$columns], bias: f32[$columns]", """
   n = mul c, r
   s = mul n, weight
   t = add s, bias
-  y = cast t {to = $dtype}
-  return y""", MATRIX)
+  y = cast t {to = $dtype}""", MATRIX)
 
 norm("softmax_backward", f"p: $dtype[$rows, $columns], {G}", """
   h = cast p {to = f32}
@@ -289,8 +223,7 @@ norm("softmax_backward", f"p: $dtype[$rows, $columns], {G}", """
   s = sum q {axes = [1], keep = true}
   t = sub d, s
   u = mul t, h
-  y = cast u {to = $dtype}
-  return y""", MATRIX)
+  y = cast u {to = $dtype}""", MATRIX)
 
 norm("rms_norm_backward", f"{X}, {G}, weight: f32[$columns], r: f32[$rows, 1]", """
   h = cast x {to = f32}
@@ -304,8 +237,7 @@ norm("rms_norm_backward", f"{X}, {G}, weight: f32[$columns], r: f32[$rows, 1]", 
   v = mul u, r
   y = cast v {to = $dtype}
   q = mul d, n
-  dweight = sum q {axes = [0]}
-  return y, dweight""", MATRIX | {"dweight": ("f32", ["$columns"])})
+  dweight = sum q {axes = [0]}""", MATRIX | {"dweight": ("f32", ["$columns"])})
 
 norm("layer_norm_backward",
      f"{X}, {G}, weight: f32[$columns], mean: f32[$rows, 1], r: f32[$rows, 1]", """
@@ -324,16 +256,14 @@ norm("layer_norm_backward",
   y = cast w {to = $dtype}
   q = mul d, n
   dweight = sum q {axes = [0]}
-  dbias = sum d {axes = [0]}
-  return y, dweight, dbias""",
+  dbias = sum d {axes = [0]}""",
      MATRIX | {"dweight": ("f32", ["$columns"]), "dbias": ("f32", ["$columns"])})
 
-norm("cross_entropy", f"{X}, label: i64[$rows, 1]", """
+op("cross-entropy", "cross_entropy", f"{X}, label: i64[$rows, 1]", """
   h = cast x {to = f32}
   l = logsumexp h {axes = [1], keep = true}
   p = take_along_axis h, label {axis = 1}
-  y = sub l, p
-  return y""", {"y": ("f32", ["$rows", 1])}, group="cross-entropy", untouched={})
+  y = sub l, p""", {"y": ("f32", ["$rows", 1])}, ODD)
 
 # --- many tensors, many launches ----------------------------------------------------------------
 
@@ -341,10 +271,9 @@ norm("cross_entropy", f"{X}, label: i64[$rows, 1]", """
 def foreach_adamw(layers):
     """AdamW over a transformer's weights: each layer has a matrix and a vector of two shapes each."""
     shapes = ["[$width, $width]", "[$width]", "[$wide, $width]", "[$wide]"] * layers
-    inputs = ",\n    ".join(adamw_inputs(shape, i) for i, shape in enumerate(shapes))
+    inputs = ",".join("\n    " + adamw_inputs(shape, i) for i, shape in enumerate(shapes))
     body = "".join(adamw_statements(i) for i in range(len(shapes)))
-    text = f"graph foreach_adamw_{layers}(\n    {inputs}) {{\n{body}}}"
-    op("foreach", f"foreach_adamw_{layers}", text, {}, {"width": 5, "wide": 9}, dtypes=["f32"],
+    op("foreach", f"foreach_adamw_{layers}", inputs, body, {}, {"width": 5, "wide": 9}, dtypes=["f32"],
        updates=[f"{kind}{i}" for i in range(len(shapes)) for kind in "wmv"])
 
 
@@ -352,5 +281,5 @@ foreach_adamw(6)
 foreach_adamw(25)
 
 for length in (1, 5, 20, 100):
-    op("latency", f"latency{length}", chain(length).replace(f"chain{length}", f"latency{length}"),
-       FLAT, {"n": 1003}, dtypes=["f32"], kernels=length)
+    op("latency", f"latency{length}", "x: $dtype[$n]", chain(length), FLAT, {"n": 1003}, dtypes=["f32"],
+       kernels=length)

@@ -1,7 +1,6 @@
 // A kernel that reads memory and writes nothing: a tighter bound for reductions than a copy.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "runtime/driver/driver.h"

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>

@@ -8,12 +8,12 @@
 #include <set>
 #include <tuple>
 
-#include "codegen/horizontal/exchanged_buffers.h"
 #include "codegen/horizontal/shared_parameters.h"
 #include "codegen/horizontal/tile_rounds.h"
-#include "codegen/kernels/kernel_shapes.h"
+#include "codegen/kernels/kernel_kinds.h"
 #include "codegen/statements/kernel_writer.h"
-#include "ir/graph/opaque_node.h"
+#include "compiler/body/sub_buffer.h"
+#include "compiler/body_building/build_body.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -26,6 +26,32 @@ struct Callee {
   std::size_t sections = 0;
   bool is_noinline = false;  ///< not inlined
 };
+
+/// A section of the launch.
+struct Section {
+  std::size_t callee = 0;           ///< the index of the function that computes it
+  Source source;                    ///< without text
+  std::vector<int> shared_buffers;  ///< as in SectionFunction
+};
+
+/// The buffers that one section of `fused` writes and another one reads or writes. A buffer with
+/// sub-buffers counts as one, and all of them are in the result.
+std::set<int> exchanged_buffers(const Program& program, const Kernel& fused) {
+  std::map<int, int> sections;  // number of sections that access a buffer
+  std::set<int> written;
+  for (const Kernel& section : fused.sections) {
+    AccessedBuffers accessed = accessed_buffers(program, section, body_of(program, section));
+    written.insert(accessed.stored.begin(), accessed.stored.end());
+    accessed.loaded.merge(accessed.stored);
+    for (const int buffer : accessed.loaded) ++sections[buffer];
+  }
+  std::erase_if(written, [&](int buffer) { return sections.at(buffer) < 2; });
+  std::set<int> result;
+  for (std::size_t i = 0; i < program.buffers.size(); ++i)
+    if (written.contains(parent_or_self(program, static_cast<int>(i))))
+      result.insert(static_cast<int>(i));
+  return result;
+}
 
 /// The type of a table value that is passed as an argument of type `c_type`.
 std::string value_type(std::string c_type) {
@@ -44,7 +70,7 @@ class FusedLaunchWriter {
         kernel_(kernel),
         schedule_(schedule),
         naming_(naming),
-        parameters_(program, entry, naming) {
+        parameters_(program, source_, entry, naming) {
     source_.entry = entry;
     source_.threads = schedule.threads;
     if (schedule.resident_tiles) resident_tiles_.emplace(program, kernel, schedule, entry, naming);
@@ -53,9 +79,9 @@ class FusedLaunchWriter {
   Source write() {
     const std::set<int> between = exchanged_buffers(program_, kernel_);
     for (std::size_t i = 0; i < kernel_.sections.size(); ++i) write_section(i, between);
-    for (std::size_t i = 0; i < sources_.size(); ++i) {
+    for (std::size_t i = 0; i < sections_.size(); ++i) {
       deduct_repeated_reads(i);
-      merge_requirements(sources_[i]);
+      merge_requirements(sections_[i].source);
     }
     const int barriers = resident_tiles_ ? resident_tiles_->barriers() : phases(kernel_) - 1;
     source_.is_cooperative = barriers > 0 && !kernel_.has_tail;
@@ -80,26 +106,26 @@ class FusedLaunchWriter {
       writer.become_section(exchanged);
       if (section.foreach_list >= 0) writer.become_listed();
       if (resident_tiles_) resident_tiles_->read_from_resident_tiles(writer, number);
-      write_shape(writer);
+      write_by_kind(writer);
       SectionFunction function = writer.finish_section();
       ensure(function.source.threads == schedule_.threads,
              "sections of a horizontally fused kernel have blocks of different sizes");
       return function;
     };
     const std::string name = fmt::format("{}_{}", source_.entry, number);
+    const bool is_listed = section.foreach_list >= 0;
     std::size_t callee = callees_.size();
-    if (section.foreach_list >= 0 || may_be_repeated(section)) {
+    if (is_listed || may_be_repeated(section)) {
       // Sections share a function if their texts are equal except for names.
       SectionFunction function = written("section", Naming::anonymous);
-      const bool is_listed = section.foreach_list >= 0;
       callee =
           callee_of_code_.try_emplace({is_listed, std::move(function.code)}, callee).first->second;
       if (callee < callees_.size()) {
         ++callees_[callee].sections;
-        callees_[callee].is_noinline |= section.foreach_list < 0;
-        callee_of_.push_back(callee);
-        shared_buffers_of_.push_back(std::move(function.shared_buffers));
-        sources_.push_back(std::move(function.source));
+        callees_[callee].is_noinline |= !is_listed;
+        sections_.push_back({.callee = callee,
+                             .source = std::move(function.source),
+                             .shared_buffers = std::move(function.shared_buffers)});
         return;
       }
     }
@@ -108,9 +134,9 @@ class FusedLaunchWriter {
     callees_.push_back({.function = written(name, naming_),
                         .sections = 1,
                         .is_noinline = resident_tiles_.has_value()});
-    callee_of_.push_back(callee);
-    shared_buffers_of_.push_back(callees_.back().function.shared_buffers);
-    sources_.push_back(callees_.back().function.source);
+    const SectionFunction& function = callees_.back().function;
+    sections_.push_back(
+        {.callee = callee, .source = function.source, .shared_buffers = function.shared_buffers});
   }
 
   /// True if another section has the same kind and equally many ops and results.
@@ -126,14 +152,15 @@ class FusedLaunchWriter {
   /// Counts a buffer once that several sections of a phase read as the same argument of the same
   /// function.
   void deduct_repeated_reads(std::size_t number) {
-    Source& section = sources_[number];
-    if (callees_[callee_of_[number]].sections == 1) return;
+    const std::size_t callee = sections_[number].callee;
+    Source& section = sections_[number].source;
+    if (callees_[callee].sections == 1) return;
     for (std::size_t i = 0; i < section.arguments.size(); ++i) {
       const Argument& argument = section.arguments[i];
       const auto read = section.bytes_read_of.find(argument.index);
       if (argument.kind != Argument::Kind::buffer || read == section.bytes_read_of.end()) continue;
       const auto [known, is_first] = read_by_phase_.try_emplace(
-          {kernel_.sections[number].phase, callee_of_[number], i, argument.index}, read->second);
+          {kernel_.sections[number].phase, callee, i, argument.index}, read->second);
       if (is_first) continue;
       if (known->second == read->second)
         section.traffic.bytes_read = section.traffic.bytes_read - read->second;
@@ -159,14 +186,6 @@ class FusedLaunchWriter {
     sum.bytes_written = sum.bytes_written + more.bytes_written * times;
   }
 
-  /// An extent as text; symbols become parameters.
-  std::string text(Extent extent) { return parameters_.text(extent, index_type_); }
-
-  /// The text that is passed for one parameter of a section.
-  std::string argument_text(const Argument& argument, const std::string& name) {
-    return parameters_.argument(argument, name, source_, index_type_);
-  }
-
   void declare_tickets() {
     source_.has_barrier = true;
     source_.tickets = 1;
@@ -179,7 +198,7 @@ class FusedLaunchWriter {
   using Run = std::vector<std::size_t>;
 
   const SectionFunction& function_of(std::size_t section) const {
-    return callees_[callee_of_[section]].function;
+    return callees_[sections_[section].callee].function;
   }
 
   std::vector<Run> runs_of(int phase) const {
@@ -191,7 +210,7 @@ class FusedLaunchWriter {
         runs.push_back({i});
         continue;
       }
-      const auto [run, is_new] = run_of.try_emplace(callee_of_[i], runs.size());
+      const auto [run, is_new] = run_of.try_emplace(sections_[i].callee, runs.size());
       if (is_new) runs.emplace_back();
       runs[run->second].push_back(i);
     }
@@ -200,36 +219,37 @@ class FusedLaunchWriter {
 
   Extent blocks_of(const Run& run) const {
     Extent blocks = 0;
-    for (const std::size_t section : run) blocks = blocks + sources_[section].grid;
+    for (const std::size_t section : run) blocks = blocks + sections_[section].source.grid;
     return blocks;
   }
 
   /// Reserves the section's scratch memory behind that of earlier calls.
-  void reserve_section_scratch(std::size_t section) {
+  void reserve_section_scratch(const Source& section) {
     source_.workspace_bytes =
-        source_.workspace_bytes + ceil_div(sources_[section].workspace_bytes, 256) * Extent(256);
-    source_.tickets = source_.tickets + sources_[section].tickets;
+        source_.workspace_bytes + ceil_div(section.workspace_bytes, 256) * Extent(256);
+    source_.tickets = source_.tickets + section.tickets;
   }
 
-  std::string call(std::size_t section, const std::string& block) {
-    const SectionFunction& function = function_of(section);
+  std::string call(std::size_t number, const std::string& block) {
+    const SectionFunction& function = function_of(number);
+    const Section& section = sections_[number];
     std::vector<std::string> arguments;
     for (std::size_t i = 0; i < function.names.size(); ++i)
-      arguments.push_back(argument_text(sources_[section].arguments[i], function.names[i]));
-    for (const int buffer : shared_buffers_of_[section])
-      arguments.push_back(resident_tiles_->shared_pointer(buffer, section));
+      arguments.push_back(parameters_.argument(section.source.arguments[i], function.names[i]));
+    for (const int buffer : section.shared_buffers)
+      arguments.push_back(resident_tiles_->shared_pointer(buffer, number));
     arguments.push_back(block);
-    reserve_section_scratch(section);
+    reserve_section_scratch(section.source);
     return fmt::format("{}({});", function.name, fmt::join(arguments, ", "));
   }
 
   /// True if all sections of `run` take the same value as argument `i`.
   bool is_common(const Run& run, std::size_t i) const {
-    const Argument& first = sources_[run[0]].arguments[i];
+    const Argument& first = sections_[run[0]].source.arguments[i];
     if (first.kind == Argument::Kind::workspace || first.kind == Argument::Kind::tickets)
       return false;
     return std::ranges::all_of(run, [&](std::size_t section) {
-      const Argument& argument = sources_[section].arguments[i];
+      const Argument& argument = sections_[section].source.arguments[i];
       return argument.index == first.index && argument.extent == first.extent;
     });
   }
@@ -243,15 +263,16 @@ class FusedLaunchWriter {
     for (std::size_t i = 0; i < function.names.size(); ++i)
       if (!is_common(run, i)) columns.push_back(i);
     Extent blocks = 0;
-    for (const std::size_t section : run) {
+    for (const std::size_t number : run) {
+      const Source& section = sections_[number].source;
       source_.table.push_back({.kind = Argument::Kind::extent, .extent = blocks, .c_type = {}});
       for (const std::size_t i : columns) {
-        Argument argument = sources_[section].arguments[i];
+        Argument argument = section.arguments[i];
         if (argument.kind == Argument::Kind::workspace) argument.extent = source_.workspace_bytes;
         if (argument.kind == Argument::Kind::tickets) argument.extent = source_.tickets;
         source_.table.push_back(std::move(argument));
       }
-      blocks = blocks + sources_[section].grid;
+      blocks = blocks + section.grid;
       reserve_section_scratch(section);
     }
     source_.lists.push_back({.begin = begin, .rows = run.size(), .columns = columns.size() + 1});
@@ -261,9 +282,9 @@ class FusedLaunchWriter {
     std::vector<std::string> arguments;
     for (std::size_t i = 0; i < function.names.size(); ++i) {
       const auto column = std::ranges::find(columns, i);
-      const Argument& argument = sources_[run[0]].arguments[i];
+      const Argument& argument = sections_[run[0]].source.arguments[i];
       arguments.push_back(column == columns.end()
-                              ? argument_text(argument, function.names[i])
+                              ? parameters_.argument(argument, function.names[i])
                               : fmt::format("table_value<{}>(row, {})", value_type(argument.c_type),
                                             column - columns.begin() + 1));
     }
@@ -279,13 +300,14 @@ class FusedLaunchWriter {
     if (phase > 0 && source_.is_cooperative) out_.line("grid_barrier(tickets);");
     if (is_tail && phase == 1) out_.line("if (!last_block(tickets, gridDim.x)) return;");
     const std::vector<Run> runs = runs_of(phase);
-    index_type_ = "int";
+    std::string_view& index_type = parameters_.index_type;
+    index_type = "int";
     for (const Run& run : runs)
-      if (function_of(run[0]).index_type != "int") index_type_ = function_of(run[0]).index_type;
+      if (function_of(run[0]).index_type != "int") index_type = function_of(run[0]).index_type;
     Extent blocks = 0;
     std::vector<std::string> starts;
     for (const Run& run : runs) {
-      starts.push_back(blocks.is(0) ? "0" : text(blocks));
+      starts.push_back(blocks.is(0) ? "0" : parameters_.text(blocks));
       blocks = blocks + blocks_of(run);
     }
     if (!is_tail) source_.grid = most_blocks(source_.grid, blocks, phase == 0);
@@ -302,26 +324,20 @@ class FusedLaunchWriter {
     if (may_be_idle)
       source_.grid = blocks + (Extent(1) - one_unless_zero(blocks)) * Extent(source_.cluster);
     const auto calls = [&] {
-      if (may_be_idle)
-        out_.block(fmt::format("if (block < {})", text(blocks)),
-                   [&] { write_calls(runs, starts); });
-      else
-        write_calls(runs, starts);
+      out_.block_if(may_be_idle ? "block < " + parameters_.text(blocks) : "",
+                    [&] { write_calls(runs, starts); });
     };
     if (phase == 0 && !source_.is_cooperative) {
-      out_.line(fmt::format("const {0} block = static_cast<{0}>(blockIdx.x);", index_type_));
+      out_.line(fmt::format("const {0} block = static_cast<{0}>(blockIdx.x);", index_type));
       calls();
       return;
     }
     const bool shares = std::ranges::any_of(
         runs, [&](const Run& run) { return function_of(run[0]).source.has_barrier; });
+    const std::string end = parameters_.text(blocks);
     const std::string loop =
-        is_tail
-            ? fmt::format("for ({0} block = 0; block < {1}; ++block)", index_type_, text(blocks))
-            : fmt::format(
-                  "for ({0} block = static_cast<{0}>(blockIdx.x); block < {1}; block += "
-                  "static_cast<{0}>(gridDim.x))",
-                  index_type_, text(blocks));
+        is_tail ? fmt::format("for ({} block = 0; block < {}; ++block)", index_type, end)
+                : grid_loop(index_type, "block", end);
     out_.block(loop, [&] {
       calls();
       // The next iteration reuses shared memory, and in a tail it may read stored results.
@@ -331,9 +347,8 @@ class FusedLaunchWriter {
 
   /// Writes all phases of all rounds.
   void write_rounds() {
-    index_type_ = "int";
     for (const Callee& callee : callees_)
-      if (callee.function.index_type != "int") index_type_ = callee.function.index_type;
+      if (callee.function.index_type != "int") parameters_.index_type = callee.function.index_type;
     source_.grid = resident_tiles_->resident_tiles_per_round();
     resident_tiles_->declare(out_, source_);
     for (Traffic* traffic : {&source_.traffic, &full_traffic_})
@@ -341,38 +356,18 @@ class FusedLaunchWriter {
     std::vector<std::string> arrays;
     for (const Argument& argument : resident_tiles_->arguments()) {
       const Buffer& buffer = program_.buffers[static_cast<std::size_t>(argument.index)];
-      arrays.push_back(argument_text(
+      arrays.push_back(parameters_.argument(
           argument, (naming_ == Naming::anonymous ? "array" : program_.name_of(buffer)) + "_in"));
     }
-    const auto write_call = [&](std::size_t section, const std::string& block) {
-      return call(section, block);
-    };
-    const auto all_blocks = [&](std::size_t section) { return text(sources_[section].grid); };
-    if (resident_tiles_->is_local()) {
-      source_.has_barrier = true;
-      resident_tiles_->write_local(out_, index_type_, arrays, write_call);
-      for (int barriers = 0; barriers <= resident_tiles_->local_barriers(); ++barriers) {
-        if (barriers > 0) out_.line("grid_barrier(tickets);");
-        resident_tiles_->write_after_barriers(out_, barriers, index_type_, write_call, all_blocks);
-      }
-      return;
-    }
-    const auto work = [&] {
-      for (int phase = 0; phase < phases(kernel_); ++phase) {
-        const bool is_in_first_round = schedule_.resident_tiles.rounds > 1 &&
-                                       phase <= resident_tiles_->first_phase_of_rounds();
-        if (phase > 0)
-          out_.line(is_in_first_round ? "if (round == 0) grid_barrier(tickets);"
-                                      : "grid_barrier(tickets);");
-        resident_tiles_->write_resident_tiles(out_, phase, index_type_, arrays, write_call);
-        resident_tiles_->write_other_sections(out_, phase, index_type_, write_call, all_blocks);
-      }
-    };
-    if (schedule_.resident_tiles.rounds == 1) return work();
-    out_.directive("#pragma unroll 1");
-    out_.block(
-        fmt::format("for (int round = 0; round < {0}; ++round)", schedule_.resident_tiles.rounds),
-        work);
+    resident_tiles_->write({.out = out_,
+                            .index_type = parameters_.index_type,
+                            .arrays = std::move(arrays),
+                            .call = [&](std::size_t section,
+                                        const std::string& block) { return call(section, block); },
+                            .blocks =
+                                [&](std::size_t section) {
+                                  return parameters_.text(sections_[section].source.grid);
+                                }});
   }
 
   /// The maximum of both, or the sum of symbolic sizes, because blocks without work are harmless.
@@ -412,7 +407,7 @@ class FusedLaunchWriter {
 
   void finish() {
     std::string text = naming_ == Naming::anonymous ? "" : head_comment();
-    if (resident_tiles_) text += resident_tiles_->copy_function(index_type_) + "\n";
+    if (resident_tiles_) text += resident_tiles_->copy_function(parameters_.index_type) + "\n";
     for (const Callee& callee : callees_) {
       if (callee.sections > 1 && naming_ != Naming::anonymous)
         text += fmt::format("// {} sections run this code; the first of them:\n", callee.sections);
@@ -420,7 +415,7 @@ class FusedLaunchWriter {
       text += fmt::format("{}static __device__ {} void\n{}\n", function.head,
                           callee.is_noinline ? "__noinline__" : "__forceinline__", function.text);
     }
-    const std::vector<std::string> parameters = parameters_.declare(source_);
+    const std::vector<std::string> parameters = parameters_.declare();
     const std::string separator = ",\n" + std::string(source_.entry.size() + 1, ' ');
     text += kernel_head(schedule_, source_.entry,
                         fmt::format("({})", fmt::join(parameters, separator)));
@@ -432,19 +427,15 @@ class FusedLaunchWriter {
   const Schedule& schedule_;
   Naming naming_;
   std::vector<Callee> callees_;
-  std::vector<std::size_t> callee_of_;  ///< [section]
-  std::vector<Source> sources_;         ///< [section], without text
-  std::vector<std::vector<int>>
-      shared_buffers_of_;  ///< [section]: SectionFunction::shared_buffers.
+  std::vector<Section> sections_;
   /// By membership in a list, and code.
   std::map<std::pair<bool, std::string>, std::size_t> callee_of_code_;
   /// Bytes by phase, callee, argument index and buffer.
   std::map<std::tuple<int, std::size_t, std::size_t, int>, Extent> read_by_phase_;
+  Source source_;
   SharedParameters parameters_;
-  std::string_view index_type_ = "int";
   std::optional<TileRounds> resident_tiles_;
   SourceWriter out_{1};
-  Source source_;
   Traffic full_traffic_;  ///< the traffic if every section has work, for the head comment
 };
 

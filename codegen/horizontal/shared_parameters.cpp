@@ -22,7 +22,7 @@ SharedParameters::Parameter& SharedParameters::parameter(const Argument& argumen
   return list_.back();
 }
 
-std::string SharedParameters::text(Extent extent, std::string_view index_type) {
+std::string SharedParameters::text(Extent extent) {
   const IndexWriter writer{
       .c_type = index_type,
       .axis = {},
@@ -40,10 +40,9 @@ std::string SharedParameters::text(Extent extent, std::string_view index_type) {
   return writer.text(extent);
 }
 
-std::string SharedParameters::argument(const Argument& argument, const std::string& name,
-                                       const Source& source, std::string_view index_type) {
+std::string SharedParameters::argument(const Argument& argument, const std::string& name) {
   if (argument.kind == Argument::Kind::extent && argument.extent.is_number())
-    return text(argument.extent, index_type);
+    return text(argument.extent);
   Parameter& known = parameter(argument, name);
   known.is_const = known.is_const && argument.c_type.starts_with("const ");
   known.is_restrict = known.is_restrict && argument.c_type.ends_with("__restrict__");
@@ -54,10 +53,10 @@ std::string SharedParameters::argument(const Argument& argument, const std::stri
   // A copy, because `text` may add parameters and invalidate `known`.
   const std::string of_all = known.name;
   const auto part = [&](const Extent& offset) {
-    return offset.is(0) ? of_all : fmt::format("{} + {}", of_all, text(offset, index_type));
+    return offset.is(0) ? of_all : fmt::format("{} + {}", of_all, text(offset));
   };
-  if (argument.kind == Argument::Kind::workspace) return part(source.workspace_bytes);
-  if (argument.kind == Argument::Kind::tickets) return part(source.tickets);
+  if (argument.kind == Argument::Kind::workspace) return part(source_.workspace_bytes);
+  if (argument.kind == Argument::Kind::tickets) return part(source_.tickets);
   return of_all;
 }
 
@@ -74,7 +73,7 @@ std::string SharedParameters::table() {
       .name;
 }
 
-std::vector<std::string> SharedParameters::declare(Source& source) {
+std::vector<std::string> SharedParameters::declare() {
   std::vector<std::string> declarations;
   for (Parameter& parameter : list_) {
     Argument& argument = parameter.argument;
@@ -85,7 +84,7 @@ std::vector<std::string> SharedParameters::declare(Source& source) {
                       parameter.is_restrict ? " __restrict__" : "");
     }
     declarations.push_back(fmt::format("{} {}", argument.c_type, parameter.name));
-    source.arguments.push_back(argument);
+    source_.arguments.push_back(argument);
   }
   return declarations;
 }

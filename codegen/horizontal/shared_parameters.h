@@ -13,22 +13,24 @@ namespace sinter {
 
 class SharedParameters {
  public:
-  SharedParameters(const Program& program, std::string_view entry, Naming naming)
-      : program_(program), naming_(naming) {
+  /// The parameters of `source`, whose entry is `entry`.
+  SharedParameters(const Program& program, Source& source, std::string_view entry, Naming naming)
+      : program_(program), source_(source), naming_(naming) {
     names_.take(entry);
   }
 
+  std::string_view index_type = "int";  ///< of extents in the text that is being written
+
   /// An extent as text; symbols become parameters.
-  std::string text(Extent extent, std::string_view index_type);
+  std::string text(Extent extent);
   /// The text that is passed for one argument of a section, whose own name for it is `name`. The
-  /// section's scratch memory begins at the current end of that of `source`.
-  std::string argument(const Argument& argument, const std::string& name, const Source& source,
-                       std::string_view index_type);
+  /// section's scratch memory begins at the current end of that of the source.
+  std::string argument(const Argument& argument, const std::string& name);
   void add_tickets();
   /// The name of the parameter for Source::table.
   std::string table();
-  /// The declarations of all parameters. Appends them to the arguments of `source`.
-  std::vector<std::string> declare(Source& source);
+  /// The declarations of all parameters. Appends them to the arguments of the source.
+  std::vector<std::string> declare();
 
  private:
   struct Parameter {
@@ -40,6 +42,7 @@ class SharedParameters {
   Parameter& parameter(const Argument& argument, const std::string& name);
 
   const Program& program_;
+  Source& source_;
   Naming naming_;
   NameSet names_;
   std::vector<Parameter> list_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler/body/collapse_axes.h"
-#include "compiler/body_building/kernel_body.h"
+#include "compiler/body_building/build_body.h"
 #include "compiler/horizontal/local_tiles.h"
 #include "compiler/target/target.h"
 #include "ir/support/round_up.h"
@@ -19,7 +19,19 @@ std::string_view restrict_of(const ResidentTileArray& array) {
   return array.last_written_phase < 0 ? " __restrict__" : "";
 }
 
+void write_call(const LaunchText& launch, std::size_t section, const std::string& block) {
+  launch.out.line(launch.call(section, block));
+  launch.out.line("block_barrier();");
+}
+
 }  // namespace
+
+std::string grid_loop(std::string_view index_type, std::string_view variable,
+                      const std::string& count) {
+  return fmt::format(
+      "for ({0} {1} = static_cast<{0}>(blockIdx.x); {1} < {2}; {1} += static_cast<{0}>(gridDim.x))",
+      index_type, variable, count);
+}
 
 TileRounds::TileRounds(const Program& program, const Kernel& kernel, const Schedule& schedule,
                        std::string_view entry, Naming naming)
@@ -31,11 +43,13 @@ TileRounds::TileRounds(const Program& program, const Kernel& kernel, const Sched
       tile_schedule_(schedule.resident_tiles) {
   std::vector<Body> bodies;
   for (const Kernel& section : kernel.sections) bodies.push_back(body_of(program, section));
+  const FusedSections sections{.program = program,
+                               .kernels = kernel.sections,
+                               .bodies = bodies,
+                               .internal_buffers = kernel.internal_buffers};
   std::optional<ResidentTiles> found =
-      tile_schedule_.is_local
-          ? find_local_tiles(program, kernel.sections, bodies, kernel.internal_buffers,
-                             schedule.sections, tile_schedule_.units)
-          : find_resident_tiles(program, kernel.sections, bodies, schedule.sections);
+      tile_schedule_.is_local ? find_local_tiles(sections, schedule.sections, tile_schedule_.units)
+                              : find_resident_tiles(sections, schedule.sections);
   ensure(found.has_value(),
          "kernel " + kernel.name + ": the schedule has resident tiles, but no array can have them");
   resident_tiles_ = with_aligned_arrays(std::move(*found), tile_schedule_.channels);
@@ -139,7 +153,10 @@ void TileRounds::declare(SourceWriter& out, Source& source) const {
     source.vector_bytes = std::max(
         source.vector_bytes, copies_[i].vector * size_of(resident_tiles_.arrays[i].access.dtype));
   out.line(fmt::format("unsigned char* const resident_tiles = shared_memory() + {};", begin));
-  if (is_local()) return;
+  if (is_local()) {
+    source.has_barrier = true;
+    return;
+  }
   out.line(
       "// Blocks that have more resident tiles than places fill the last place again in each "
       "phase.");
@@ -177,7 +194,7 @@ std::string TileRounds::copy_function(std::string_view index_type) const {
   SourceWriter out(1);
   std::vector<std::string> parameters;
   // The most bytes of remainders that a thread has in flight, so that they fit in registers.
-  constexpr std::int64_t kMostAtOnce = 256;
+  constexpr std::int64_t kMaxBytesInFlight = 256;
   std::int64_t at_once = 0;
   std::vector<std::string> rounds, loads, stores;
   const auto write_group = [&] {
@@ -197,7 +214,7 @@ std::string TileRounds::copy_function(std::string_view index_type) const {
     const std::int64_t vectors = copy.lines * copy.length / copy.vector % (8 * schedule_.threads);
     const std::int64_t bytes =
         divide_up(vectors, schedule_.threads) * copy.vector * size_of(access.dtype);
-    if (at_once > 0 && at_once + bytes > kMostAtOnce) write_group();
+    if (at_once > 0 && at_once + bytes > kMaxBytesInFlight) write_group();
     at_once += bytes;
     const std::string from =
         fmt::format("from_{}, outer * {} + group * {}{}, {}", i, access.outer_stride,
@@ -235,8 +252,60 @@ std::string TileRounds::copy_function(std::string_view index_type) const {
                     fmt::join(parameters, ",\n" + std::string(entry_.size() + 6, ' ')), out.text());
 }
 
-void TileRounds::write_resident_tiles(SourceWriter& out, int phase, std::string_view index_type,
-                                      std::span<const std::string> arrays, const Call& call) const {
+void TileRounds::write(const LaunchText& launch) const {
+  if (is_local()) {
+    write_local(launch);
+    for (int barriers = 0; barriers <= local_barriers(); ++barriers) {
+      if (barriers > 0) launch.out.line("grid_barrier(tickets);");
+      write_after_barriers(launch, barriers);
+    }
+    return;
+  }
+  const auto write_round = [&] {
+    for (int phase = 0; phase < phases(kernel_); ++phase) {
+      const bool is_in_first_round = has_rounds() && phase <= resident_tiles_.first_repeated_phase;
+      if (phase > 0)
+        launch.out.line(is_in_first_round ? "if (round == 0) grid_barrier(tickets);"
+                                          : "grid_barrier(tickets);");
+      write_resident_tiles(launch, phase);
+      write_other_sections(launch, phase);
+    }
+  };
+  if (!has_rounds()) return write_round();
+  launch.out.directive("#pragma unroll 1");
+  launch.out.block(fmt::format("for (int round = 0; round < {}; ++round)", tile_schedule_.rounds),
+                   write_round);
+}
+
+std::string TileRounds::copy_call(const LaunchText& launch) const {
+  return fmt::format("{}_keep({}, resident_tile, outer, group);", entry_,
+                     fmt::join(launch.arrays, ", "));
+}
+
+void TileRounds::write_local(const LaunchText& launch) const {
+  SourceWriter& out = launch.out;
+  std::vector<std::size_t> sections;
+  for (std::size_t i = 0; i < kernel_.sections.size(); ++i)
+    if (resident_tiles_.runs_on_tiles(i)) sections.push_back(i);
+  const std::string count = std::to_string(resident_tiles_per_round());
+  out.block(grid_loop(launch.index_type, "item", count), [&] {
+    out.line(fmt::format("const {} outer = item / {};", launch.index_type, groups()));
+    out.line(fmt::format("const {} group = item % {};", launch.index_type, groups()));
+    out.line("unsigned char* const resident_tile = resident_tiles;");
+    if (copies()) out.line(copy_call(launch));
+    write_resident_tile(launch, sections);
+  });
+}
+
+void TileRounds::write_after_barriers(const LaunchText& launch, int barriers) const {
+  for (std::size_t i = 0; i < kernel_.sections.size(); ++i)
+    if (resident_tiles_.barriers_before[i] == barriers && !resident_tiles_.runs_on_tiles(i))
+      launch.out.block(grid_loop(launch.index_type, "block", launch.blocks(i)),
+                       [&] { write_call(launch, i, "block"); });
+}
+
+void TileRounds::write_resident_tiles(const LaunchText& launch, int phase) const {
+  SourceWriter& out = launch.out;
   std::vector<std::size_t> sections;
   for (std::size_t i = 0; i < kernel_.sections.size(); ++i)
     if (kernel_.sections[i].phase == phase && resident_tiles_.runs_on_tiles(i))
@@ -249,8 +318,8 @@ void TileRounds::write_resident_tiles(SourceWriter& out, int phase, std::string_
       "static_cast<int>(gridDim.x), ++place)",
       resident_tiles_per_round());
   out.block(loop, [&] {
-    out.line(fmt::format("const {} outer = item / {};", index_type, per_round));
-    out.line(fmt::format("const {} group = {}item % {};", index_type,
+    out.line(fmt::format("const {} outer = item / {};", launch.index_type, per_round));
+    out.line(fmt::format("const {} group = {}item % {};", launch.index_type,
                          has_rounds() ? fmt::format("round * {} + ", per_round) : "", per_round));
     if (groups_per_round_ * tile_schedule_.rounds != groups())
       out.line(fmt::format("if (group >= {}) continue;", groups()));
@@ -261,35 +330,30 @@ void TileRounds::write_resident_tiles(SourceWriter& out, int phase, std::string_
             : fmt::format(
                   "unsigned char* const resident_tile = resident_tiles + minimum(place, {}) * {};",
                   last, resident_tiles_.bytes_of_resident_tile(tile_schedule_.channels)));
-    const std::string keep =
-        fmt::format("{}_keep({}, resident_tile, outer, group);", entry_, fmt::join(arrays, ", "));
     const std::string again =
         last == 0 ? "if (!has_place) " : fmt::format("if (!has_place && place >= {}) ", last);
-    if (phase >= first) out.line(phase == first ? keep : again + keep);
-    write_resident_tile(out, sections, index_type, call);
+    if (phase >= first) out.line((phase == first ? "" : again) + copy_call(launch));
+    write_resident_tile(launch, sections);
   });
 }
 
-void TileRounds::write_resident_tile(SourceWriter& out, std::span<const std::size_t> sections,
-                                     std::string_view index_type, const Call& call) const {
+void TileRounds::write_resident_tile(const LaunchText& launch,
+                                     std::span<const std::size_t> sections) const {
+  SourceWriter& out = launch.out;
   if (!sections.empty())
-    out.line(fmt::format("const {} number = outer * {} + group;", index_type, groups()));
+    out.line(fmt::format("const {} number = outer * {} + group;", launch.index_type, groups()));
   for (const std::size_t section : sections) {
     const std::int64_t blocks =
         blocks_per_resident_tile(kernel_.sections[section], resident_tiles_.sections[section].axes,
                                  schedule_.sections[section], tile_schedule_.channels);
     if (blocks == 1) {
-      out.line(call(section, "number"));
-      out.line("block_barrier();");
+      write_call(launch, section, "number");
       continue;
     }
     out.directive("#pragma unroll 1");
     out.block(fmt::format("for ({0} block = number * {1}; block < number * {1} + {1}; ++block)",
-                          index_type, blocks),
-              [&] {
-                out.line(call(section, "block"));
-                out.line("block_barrier();");
-              });
+                          launch.index_type, blocks),
+              [&] { write_call(launch, section, "block"); });
   }
 }
 
@@ -299,70 +363,25 @@ std::int64_t TileRounds::blocks_per_round(std::size_t section) const {
                                   groups_per_round_ * tile_schedule_.channels);
 }
 
-std::string TileRounds::block_of_round(std::size_t section) const {
-  return fmt::format("round * {} + block", blocks_per_round(section));
-}
-
-void TileRounds::write_loop(SourceWriter& out, std::string_view index_type, std::string_view block,
-                            const std::string& count, const std::function<void()>& body) const {
-  out.block(fmt::format("for ({0} {1} = static_cast<{0}>(blockIdx.x); {1} < {2}; {1} += "
-                        "static_cast<{0}>(gridDim.x))",
-                        index_type, block, count),
-            body);
-}
-
-void TileRounds::write_local(SourceWriter& out, std::string_view index_type,
-                             std::span<const std::string> arrays, const Call& call) const {
-  std::vector<std::size_t> sections;
-  for (std::size_t i = 0; i < kernel_.sections.size(); ++i)
-    if (resident_tiles_.runs_on_tiles(i)) sections.push_back(i);
-  write_loop(out, index_type, "item", std::to_string(resident_tiles_per_round()), [&] {
-    out.line(fmt::format("const {} outer = item / {};", index_type, groups()));
-    out.line(fmt::format("const {} group = item % {};", index_type, groups()));
-    out.line("unsigned char* const resident_tile = resident_tiles;");
-    if (copies())
-      out.line(fmt::format("{}_keep({}, resident_tile, outer, group);", entry_,
-                           fmt::join(arrays, ", ")));
-    write_resident_tile(out, sections, index_type, call);
-  });
-}
-
-void TileRounds::write_after_barriers(
-    SourceWriter& out, int barriers, std::string_view index_type, const Call& call,
-    const std::function<std::string(std::size_t section)>& all_blocks) const {
-  for (std::size_t i = 0; i < kernel_.sections.size(); ++i)
-    if (resident_tiles_.barriers_before[i] == barriers && !resident_tiles_.runs_on_tiles(i))
-      write_loop(out, index_type, "block", all_blocks(i), [&] {
-        out.line(call(i, "block"));
-        out.line("block_barrier();");
-      });
-}
-
-void TileRounds::write_other_sections(
-    SourceWriter& out, int phase, std::string_view index_type, const Call& call,
-    const std::function<std::string(std::size_t section)>& all_blocks) const {
+void TileRounds::write_other_sections(const LaunchText& launch, int phase) const {
+  SourceWriter& out = launch.out;
   for (std::size_t i = 0; i < kernel_.sections.size(); ++i) {
     const ResidentTileSection::Role role = resident_tiles_.sections[i].role;
     if (kernel_.sections[i].phase != phase || resident_tiles_.runs_on_tiles(i)) continue;
     const bool is_whole = role != ResidentTileSection::Role::channels || !has_rounds();
-    const std::string blocks = all_blocks(i);
-    const std::string text = call(i, is_whole ? "block" : block_of_round(i));
+    const std::string blocks = launch.blocks(i);
     const std::string count = is_whole ? blocks : std::to_string(blocks_per_round(i));
-    const auto loop = [&] {
-      write_loop(out, index_type, "block", count, [&] {
+    // `block` counts the blocks of one round.
+    const std::string block = is_whole ? "block" : fmt::format("round * {} + block", count);
+    const bool in_one_round = is_whole && has_rounds();
+    const int round = role == ResidentTileSection::Role::first ? 0 : tile_schedule_.rounds - 1;
+    out.block_if(in_one_round ? fmt::format("round == {}", round) : "", [&] {
+      out.block(grid_loop(launch.index_type, "block", count), [&] {
         const bool may_end = !is_whole && groups_per_round_ * tile_schedule_.rounds != groups();
-        if (may_end) out.line(fmt::format("if ({} >= {}) break;", block_of_round(i), blocks));
-        out.line(text);
-        out.line("block_barrier();");
+        if (may_end) out.line(fmt::format("if ({} >= {}) break;", block, blocks));
+        write_call(launch, i, block);
       });
-    };
-    if (is_whole && has_rounds())
-      out.block(
-          fmt::format("if (round == {})",
-                      role == ResidentTileSection::Role::first ? 0 : tile_schedule_.rounds - 1),
-          loop);
-    else
-      loop();
+    });
   }
 }
 

@@ -2,17 +2,32 @@
 // operands in shared memory (compiler/horizontal/resident_tiles.h).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "codegen/statements/kernel_writer.h"
 #include "compiler/horizontal/resident_tiles.h"
 
 namespace sinter {
+
+/// The launch that the rounds are written into.
+struct LaunchText {
+  SourceWriter& out;
+  std::string_view index_type;
+  std::vector<std::string> arrays;  ///< the values of TileRounds::arguments
+  /// Returns the text of a call of `section` for block `block`.
+  std::function<std::string(std::size_t section, const std::string& block)> call;
+  std::function<std::string(std::size_t section)> blocks;  ///< the number of blocks of `section`
+};
+
+/// A loop over 0 … count - 1, distributed over the blocks of the grid.
+std::string grid_loop(std::string_view index_type, std::string_view variable,
+                      const std::string& count);
 
 class TileRounds {
  public:
@@ -25,11 +40,6 @@ class TileRounds {
   /// of `buffer` would be.
   std::string shared_pointer(int buffer, std::size_t section) const;
 
-  /// The first phase that has work in every round.
-  int first_phase_of_rounds() const { return resident_tiles_.first_repeated_phase; }
-  bool is_local() const { return tile_schedule_.is_local; }
-  /// The number of grid barriers of a kernel with local tiles.
-  int local_barriers() const;
   /// The number of grid barriers of the kernel.
   int barriers() const;
   std::int64_t resident_tiles_per_round() const {
@@ -44,23 +54,8 @@ class TileRounds {
   /// The function that copies one resident tile from memory; empty if no array is copied.
   std::string copy_function(std::string_view index_type) const;
 
-  /// Returns the text of a call of `section` for block `block`.
-  using Call = std::function<std::string(std::size_t section, const std::string& block)>;
-  /// The work of `phase` on resident tiles.
-  void write_resident_tiles(SourceWriter& out, int phase, std::string_view index_type,
-                            std::span<const std::string> arrays, const Call& call) const;
-  /// Local tiles: the work of all phases on each tile.
-  void write_local(SourceWriter& out, std::string_view index_type,
-                   std::span<const std::string> arrays, const Call& call) const;
-  /// Local tiles: the other sections that run after `barriers` grid barriers. `all_blocks` returns
-  /// the number of blocks of a section.
-  void write_after_barriers(
-      SourceWriter& out, int barriers, std::string_view index_type, const Call& call,
-      const std::function<std::string(std::size_t section)>& all_blocks) const;
-  /// The sections of `phase` that have no resident tiles.
-  void write_other_sections(
-      SourceWriter& out, int phase, std::string_view index_type, const Call& call,
-      const std::function<std::string(std::size_t section)>& all_blocks) const;
+  /// Writes all phases of all rounds.
+  void write(const LaunchText& launch) const;
 
  private:
   /// An array within a resident tile.
@@ -74,17 +69,25 @@ class TileRounds {
                                        const TileAxes& axes) const;
   std::int64_t groups() const { return resident_tiles_.channels / tile_schedule_.channels; }
   bool has_rounds() const { return tile_schedule_.rounds > 1; }
+  /// The blocks of one round of a section whose rounds have some channels each.
   std::int64_t blocks_per_round(std::size_t section) const;
   const ResidentTileArray& array_of(int buffer) const;
   /// True if any array is copied from memory into resident tiles.
   bool copies() const;
-  void write_loop(SourceWriter& out, std::string_view index_type, std::string_view block,
-                  const std::string& count, const std::function<void()>& body) const;
-  void write_resident_tile(SourceWriter& out, std::span<const std::size_t> sections,
-                           std::string_view index_type, const Call& call) const;
-  /// The index of a block among all blocks of a section whose rounds have some channels each. In
-  /// the text, `block` counts the blocks of one round.
-  std::string block_of_round(std::size_t section) const;
+  bool is_local() const { return tile_schedule_.is_local; }
+  /// The number of grid barriers of a kernel with local tiles.
+  int local_barriers() const;
+  /// Local tiles: the work of all phases on each tile.
+  void write_local(const LaunchText& launch) const;
+  /// Local tiles: the other sections that run after `barriers` grid barriers.
+  void write_after_barriers(const LaunchText& launch, int barriers) const;
+  /// The work of `phase` on resident tiles.
+  void write_resident_tiles(const LaunchText& launch, int phase) const;
+  void write_resident_tile(const LaunchText& launch, std::span<const std::size_t> sections) const;
+  /// The sections of `phase` that have no resident tiles.
+  void write_other_sections(const LaunchText& launch, int phase) const;
+  /// The call that copies a resident tile from memory.
+  std::string copy_call(const LaunchText& launch) const;
 
   const Program& program_;
   const Kernel& kernel_;

@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 
-#include "codegen/kernels/column_cluster_writer.h"
-#include "codegen/kernels/column_split_writer.h"
-#include "codegen/kernels/column_staging.h"
-#include "codegen/kernels/kernel_shapes.h"
+#include "codegen/kernels/column_combine.h"
+#include "codegen/kernels/kernel_kinds.h"
 #include "codegen/kernels/reduction_loops.h"
+#include "codegen/kernels/shared_staging.h"
 #include "compiler/tiling/column_split.h"
 #include "ir/support/round_up.h"
 
@@ -26,7 +24,8 @@ class ColumnWriter {
         schedule_(writer.schedule),
         plan_(plan_tree(writer, 1)),
         split_(split_of(plan_.tree, schedule_)),
-        kept_(writer, split_) {
+        passes_(schedule_.resident ? plan_column_passes(body_) : plan_passes(body_)),
+        staging_(writer) {
     plan_.parts_per_group = static_cast<int>(split_.parts) / schedule_.groups;
     plan_.accumulators_per_thread = static_cast<int>(split_.accumulators) / plan_.lanes;
     plan_.tiles = divide_up(split_.chunks_per_part, plan_.lanes);
@@ -36,7 +35,7 @@ class ColumnWriter {
     writer_.vector_axis = body_.parallel_axes - 1;
     declare_shape();
     declare_columns();
-    kept_.declare();
+    staging_.declare(passes_, kept_rows(split_) * columns_of(schedule_), "Shape::column()");
     const int passes = body_.passes();
     for (int pass = 0; pass < passes; ++pass) {
       writer_.write_row_values(pass);
@@ -50,7 +49,7 @@ class ColumnWriter {
   /// The condition that selects the threads that store column results.
   std::string first_of_columns() const {
     const std::string first =
-        cluster_ ? "split == 0 && Shape::along() == 0" : "Shape::along() == 0";
+        schedule_.cluster > 1 ? "split == 0 && Shape::along() == 0" : "Shape::along() == 0";
     return live_.empty() ? first : live_ + " && " + first;
   }
 
@@ -62,9 +61,7 @@ class ColumnWriter {
                                  schedule_.vector));
     writer_.source.has_barrier = true;
     declare_exchange(writer_, exchange_slots(schedule_) * widest_state(writer_));
-    if (!plan_.is_fixed)
-      writer_.declare_index("chunks", writer_.text(ceil_div(ceil_div(body_.reduced_size(), kChunk),
-                                                            plan_.tree.parts)));
+    declare_chunks(writer_, plan_);
   }
 
   void declare_columns() {
@@ -77,14 +74,8 @@ class ColumnWriter {
     writer_.source.grid = outer_size * across;
 
     std::string block = writer_.block();
-    if (schedule_.cluster > 1) {
-      cluster_.emplace(writer_);
-      cluster_->declare();
-    } else if (schedule_.splits > 1) {
-      splits_.emplace(writer_, writer_.source.grid);
-      splits_->declare();
-    }
     if (split_.splits > 1) {
+      declare_column_split(writer_);
       block = "column_tile";
       declare_rows_of_split();
     }
@@ -94,30 +85,20 @@ class ColumnWriter {
                            outer, "outer");
       block = fmt::format("({} % {})", block, blocks);
     }
+    std::string start = fmt::format("{} * {}", block, per_block);
+    std::string last;  // the last vector of columns, if there may be threads past it
     if (schedule_.block_limit > 0) {
       writer_.declare_block_range(block, inner, per_block);
-      declare_live_column(fmt::format("start + Shape::column() * {}", schedule_.vector),
-                          fmt::format("end - {}", schedule_.vector));
-      return;
+      start = "start";
+      last = fmt::format("end - {}", schedule_.vector);
+    } else if (!inner.is_number() || inner.number() % per_block != 0) {
+      last = writer_.text(inner - Extent(schedule_.vector));
     }
-    const std::string own =
-        fmt::format("{} * {} + Shape::column() * {}", block, per_block, schedule_.vector);
-    const bool may_be_outside = !inner.is_number() || inner.number() % per_block != 0;
-    if (!may_be_outside) {
-      writer_.axis_names[body_.parallel_axes - 1] = writer_.declare_index("column", own);
-      return;
-    }
-    declare_live_column(own, writer_.text(inner - Extent(schedule_.vector)));
-  }
-
-  /// Threads past the `last` columns repeat their work, so that they reach every barrier, and store
-  /// nothing.
-  void declare_live_column(const std::string& own, const std::string& last) {
-    writer_.declare_index("wanted_column", own);
-    live_ = "live";
-    writer_.out.line(fmt::format("const bool live = wanted_column <= {};", last));
-    writer_.axis_names[body_.parallel_axes - 1] =
-        writer_.declare_index("column", fmt::format("live ? wanted_column : {}", last));
+    const std::string own = fmt::format("{} + Shape::column() * {}", start, schedule_.vector);
+    if (!last.empty()) live_ = "live";
+    writer_.axis_names[body_.parallel_axes - 1] = last.empty()
+                                                      ? writer_.declare_index("column", own)
+                                                      : declare_live(writer_, "column", own, last);
   }
 
   /// Declares `residue` and `first_chunk`, which select the rows of a split: its part, and its
@@ -137,12 +118,13 @@ class ColumnWriter {
     const Sinks sinks{
         .reductions = declare_reductions(writer_, "ColumnReduction", plan_.parts_per_group, pass),
         .stores = stores_of_pass(body_, pass),
-        .kept = kept_.kept_by(pass)};
+        .kept = kept_by_pass(passes_, pass)};
     if (sinks.reductions.empty() && sinks.stores.empty()) return;
     writer_.store_condition = sinks.stores.empty() ? "" : live_;
     const auto finish = [&](std::string_view what, const std::string& arguments) {
       for (const int reduction : sinks.reductions)
-        writer_.out.line(fmt::format("{}.finish_{}({});", tree_name(reduction), what, arguments));
+        writer_.out.line(
+            fmt::format("{}.finish_{}({});", tree_name(writer_, reduction), what, arguments));
     };
     const auto part = [&](const std::string& number) {
       write_accumulators([&] { write_chunk(pass, sinks); },
@@ -158,7 +140,7 @@ class ColumnWriter {
         part("number");
       });
     writer_.store_condition.clear();
-    if (cluster_ && pass == 0) cluster_->await_start();
+    if (schedule_.cluster > 1 && pass == 0) write_cluster_start_wait(writer_);
     finish_reductions(sinks.reductions);
   }
 
@@ -254,59 +236,60 @@ class ColumnWriter {
     return fmt::format("({} * {} + Shape::chunk(tile))", part_of_split(), split_.chunks_per_part);
   }
 
+  /// The index of the vector of row `within` of `chunk` in the staging memory. Vectors of adjacent
+  /// threads are adjacent, and each of the four rows of a chunk has its own region. A warp
+  /// therefore accesses contiguous shared memory.
+  std::string staged_place(const std::string& chunk) const {
+    return fmt::format("(within * {} + {}) * {}", split_.parts * split_.chunks_per_part, chunk,
+                       columns());
+  }
+
   void write_chunk(int pass, const Sinks& sinks) {
     const std::string start = start_of_part();
     const std::string in_part =
         split_.residues == 1 ? "Shape::chunk(tile)"
                              : fmt::format("(residue + {} * Shape::chunk(tile))", split_.residues);
     const std::string chunk = start == "0" ? in_part : fmt::format("({} + {})", start, in_part);
-    const std::string kept_chunk = chunk_of_split(chunk);
-    const auto rows = [&] {
+    const std::string place = staged_place(chunk_of_split(chunk));
+    const std::string exists =
+        is_whole() ? "" : fmt::format("{} < {}", in_part, chunks_text(plan_));
+    writer_.out.block_if(exists, [&] {
       writer_.out.unrolled("within", std::to_string(kChunk), [&] {
         writer_.axis_names[body_.reduced_axis()] = writer_.declare_index(
             "along", fmt::format("{} * {} + within", writer_.elements_per_chunk(), chunk));
-        const auto row = [&] {
-          kept_.write_before(pass, kept_chunk);
-          writer_.write_tile(kept_.passes().needed[static_cast<std::size_t>(pass)], sinks,
-                             {.count = {}, .accumulator = {}, .index = "along"});
-          kept_.write_after(pass, kept_chunk);
-        };
-        if (plan_.whole_extent)
-          row();
-        else
-          writer_.out.block(fmt::format("if (along < {})", writer_.text(body_.reduced_size())),
-                            row);
+        const std::string end = writer_.text(body_.reduced_size());
+        writer_.out.block_if(plan_.whole_extent ? "" : "along < " + end, [&] {
+          staging_.write_pass(passes_, pass, place, [&] {
+            writer_.write_tile(passes_.needed[static_cast<std::size_t>(pass)], sinks,
+                               {.count = {}, .accumulator = {}, .index = "along"});
+          });
+        });
       });
-    };
-    if (is_whole())
-      rows();
-    else
-      writer_.out.block(fmt::format("if ({} < {})", in_part, chunks_text(plan_)), rows);
-  }
-
-  std::string tree_name(int index) const {
-    return writer_.result_text(body_.reductions[static_cast<std::size_t>(index)]);
+    });
   }
 
   void finish_reductions(const std::vector<int>& reductions) {
     std::vector<const Node*> nodes;
     std::vector<std::string> states;
     for (const int index : reductions) {
-      const std::string tree = tree_name(index);
+      const std::string& tree = tree_name(writer_, index);
       nodes.push_back(body_.reductions[static_cast<std::size_t>(index)].node);
       states.push_back(tree + "_states");
       writer_.out.line(fmt::format("{} {}[{}];", writer_.state_type(*nodes.back()), states.back(),
                                    schedule_.vector));
       writer_.out.line(fmt::format("{}.finish({}, exchange);", tree, states.back()));
-      if (!splits_ && !cluster_) declare_result(index, states.back());
+      if (split_.splits == 1) declare_results(index, states.back());
     }
-    if (splits_) splits_->write_combine(nodes, states);
-    if (cluster_) cluster_->write_combine(nodes, states);
-    if (!splits_ && !cluster_) return;
-    for (std::size_t i = 0; i < reductions.size(); ++i) declare_result(reductions[i], states[i]);
+    if (split_.splits == 1) return;
+    if (schedule_.cluster > 1)
+      combine_columns_in_cluster(writer_, nodes, states);
+    else
+      combine_columns_in_last_block(writer_, nodes, states);
+    for (std::size_t i = 0; i < reductions.size(); ++i) declare_results(reductions[i], states[i]);
   }
 
-  void declare_result(int index, const std::string& states) {
+  /// Declares the vector of the results of a thread's columns.
+  void declare_results(int index, const std::string& states) {
     const BodyReduction& reduction = body_.reductions[static_cast<std::size_t>(index)];
     const std::string name = writer_.name_for(reduction.node);
     writer_.out.line(fmt::format("Vector<{}, {}> {};", compute_c_type(reduction.node->dtype),
@@ -323,9 +306,8 @@ class ColumnWriter {
   const Schedule& schedule_;
   TreePlan plan_;
   ColumnSplit split_;  ///< the rows of one block
-  ColumnStaging kept_;
-  std::optional<ColumnSplitWriter> splits_;
-  std::optional<ColumnClusterWriter> cluster_;
+  PassPlan passes_;
+  SharedStaging staging_;
   std::string live_;
 };
 

@@ -25,7 +25,8 @@ class FinalWriter {
   }
 
   void write() {
-    declare_arguments();
+    writer_.source.tickets = 1;
+    writer_.add_scratch_arguments();
     write_row_values();
     writer_.out.line(fmt::format("if (!last_block(tickets, {})) return;", writer_.blocks()));
     writer_.out.line(fmt::format("using Rows = RowShape<{}, {}, {}, {}>;", threads_, groups_,
@@ -36,11 +37,6 @@ class FinalWriter {
   }
 
  private:
-  void declare_arguments() {
-    writer_.source.tickets = 1;
-    writer_.add_scratch_arguments();
-  }
-
   void write_row_values() {
     const Extent rows = body_.parallel_size();
     for (const BodyReduction& reduction : body_.finals) {
@@ -82,8 +78,7 @@ class FinalWriter {
               out.line(
                   fmt::format("const {} at = 4 * ((part * {} + Rows::group()) * ({}) + chunk);",
                               writer_.index_type(), groups_, chunks));
-              out.directive("#pragma unroll");
-              out.block("for (int k = 0; k < 4; ++k)", [&] {
+              out.unrolled("k", "4", [&] {
                 out.line(
                     fmt::format("if (chunk < {} && at + k < {}) {}.add(i, k, load_workspace({}, "
                                 "at + k), at + k);",
@@ -93,10 +88,7 @@ class FinalWriter {
           });
       out.line(fmt::format("{}.finish_part(part, exchange);", tree));
     });
-    const std::string name = writer_.name_for(reduction.node);
-    out.line(fmt::format("const {} {} = {}.finish(exchange).result();",
-                         compute_c_type(reduction.node->dtype), name, tree));
-    writer_.set_result(reduction, name);
+    declare_result(writer_, reduction, tree + ".finish(exchange).result()");
   }
 
   KernelWriter& writer_;

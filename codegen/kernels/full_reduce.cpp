@@ -1,7 +1,7 @@
 // Full reductions: the parts of a row are distributed over blocks. The last block combines them.
 #include <fmt/format.h>
 
-#include "codegen/kernels/kernel_shapes.h"
+#include "codegen/kernels/kernel_kinds.h"
 #include "codegen/kernels/reduction_loops.h"
 #include "codegen/statements/loads_once.h"
 #include "compiler/program/op_cost.h"
@@ -23,27 +23,19 @@ class FullWriter {
 
   void write() {
     writer_.vector_axis = body_.reduced_axis();
-    declare_shape();
+    declare_row_shape(
+        writer_, plan_,
+        std::int64_t{schedule_.threads} * plan_.vector_chunks * widest_state(writer_));
+    declare_chunks(writer_, plan_);
     declare_row();
     writer_.write_row_values(0);
     write_part();
-    write_end();
+    writer_.write_row_values_from(1);
+    writer_.write_row_stores("Shape::thread() == 0");
   }
 
  private:
   std::string parts() const { return std::to_string(plan_.tree.parts); }
-
-  void declare_shape() {
-    writer_.out.line(fmt::format("using Shape = RowShape<{}, 1, {}, {}>;",
-                                 schedule_.threads_per_row, plan_.tree.accumulators,
-                                 schedule_.vector));
-    writer_.source.has_barrier = true;
-    declare_exchange(writer_,
-                     std::int64_t{schedule_.threads} * plan_.vector_chunks * widest_state(writer_));
-    if (!plan_.is_fixed)
-      writer_.declare_index("chunks", writer_.text(ceil_div(ceil_div(body_.reduced_size(), kChunk),
-                                                            plan_.tree.parts)));
-  }
 
   void declare_row() {
     const Extent rows = body_.parallel_size();
@@ -74,35 +66,31 @@ class FullWriter {
       write_guarded_tile(writer_, plan_, loop, "",
                          [&](const Tile& tile) { writer_.write_tile(needed[0], sinks, tile); });
     };
-    write_tile_loops(
-        writer_, plan_, false,
-        {.body = write_tile, .reads_once = reads_once(body_, needed[0], along)},
-        [&](const std::string& part) {
-          for (const int index : sinks.reductions)
-            writer_.out.line(fmt::format("{}.finish_part({}, exchange);", tree_name(index), part));
-        });
+    write_tile_loops(writer_, plan_, false,
+                     {.body = write_tile, .reads_once = reads_once(body_, needed[0], along)},
+                     [&](const std::string& part) {
+                       for (const int index : sinks.reductions)
+                         writer_.out.line(fmt::format("{}.finish_part({}, exchange);",
+                                                      tree_name(writer_, index), part));
+                     });
     write_states(sinks.reductions);
     finish_reductions(sinks.reductions);
-  }
-
-  std::string tree_name(int index) const {
-    return writer_.result_text(body_.reductions[static_cast<std::size_t>(index)]);
   }
 
   void write_states(const std::vector<int>& reductions) {
     const Extent count = body_.parallel_size() * Extent(plan_.tree.parts);
     for (const int index : reductions) {
       const BodyReduction& reduction = body_.reductions[static_cast<std::size_t>(index)];
-      const std::string states = tree_name(index) + "_parts";
+      const std::string& tree = tree_name(writer_, index);
+      const std::string states = tree + "_parts";
       const std::string type = writer_.state_type(*reduction.node);
       writer_.out.line(fmt::format(
           "{}* {} = {};", type, states,
           writer_.add_workspace_array(type, count * Extent(state_bytes(*reduction.node)))));
+      writer_.out.line(fmt::format("const {0} {1}_part = {1}.finish(exchange);", type, tree));
       writer_.out.line(
-          fmt::format("const {0} {1}_part = {1}.finish(exchange);", type, tree_name(index)));
-      writer_.out.line(fmt::format(
-          "if (Shape::thread() == 0) store_workspace({}, {}, {}_part);", states,
-          has_rows_ ? fmt::format("row * {} + part", plan_.tree.parts) : "part", tree_name(index)));
+          fmt::format("if (Shape::thread() == 0) store_workspace({}, {}, {}_part);", states,
+                      has_rows_ ? fmt::format("row * {} + part", plan_.tree.parts) : "part", tree));
     }
   }
 
@@ -111,19 +99,12 @@ class FullWriter {
         fmt::format("if (!last_block(tickets{}, {})) return;", has_rows_ ? " + row" : "", parts()));
     for (const int index : reductions) {
       const BodyReduction& reduction = body_.reductions[static_cast<std::size_t>(index)];
-      const std::string name = writer_.name_for(reduction.node);
-      const std::string states =
-          tree_name(index) + "_parts" + (has_rows_ ? fmt::format(" + row * {}", parts()) : "");
-      writer_.out.line(fmt::format("const {} {} = join_parts<{}>({}, {}, exchange).result();",
-                                   compute_c_type(reduction.node->dtype), name, schedule_.threads,
-                                   states, parts()));
-      writer_.set_result(reduction, name);
+      const std::string states = tree_name(writer_, index) + "_parts" +
+                                 (has_rows_ ? fmt::format(" + row * {}", parts()) : "");
+      declare_result(writer_, reduction,
+                     fmt::format("join_parts<{}>({}, {}, exchange).result()", schedule_.threads,
+                                 states, parts()));
     }
-  }
-
-  void write_end() {
-    writer_.write_row_values_from(1);
-    writer_.write_row_stores("Shape::thread() == 0");
   }
 
   KernelWriter& writer_;

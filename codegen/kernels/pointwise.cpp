@@ -1,7 +1,7 @@
 // Pointwise kernels: each thread computes `unroll` vectors of results.
 #include <fmt/format.h>
 
-#include "codegen/kernels/kernel_shapes.h"
+#include "codegen/kernels/kernel_kinds.h"
 #include "codegen/statements/loads_ahead.h"
 #include "codegen/statements/loads_once.h"
 #include "codegen/text/traffic_snapshot.h"
@@ -32,11 +32,11 @@ void declare_position(KernelWriter& writer, const std::string& first) {
 /// True if computing takes longer than the memory accesses. Loads then need not be in flight
 /// earlier, and longer text would only slow down the compiler.
 bool is_busy(const Body& body) {
-  constexpr int kMostInstructions = 64;  // per result element
+  constexpr int kMaxInstructions = 64;  // per result element
   int instructions = 0;
   for (const Value& value : body.values)
     if (value.kind == Value::Kind::op) instructions += instructions_of(value.node->op);
-  return instructions > kMostInstructions * static_cast<int>(body.stores.size());
+  return instructions > kMaxInstructions * static_cast<int>(body.stores.size());
 }
 
 }  // namespace
@@ -100,14 +100,22 @@ void write_pointwise(KernelWriter& writer) {
   writer.declare_index("start",
                        fmt::format("{} * {} + {} * {}", block, per_block, thread, schedule.vector));
   const int apart = schedule.threads * schedule.vector;
-  const auto vectors = [&](bool is_whole) {
-    writer.declare_index("first", fmt::format("start + u * {}", apart));
-    if (is_whole) return one_vector("first", true);
-    writer.out.block(fmt::format("if (first < {})", size_text),
-                     [&] { one_vector("first", false); });
-  };
   const std::string unroll = std::to_string(schedule.unroll);
-  if (!may_be_outside) return writer.out.unrolled("u", unroll, [&] { vectors(true); });
+  const auto declare_first = [&] {
+    writer.declare_index("first", fmt::format("start + u * {}", apart));
+  };
+  const auto each = [&](const std::function<void()>& write) {
+    writer.out.unrolled("u", unroll, [&] {
+      declare_first();
+      write();
+    });
+  };
+  const auto if_first_exists = [&](const std::function<void()>& write) {
+    writer.out.block(fmt::format("if (first < {})", size_text), write);
+  };
+  const auto whole_vector = [&] { one_vector("first", true); };
+  const auto some_vector = [&] { if_first_exists([&] { one_vector("first", false); }); };
+  if (!may_be_outside) return each(whole_vector);
   // In most threads all vectors exist. Their loads need no conditions between them.
   const int last = apart * (schedule.unroll - 1) + (may_end ? schedule.vector - 1 : 0);
   const std::string has_all = fmt::format("if (start + {} < {})", last, size_text);
@@ -115,35 +123,30 @@ void write_pointwise(KernelWriter& writer) {
     // Broadcast elements are read at several positions, so the work has only one text. Loads of
     // whole vectors are made ahead of it.
     LoadsAhead ahead(writer, all);
-    const auto each = [&](const std::function<void()>& write) {
-      writer.out.unrolled("u", unroll, [&] {
-        writer.declare_index("first", fmt::format("start + u * {}", apart));
-        write();
-      });
-    };
-    const auto each_there = [&](const std::function<void()>& write) {
-      each([&] { writer.out.block(fmt::format("if (first < {})", size_text), write); });
-    };
     return ahead.with_arrays(schedule.unroll, [&] {
       writer.out.block(has_all, [&] {
         const TrafficSnapshot same(writer.source);
         each([&] { ahead.write_loads("u", declare_tile("first", true)); });
       });
       writer.out.block("else", [&] {
-        each_there([&] { ahead.write_loads("u", declare_tile("first", false)); });
+        each([&] {
+          if_first_exists([&] { ahead.write_loads("u", declare_tile("first", false)); });
+        });
       });
-      each_there([&] { ahead.with_loads("u", [&] { one_vector("first", false); }); });
+      each([&] { ahead.with_loads("u", some_vector); });
     });
   }
-  if (is_busy(body) || !reads_once(body, all, axes))
-    return writer.out.unrolled("u", unroll, [&] { vectors(false); });
+  if (is_busy(body) || !reads_once(body, all, axes)) return each(some_vector);
   writer.out.block(has_all, [&] {
     const TrafficSnapshot same(writer.source);
-    writer.out.unrolled("u", unroll, [&] { vectors(true); });
+    each(whole_vector);
     writer.out.line("return;");
   });
   writer.out.directive("#pragma unroll 1");
-  writer.out.block(fmt::format("for (int u = 0; u < {}; ++u)", unroll), [&] { vectors(false); });
+  writer.out.block(fmt::format("for (int u = 0; u < {}; ++u)", unroll), [&] {
+    declare_first();
+    some_vector();
+  });
 }
 
 }  // namespace sinter

@@ -55,6 +55,18 @@ std::vector<int> declare_reductions(KernelWriter& writer, std::string_view type,
   return result;
 }
 
+const std::string& tree_name(const KernelWriter& writer, int index) {
+  return writer.result_text(writer.body.reductions[static_cast<std::size_t>(index)]);
+}
+
+void declare_result(KernelWriter& writer, const BodyReduction& reduction,
+                    const std::string& expression) {
+  const std::string name = writer.name_for(reduction.node);
+  writer.out.line(
+      fmt::format("const {} {} = {};", compute_c_type(reduction.node->dtype), name, expression));
+  writer.set_result(reduction, name);
+}
+
 std::vector<int> stores_of_pass(const Body& body, int pass) {
   std::vector<int> result;
   for (std::size_t i = 0; i < body.stores.size(); ++i)
@@ -63,9 +75,21 @@ std::vector<int> stores_of_pass(const Body& body, int pass) {
   return result;
 }
 
+std::vector<int> kept_by_pass(const PassPlan& passes, int pass) {
+  std::vector<int> result;
+  for (const int value : passes.kept)
+    if (passes.first_pass[static_cast<std::size_t>(value)] == pass) result.push_back(value);
+  return result;
+}
+
 std::string chunks_text(const TreePlan& plan) {
-  if (plan.is_fixed) return std::to_string(plan.tree.chunks_per_part);
-  return "chunks";
+  return plan.is_fixed ? std::to_string(plan.tree.chunks_per_part) : "chunks";
+}
+
+void declare_chunks(KernelWriter& writer, const TreePlan& plan) {
+  if (plan.is_fixed) return;
+  const Extent chunks = ceil_div(writer.body.reduced_size(), kChunk);
+  writer.declare_index("chunks", writer.text(ceil_div(chunks, plan.tree.parts)));
 }
 
 std::string part_start(KernelWriter& writer, const TreePlan& plan, const std::string& part) {
@@ -220,7 +244,7 @@ void write_guarded_tile(KernelWriter& writer, const TreePlan& plan, const TileLo
     condition += fmt::format("{}column < {}", condition.empty() ? "" : " && ", end);
   if (!condition.empty() && !is_whole.empty())
     condition = fmt::format("{} || ({})", is_whole, condition);
-  const auto write = [&] {
+  writer.out.block_if(condition, [&] {
     Tile tile{.count = {}, .accumulator = loop.accumulator, .index = "column + k"};
     if (!plan.whole_vectors && !loop.is_whole) {
       tile.count = "count";
@@ -230,11 +254,7 @@ void write_guarded_tile(KernelWriter& writer, const TreePlan& plan, const TileLo
           "count", is_whole.empty() ? count : fmt::format("{} ? {} : {}", is_whole, vector, count));
     }
     inside(tile);
-  };
-  if (condition.empty())
-    write();
-  else
-    writer.out.block(fmt::format("if ({})", condition), write);
+  });
 }
 
 int widest_state(const KernelWriter& writer) {
@@ -246,10 +266,40 @@ int widest_state(const KernelWriter& writer) {
   return widest;
 }
 
+std::string declare_live(KernelWriter& writer, std::string_view name, const std::string& own,
+                         const std::string& last, const std::string& condition) {
+  const std::string wanted = writer.declare_index(fmt::format("wanted_{}", name), own);
+  writer.out.line(fmt::format("const bool live = {}{} <= {};", condition, wanted, last));
+  return writer.declare_index(name, fmt::format("live ? {} : {}", wanted, last));
+}
+
+void declare_row_shape(KernelWriter& writer, const TreePlan& plan, std::int64_t exchange_bytes) {
+  const Schedule& schedule = writer.schedule;
+  const bool has_cluster = schedule.blocks_per_row() > 1;
+  writer.out.line(fmt::format("using Shape = RowShape<{}, {}, {}, {}{}>;", schedule.threads_per_row,
+                              schedule.groups, plan.tree.accumulators, schedule.vector,
+                              has_cluster ? fmt::format(", {}", schedule.cluster) : ""));
+  writer.source.has_barrier = true;
+  declare_exchange(writer, exchange_bytes);
+}
+
 void declare_exchange(KernelWriter& writer, std::int64_t per_use) {
   const std::int64_t half = round_up(per_use, 16);
   writer.source.shared_bytes = 2 * half;
   writer.out.line(fmt::format("Exchange exchange = {{shared_memory(), {}, 0}};", half));
+}
+
+void declare_cluster_exchange(KernelWriter& writer, std::int64_t per_use) {
+  const std::int64_t half = round_up(per_use, 16);
+  writer.source.cluster = writer.schedule.cluster;
+  writer.out.line(fmt::format("Exchange cluster = {{shared_memory() + {}, {}, 0}};",
+                              writer.source.shared_bytes, half));
+  writer.out.line("cluster_arrive();  // this block has started");
+  writer.source.shared_bytes += 2 * half;
+}
+
+void write_cluster_start_wait(KernelWriter& writer) {
+  writer.out.line("cluster_wait();  // all blocks of the cluster have started");
 }
 
 std::string empty_result(const BodyReduction& reduction) {

@@ -1,7 +1,11 @@
 // Loops that row, column and full reductions share: over parts of the tree and tiles of a part.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "codegen/statements/kernel_writer.h"
 #include "codegen/statements/loads_ahead.h"
@@ -29,8 +33,15 @@ TreePlan plan_tree(const KernelWriter& writer, int vector_chunks);
 /// indices of these reductions in Body::reductions.
 std::vector<int> declare_reductions(KernelWriter& writer, std::string_view type, int parts,
                                     int pass);
+/// The name of the variable that declare_reductions declared for Body::reductions[index].
+const std::string& tree_name(const KernelWriter& writer, int index);
+/// Declares the result of `reduction`, the scalar `expression`.
+void declare_result(KernelWriter& writer, const BodyReduction& reduction,
+                    const std::string& expression);
 /// The indices of the stores of `pass` that vary along the reduced axis.
 std::vector<int> stores_of_pass(const Body& body, int pass);
+/// The values that `pass` computes and keeps for later passes.
+std::vector<int> kept_by_pass(const PassPlan& passes, int pass);
 
 /// The loop that encloses the text of a tile.
 struct TileLoop {
@@ -67,9 +78,25 @@ void write_guarded_tile(KernelWriter& writer, const TreePlan& plan, const TileLo
 std::string part_start(KernelWriter& writer, const TreePlan& plan, const std::string& part);
 /// Chunks per part, as an expression.
 std::string chunks_text(const TreePlan& plan);
+/// Declares `chunks`, which chunks_text returns if the reduced extent is no constant.
+void declare_chunks(KernelWriter& writer, const TreePlan& plan);
 
+/// Declares `live` and the index `name`: `own` if it exists, else `last`. Threads past the last
+/// position repeat its work, so that they reach every barrier, and store nothing. `condition` is a
+/// further condition of `live`, with a trailing ` && `.
+std::string declare_live(KernelWriter& writer, std::string_view name, const std::string& own,
+                         const std::string& last, const std::string& condition = "");
+
+/// Declares `Shape` for the threads of a row, and an exchange of at least `exchange_bytes` per use.
+void declare_row_shape(KernelWriter& writer, const TreePlan& plan, std::int64_t exchange_bytes);
 /// Declares `Exchange exchange`, with `per_use` bytes per use, and sets the source's shared memory.
 void declare_exchange(KernelWriter& writer, std::int64_t per_use);
+/// Declares `Exchange cluster` between the blocks of a cluster. It is separate from the exchange
+/// within a block, because blocks progress independently between two cluster barriers. The block
+/// arrives at the first cluster barrier.
+void declare_cluster_exchange(KernelWriter& writer, std::int64_t per_use);
+/// Waits at that barrier. Comes before the first access to another block's memory.
+void write_cluster_start_wait(KernelWriter& writer);
 /// The widest accumulator of the kernel's reductions, in bytes.
 int widest_state(const KernelWriter& writer);
 /// The result of an empty reduction, as text.

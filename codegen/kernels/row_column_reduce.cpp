@@ -1,8 +1,8 @@
 // Reductions of rows and, over all rows, of their columns in one read.
 #include <fmt/format.h>
 
-#include "codegen/kernels/column_state_writer.h"
-#include "codegen/kernels/kernel_shapes.h"
+#include "codegen/kernels/kernel_kinds.h"
+#include "codegen/kernels/row_column_state_writer.h"
 #include "codegen/kernels/row_passes.h"
 #include "compiler/candidates/row_column_candidates.h"
 
@@ -135,17 +135,13 @@ class RowColumnWriter {
     const Extent rows = body_.parallel_size();
     if (!agree_on_rows()) {
       const std::string last = writer_.text(rows - Extent(1));
-      writer_.declare_index("wanted_row", number);
-      out_.line(
-          fmt::format("const bool live = chunk < {} && wanted_row <= {};", row_chunks(), last));
       passes_.live = "live";
-      writer_.declare_axes(
-          writer_.declare_index("row", fmt::format("live ? wanted_row : {}", last)), axes, "row");
+      const std::string in_part = fmt::format("chunk < {} && ", row_chunks());
+      writer_.declare_axes(declare_live(writer_, "row", number, last, in_part), axes, "row");
       return inside();
     }
     writer_.declare_axes(writer_.declare_index("row", number), axes, "row");
-    if (has_whole_parts()) return inside();
-    out_.block(fmt::format("if (row < {})", writer_.text(rows)), inside);
+    out_.block_if(has_whole_parts() ? "" : "row < " + writer_.text(rows), inside);
   }
 
   KernelWriter& writer_;
@@ -154,7 +150,7 @@ class RowColumnWriter {
   SourceWriter& out_;
   RowPasses passes_;
   Tree tree_;  ///< over the rows
-  ColumnStateWriter columns_;
+  RowColumnStateWriter columns_;
   std::int64_t residues_;  ///< splits per part
   int levels_;
 };

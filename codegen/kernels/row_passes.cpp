@@ -24,39 +24,18 @@ std::string RowPasses::first_of_row() const {
 }
 
 void RowPasses::declare_shape(std::int64_t exchange_bytes) {
-  const bool has_cluster = schedule_.blocks_per_row() > 1;
-  writer_.out.line(fmt::format("using Shape = RowShape<{}, {}, {}, {}{}>;",
-                               schedule_.threads_per_row, schedule_.groups, plan_.tree.accumulators,
-                               schedule_.vector,
-                               has_cluster ? fmt::format(", {}", schedule_.cluster) : ""));
-  writer_.source.has_barrier = true;
   const bool across = plan_.lanes > 32 || schedule_.groups > 1;
   const std::int64_t bytes =
       across ? std::int64_t{schedule_.threads} * plan_.vector_chunks * widest_state(writer_) : 0;
-  declare_exchange(writer_, std::max(bytes, exchange_bytes));
-  if (has_cluster) declare_cluster();
+  declare_row_shape(writer_, plan_, std::max(bytes, exchange_bytes));
+  if (schedule_.blocks_per_row() > 1)
+    declare_cluster_exchange(writer_, std::int64_t{schedule_.cluster} * widest_state(writer_));
   if (has_first_column()) declare_first_column();
-  if (!plan_.is_fixed) {
-    const Extent chunks = ceil_div(ceil_div(body_.reduced_size(), kChunk), plan_.tree.parts);
-    writer_.declare_index("chunks", writer_.text(chunks));
-  }
-}
-
-/// Declares the exchange between the blocks of a cluster. It is separate from the exchange within a
-/// block, because blocks progress independently between two cluster barriers.
-void RowPasses::declare_cluster() {
-  writer_.source.cluster = schedule_.cluster;
-  const std::int64_t bytes = std::int64_t{schedule_.cluster} * widest_state(writer_);
-  const std::int64_t half = round_up(bytes, 16);
-  writer_.out.line(fmt::format("Exchange cluster = {{shared_memory() + {}, {}, 0}};",
-                               writer_.source.shared_bytes, half));
-  writer_.out.line("cluster_arrive();  // this block has started");
-  writer_.source.shared_bytes += 2 * half;
+  declare_chunks(writer_, plan_);
 }
 
 void RowPasses::await_cluster() {
-  if (schedule_.blocks_per_row() > 1)
-    writer_.out.line("cluster_wait();  // all blocks of the cluster have started");
+  if (schedule_.blocks_per_row() > 1) write_cluster_start_wait(writer_);
 }
 
 void RowPasses::declare_kept(std::span<const int> values, int rows) {
@@ -68,11 +47,14 @@ void RowPasses::declare_kept_values() {
   passes_ = plan_passes(body_);
   if (!schedule_.resident) return;
   passes_ = plan_resident_passes(body_);
-  if (schedule_.in_shared)
-    declare_shared_values();
-  else
-    declare_kept(passes_.kept, 1);
-  if (!schedule_.in_shared && schedule_.blocks_per_row() == 1) declare_staged_rows();
+  if (schedule_.in_shared) {
+    // Each thread has its own vectors, adjacent to those of the next thread.
+    const std::int64_t vectors =
+        std::int64_t{plan_.parts_per_group} * plan_.tiles * schedule_.threads;
+    return shared_.declare(passes_, vectors * schedule_.vector, "threadIdx.x");
+  }
+  declare_kept(passes_.kept, 1);
+  if (schedule_.blocks_per_row() == 1) declare_staged_rows();
 }
 
 void RowPasses::declare_staged_rows() {
@@ -110,13 +92,6 @@ void RowPasses::write_staged_rows() {
   writer_.out.line("block_barrier();");
 }
 
-/// Each thread has its own vectors in shared memory, adjacent to those of the next thread.
-void RowPasses::declare_shared_values() {
-  const std::int64_t vectors =
-      std::int64_t{plan_.parts_per_group} * plan_.tiles * schedule_.threads;
-  shared_.declare(passes_, vectors * schedule_.vector, "threadIdx.x");
-}
-
 /// A tile of a row in shared memory: loads what earlier passes kept, computes, and stores what
 /// `pass` keeps.
 void RowPasses::write_shared_tile(int pass, const Sinks& sinks, const Tile& tile) {
@@ -124,15 +99,18 @@ void RowPasses::write_shared_tile(int pass, const Sinks& sinks, const Tile& tile
       "{} * {}",
       plan_.parts_per_group == 1 ? "tile" : fmt::format("(part * {} + tile)", plan_.tiles),
       schedule_.threads);
-  shared_.write_before(passes_, pass, place);
-  write_guarded(passes_.needed[static_cast<std::size_t>(pass)], sinks, tile);
-  shared_.write_after(passes_, pass, place);
+  shared_.write_pass(passes_, pass, place, [&] {
+    write_guarded(passes_.needed[static_cast<std::size_t>(pass)], sinks, tile);
+  });
 }
 
 void RowPasses::write_common_loads() {
   passes_ = plan_loaded_passes(body_);
   std::vector<int> common;
-  for (const int value : passes_.kept) (is_common(value) ? common : kept_of_rows_).push_back(value);
+  for (const int value : passes_.kept) {
+    const bool is_common = is_same_in_rows(body_, body_.values[static_cast<std::size_t>(value)]);
+    (is_common ? common : kept_of_rows_).push_back(value);
+  }
   if (common.empty()) return;
   declare_kept(common, 1);
   write_loads(common);
@@ -141,10 +119,6 @@ void RowPasses::write_common_loads() {
 void RowPasses::declare_rows(int rows) { declare_kept(kept_of_rows_, rows); }
 
 void RowPasses::write_row_loads() { write_loads(kept_of_rows_); }
-
-bool RowPasses::is_common(int value) const {
-  return is_same_in_rows(body_, body_.values[static_cast<std::size_t>(value)]);
-}
 
 void RowPasses::write(bool loads_done) {
   const int passes = body_.passes();
@@ -172,18 +146,14 @@ void RowPasses::write_prefix_constants() {
                            [&](const BodyStore& store) { return is_prefix_constant_store(store); }))
     return;
   writer_.axis_names[body_.reduced_axis()] = writer_.declare_index("place", "Shape::thread()");
-  const auto stores = [&] {
-    for (const BodyStore& store : body_.stores)
-      if (is_prefix_constant_store(store))
-        writer_.write_element_store(store, writer_.operand_text(store.value));
-  };
   std::string guard = live;
   if (schedule_.blocks_per_row() > 1)
     guard += fmt::format("{}cluster_rank() == 0", guard.empty() ? "" : " && ");
-  if (guard.empty())
-    stores();
-  else
-    writer_.out.block(fmt::format("if ({})", guard), stores);
+  writer_.out.block_if(guard, [&] {
+    for (const BodyStore& store : body_.stores)
+      if (is_prefix_constant_store(store))
+        writer_.write_element_store(store, writer_.operand_text(store.value));
+  });
 }
 
 /// True if `first_column` holds the common part of all positions. If a row stays in registers, each
@@ -266,11 +236,10 @@ void RowPasses::write_pass(int pass, bool loads_done) {
   writer_.pass = pass;
   Sinks sinks{
       .reductions = declare_reductions(writer_, "RowReduction", plan_.parts_per_group, pass),
-      .columns = columns_of_pass(pass),
       .stores = stores_of_pass(body_, pass),
-      .kept = {}};
-  for (const int value : passes_.kept)
-    if (passes_.first_pass[static_cast<std::size_t>(value)] == pass) sinks.kept.push_back(value);
+      .kept = kept_by_pass(passes_, pass)};
+  for (std::size_t i = 0; i < body_.columns.size(); ++i)
+    if (body_.columns[i].stage == pass) sinks.columns.push_back(static_cast<int>(i));
   std::erase_if(sinks.stores, [&](int store) {
     return is_prefix_constant_store(body_.stores[static_cast<std::size_t>(store)]);
   });
@@ -284,16 +253,17 @@ void RowPasses::write_pass(int pass, bool loads_done) {
   if (loads_first && !loads_done) write_loads(sinks.kept);
   const auto finish_part = [&](const std::string& part) {
     for (const int reduction : sinks.reductions)
-      writer_.out.line(fmt::format("{}.finish_part({}, exchange);", tree_name(reduction), part));
+      writer_.out.line(
+          fmt::format("{}.finish_part({}, exchange);", tree_name(writer_, reduction), part));
   };
+  const std::vector<bool>& needed = passes_.needed[static_cast<std::size_t>(pass)];
   const auto write_tile = [&](Tile tile) {
     if (schedule_.in_shared) return write_shared_tile(pass, sinks, tile);
     tile.loads_done = loads_first || loads_done;
     writer_.write_reconversions(kept_before(pass));
     if (has_columns) tile.held_index = held_index();
-    write_guarded(passes_.needed[static_cast<std::size_t>(pass)], sinks, tile);
+    write_guarded(needed, sinks, tile);
   };
-  const std::vector<bool>& needed = passes_.needed[static_cast<std::size_t>(pass)];
   const int along[] = {body_.reduced_axis()};
   TileWriters tile_writers{.body = [&](const TileLoop& loop) { in_tile(write_tile, loop); },
                            .reads_once = reads_once(body_, needed, along)};
@@ -324,13 +294,6 @@ std::vector<int> RowPasses::kept_before(int pass) const {
   return result;
 }
 
-std::vector<int> RowPasses::columns_of_pass(int pass) const {
-  std::vector<int> result;
-  for (std::size_t i = 0; i < body_.columns.size(); ++i)
-    if (body_.columns[i].stage == pass) result.push_back(static_cast<int>(i));
-  return result;
-}
-
 /// Skips the stores of rows that do not exist. The other work on them is harmless.
 void RowPasses::write_guarded(const std::vector<bool>& values, const Sinks& sinks,
                               const Tile& tile) {
@@ -347,21 +310,14 @@ void RowPasses::write_guarded(const std::vector<bool>& values, const Sinks& sink
   writer_.store_condition.clear();
 }
 
-std::string RowPasses::tree_name(int index) const {
-  return writer_.result_text(body_.reductions[static_cast<std::size_t>(index)]);
-}
-
 void RowPasses::finish_reduction(int index) {
   const BodyReduction& reduction = body_.reductions[static_cast<std::size_t>(index)];
-  const std::string name = writer_.name_for(reduction.node);
-  const std::string result =
+  declare_result(
+      writer_, reduction,
       plan_.tree.extent == 0
           ? empty_result(reduction)
-          : fmt::format("{}.finish({}).result()", tree_name(index),
-                        schedule_.blocks_per_row() > 1 ? "exchange, cluster" : "exchange");
-  const std::string_view type = compute_c_type(reduction.node->dtype);
-  writer_.out.line(fmt::format("const {} {} = {};", type, name, result));
-  writer_.set_result(reduction, name);
+          : fmt::format("{}.finish({}).result()", tree_name(writer_, index),
+                        schedule_.blocks_per_row() > 1 ? "exchange, cluster" : "exchange"));
 }
 
 }  // namespace sinter

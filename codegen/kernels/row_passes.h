@@ -53,12 +53,9 @@ class RowPasses {
   void declare_first_column();
   std::string column_text() const;
   void in_tile(const std::function<void(const Tile&)>& inside, const TileLoop& loop);
-  std::vector<int> columns_of_pass(int pass) const;
   /// Values that an earlier pass kept and `pass` needs.
   std::vector<int> kept_before(int pass) const;
-  void declare_cluster();
   void declare_kept(std::span<const int> values, int rows);
-  void declare_shared_values();
   /// True for a store of a constant to the first positions of a row, at most one per thread. The
   /// passes leave it out, because every tile would have to test its condition.
   bool is_prefix_constant_store(const BodyStore& store) const;
@@ -67,11 +64,9 @@ class RowPasses {
   /// Rows in shared memory that later passes read at shifted positions (row_staging.h).
   void declare_staged_rows();
   void write_staged_rows();
-  bool is_common(int value) const;
   void write_loads(std::span<const int> kept);
   void write_pass(int pass, bool loads_done);
   void write_guarded(const std::vector<bool>& values, const Sinks& sinks, const Tile& tile);
-  std::string tree_name(int index) const;
   void finish_reduction(int index);
 
   KernelWriter& writer_;

@@ -5,7 +5,7 @@
 // are distributed over blocks.
 #include <fmt/format.h>
 
-#include "codegen/kernels/kernel_shapes.h"
+#include "codegen/kernels/kernel_kinds.h"
 #include "compiler/program/op_cost.h"
 #include "compiler/program/reduction_tree.h"
 #include "compiler/tiling/kernel_kind.h"
@@ -142,8 +142,7 @@ class ScanWriter {
           body);
     };
     if (each() == 1) return write_existing();
-    out().directive("#pragma unroll");
-    out().block(fmt::format("for (int chunk = 0; chunk < {}; ++chunk)", each()), [&] {
+    out().unrolled("chunk", std::to_string(each()), [&] {
       declare_chunk();
       write_existing();
     });
@@ -223,7 +222,7 @@ class ScanWriter {
 
   KernelWriter& writer_;
   const Body& body_;
-  const BodyScan& scan_;
+  const BodyReduction& scan_;
   const Schedule& schedule_;
   int lanes_;
   int rows_;

@@ -8,7 +8,7 @@
 // Rows that an index names then hold sums in place of results, until their results are stored.
 #include <fmt/format.h>
 
-#include "codegen/kernels/kernel_shapes.h"
+#include "codegen/kernels/kernel_kinds.h"
 #include "codegen/text/expression.h"
 #include "ir/support/round_up.h"
 #include "sinter/error.h"
@@ -91,8 +91,7 @@ class ScatterWriter {
   std::string element() const { return writer_.text(writer_.body.stores[0].at, false); }
 
   std::string stored(const std::string& value) const {
-    const DType dtype = scatter_->node->dtype;
-    return is_narrow(dtype) ? fmt::format("to_memory<{}>({})", name(dtype), value) : value;
+    return in_memory(scatter_->node->dtype, value);
   }
 
   /// Writes the other scatters in turn, each with its own rows in shared memory.
@@ -119,17 +118,30 @@ class ScatterWriter {
     writer_.source.shared_bytes += elements.number() * size_of(dtype);
   }
 
-  /// Writes a loop over the elements that the thread owns. `body` may use `element`, the index
-  /// among the block's elements, and the axes.
+  /// Declares the axes of `element`, an index among the block's elements.
+  void declare_element_axes() {
+    const std::string column =
+        writer_.declare_index("column", fmt::format("element % {}", columns_));
+    const std::string row =
+        writer_.declare_index("row", fmt::format("first_row + element / {}", columns_));
+    name_axes(row, column, "");
+  }
+
+  /// Writes a loop over the elements that the thread owns. `body` may use `element` and the axes.
   void write_owned(const std::function<void()>& body) {
     out().block(
         fmt::format("for ({} element = thread; element < owned_rows * {}; element += threads)",
                     type_, columns_),
         [&] {
-          name_axes(writer_.declare_index("row", fmt::format("first_row + element / {}", columns_)),
-                    writer_.declare_index("column", fmt::format("element % {}", columns_)), "");
+          declare_element_axes();
           body();
         });
+  }
+
+  /// Writes `to = VALUE;` for one element of `root`.
+  void write_assignment(const std::string& to, int root) {
+    writer_.write_in_scope(
+        root, [&](const std::string& value) { out().line(fmt::format("{} = {};", to, value)); });
   }
 
   /// Declares one bit per thread and row: true once the thread has changed its elements of the row.
@@ -142,14 +154,6 @@ class ScatterWriter {
         "for (int word = 0; word < {}; ++word) named[word * threads + thread] = 0;", words));
   }
 
-  /// Calls `use` with the value to store if the scatter's result at `axis_names` is `added`.
-  void write_result_of(const std::string& added,
-                       const std::function<void(const std::string&)>& use) {
-    const BodyStore& store = writer_.body.stores[0];
-    writer_.set_text(scatter_->result, added);
-    writer_.write_in_scope(store.value, use);
-  }
-
   /// Stores the results of all rows before any index is processed. Several elements are processed
   /// at once, so that their loads are in flight together. Stores between them would prevent that.
   void write_first_results() {
@@ -157,13 +161,10 @@ class ScatterWriter {
     const BodyStore& store = writer_.body.stores[0];
     const std::string_view type = compute_c_type(scatter_->node->dtype);
     const auto for_each = [&](const std::function<void()>& body) {
-      out().directive("#pragma unroll");
-      out().block(fmt::format("for (int i = 0; i < {}; ++i)", kAtOnce), [&] {
-        const std::string element = writer_.declare_index("element", "start + i * threads");
-        out().block(fmt::format("if ({} < owned_rows * {})", element, columns_), [&] {
-          name_axes(
-              writer_.declare_index("row", fmt::format("first_row + {} / {}", element, columns_)),
-              writer_.declare_index("column", fmt::format("{} % {}", element, columns_)), "");
+      out().unrolled("i", std::to_string(kAtOnce), [&] {
+        writer_.declare_index("element", "start + i * threads");
+        out().block(fmt::format("if (element < owned_rows * {})", columns_), [&] {
+          declare_element_axes();
           body();
         });
       });
@@ -173,16 +174,9 @@ class ScatterWriter {
                             type_, columns_, kAtOnce),
                 [&] {
                   out().line(fmt::format("{} results[{}];", type, kAtOnce));
-                  for_each([&] {
-                    writer_.write_in_scope(scatter_->base, [&](const std::string& value) {
-                      out().line(fmt::format("results[i] = {};", value));
-                    });
-                  });
-                  for_each([&] {
-                    write_result_of("results[i]", [&](const std::string& value) {
-                      out().line(fmt::format("results[i] = {};", value));
-                    });
-                  });
+                  for_each([&] { write_assignment("results[i]", scatter_->base); });
+                  writer_.set_text(scatter_->result, "results[i]");
+                  for_each([&] { write_assignment("results[i]", store.value); });
                   for_each([&] { writer_.write_element_store(store, "results[i]"); });
                 });
   }
@@ -201,8 +195,10 @@ class ScatterWriter {
               out().line(fmt::format("const {} added = load({}, {});",
                                      compute_c_type(scatter_->node->dtype),
                                      writer_.result_parameter(), element()));
-              write_result_of("added", [&](const std::string& value) {
-                writer_.write_element_store(writer_.body.stores[0], value);
+              writer_.set_text(scatter_->result, "added");
+              const BodyStore& store = writer_.body.stores[0];
+              writer_.write_in_scope(store.value, [&](const std::string& value) {
+                writer_.write_element_store(store, value);
               });
             });
           });
@@ -231,22 +227,21 @@ class ScatterWriter {
     std::vector<int> roots;
     for (const BodyStore& store : writer_.body.stores) roots.push_back(store.value);
     write_owned([&] {
-      set_sum(*scatter_, "owned[element]");
+      writer_.set_text(scatter_->result, computed(scatter_->node->dtype, "owned[element]"));
       for (std::size_t i = 0; i < writer_.body.more_scatters.size(); ++i) {
         const BodyScatter& other = writer_.body.more_scatters[i];
-        set_sum(other, fmt::format("reinterpret_cast<const {}*>(shared_memory() + {})[element]",
-                                   info(other.node->dtype).c_name, owned_at_[i + 1]));
+        const DType dtype = other.node->dtype;
+        writer_.set_text(
+            other.result,
+            computed(dtype,
+                     fmt::format("reinterpret_cast<const {}*>(shared_memory() + {})[element]",
+                                 info(dtype).c_name, owned_at_[i + 1])));
       }
       writer_.write_in_scope(roots, [&] {
         for (const BodyStore& store : writer_.body.stores)
           writer_.write_element_store(store, writer_.operand_text(store.value));
       });
     });
-  }
-
-  void set_sum(const BodyScatter& scatter, const std::string& kept) {
-    writer_.set_text(scatter.result,
-                     is_narrow(scatter.node->dtype) ? fmt::format("to_float({})", kept) : kept);
   }
 
   /// Each thread marks those of 32 indices that name rows of this block. Then all threads iterate
@@ -330,11 +325,7 @@ class ScatterWriter {
     const Traffic all = writer_.source.traffic;
     out().line(fmt::format("{} added;", compute_c_type(scatter_->node->dtype)));
     out().block("if (is_begun)", [&] { out().line(fmt::format("added = {};", in_memory)); });
-    out().block("else", [&] {
-      writer_.write_in_scope(scatter_->base, [&](const std::string& value) {
-        out().line(fmt::format("added = {};", value));
-      });
-    });
+    out().block("else", [&] { write_assignment("added", scatter_->base); });
     writer_.source.traffic = all;  // write_named_results counts these loads
   }
 

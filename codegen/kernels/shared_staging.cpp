@@ -25,7 +25,8 @@ void SharedStaging::declare(const PassPlan& passes, std::int64_t elements, std::
   }
 }
 
-void SharedStaging::write_before(const PassPlan& passes, int pass, const std::string& place) {
+void SharedStaging::write_pass(const PassPlan& passes, int pass, const std::string& place,
+                               const std::function<void()>& work) {
   const std::vector<bool>& needed = passes.needed[static_cast<std::size_t>(pass)];
   for (std::size_t i = 0; i < passes.kept.size(); ++i) {
     const auto value = static_cast<std::size_t>(passes.kept[i]);
@@ -36,9 +37,7 @@ void SharedStaging::write_before(const PassPlan& passes, int pass, const std::st
                                  is_new ? "" : fmt::format(" = {}[{}]", memory_[i], place)));
     writer_.set_kept(passes.kept[i], names_[i]);
   }
-}
-
-void SharedStaging::write_after(const PassPlan& passes, int pass, const std::string& place) {
+  work();
   for (std::size_t i = 0; i < passes.kept.size(); ++i)
     if (passes.first_pass[static_cast<std::size_t>(passes.kept[i])] == pass)
       writer_.out.line(fmt::format("{}[{}] = {};", memory_[i], place, names_[i]));

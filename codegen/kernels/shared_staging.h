@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codegen/statements/kernel_writer.h"
@@ -16,10 +18,10 @@ class SharedStaging {
   /// Reserves shared memory for `elements` of each kept value of `passes`, and declares pointers to
   /// it. The thread's first vector has the index `own`.
   void declare(const PassPlan& passes, std::int64_t elements, std::string_view own);
-  /// Write the loads before, and the stores after, the work of `pass` on the vector with index
-  /// `place`, counted from the thread's first one.
-  void write_before(const PassPlan& passes, int pass, const std::string& place);
-  void write_after(const PassPlan& passes, int pass, const std::string& place);
+  /// Writes `work`, the work of `pass` on the vector with index `place`, counted from the thread's
+  /// first one. Writes the loads before it and the stores after it.
+  void write_pass(const PassPlan& passes, int pass, const std::string& place,
+                  const std::function<void()>& work);
 
  private:
   KernelWriter& writer_;

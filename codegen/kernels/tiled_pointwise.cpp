@@ -2,7 +2,7 @@
 // moves such arrays between memory and tiles in shared memory along their own axis.
 #include <fmt/format.h>
 
-#include "codegen/kernels/kernel_shapes.h"
+#include "codegen/kernels/kernel_kinds.h"
 #include "compiler/tiling/transpose_tiles.h"
 
 namespace sinter {
@@ -160,7 +160,8 @@ class TiledWriter {
                                  tile.vector, tile.name, vectors_per_thread(tile.vector)));
     for_each_position(tile.position_type, tile.vector, [&] {
       const std::string inside = declare_position(tiled_.axis);
-      const std::string condition = writer_.condition_of(load_of(body_, tile.number).conditions);
+      const std::string condition =
+          writer_.condition_text(load_of(body_, tile.number).conditions, false);
       writer_.out.line(fmt::format("{}{}_ahead[u] = {};", if_text(inside, condition), tile.name,
                                    writer_.counted_load(tile.number, tile.vector)));
     });
@@ -175,7 +176,8 @@ class TiledWriter {
   void write_takes(const TileInMemory& tile) {
     for_each_position(tile.position_type, tile.vector, [&] {
       const std::string inside = declare_position(tiled_.axis);
-      const std::string condition = writer_.condition_of(store_of(body_, tile.number).conditions);
+      const std::string condition =
+          writer_.condition_text(store_of(body_, tile.number).conditions, false);
       const std::string vector =
           fmt::format("{}.take<{}>(place.line, place.start)", tile.name, tile.vector);
       writer_.out.line(if_text(inside, condition) +
@@ -198,14 +200,9 @@ class TiledWriter {
       largest = std::max(largest, size_of(store.node->dtype));
     const std::vector<bool> all(body_.values.size(), true);
     for_each_position(position_type(schedule_.vector, largest), schedule_.vector, [&] {
-      const std::string guard = declare_position(last_);
-      const auto vector = [&] {
+      writer_.out.block_if(declare_position(last_), [&] {
         writer_.write_tile(all, sinks, {.count = {}, .accumulator = {}, .index = {}});
-      };
-      if (guard.empty())
-        vector();
-      else
-        writer_.out.block(fmt::format("if ({})", guard), vector);
+      });
     });
   }
 

@@ -1,16 +1,14 @@
 #include "codegen/prelude/select_prelude.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <unordered_map>
-#include <unordered_set>
+
+#include "ir/support/name_characters.h"
 
 namespace sinter {
 
 namespace {
-
-bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 /// Splits C++ text into words, numbers and single characters. Skips comments and literals.
 class PreludeLexer {
@@ -29,8 +27,8 @@ class PreludeLexer {
         at_ = end == text_.npos ? text_.size() : end + 2;
       } else if (c == '"' || c == '\'') {
         skip_literal(c);
-      } else if (is_letter(c)) {
-        while (at_ < text_.size() && is_letter(text_[at_])) ++at_;
+      } else if (is_name_character(c)) {
+        while (at_ < text_.size() && is_name_character(text_[at_])) ++at_;
         return text_.substr(begin, at_ - begin);
       } else if (std::isspace(static_cast<unsigned char>(c)) == 0) {
         return text_.substr(begin, 1);
@@ -58,97 +56,93 @@ class PreludeLexer {
 };
 
 bool is_name(std::string_view word) {
-  return !word.empty() && is_letter(word[0]) &&
-         std::isdigit(static_cast<unsigned char>(word[0])) == 0;
+  return !word.empty() && is_name_character(word[0]) && !is_digit(word[0]);
 }
 
 /// True for words that precede parentheses without being declared by them.
 bool takes_parentheses(std::string_view word) {
-  constexpr std::array<std::string_view, 3> kWords = {"alignas", "sizeof", "__attribute__"};
-  return std::ranges::find(kWords, word) != kWords.end();
+  return word == "alignas" || word == "sizeof" || word == "__attribute__";
 }
 
+/// Splits a prelude after each declaration. Finds the declared names: a macro after `#define`, a
+/// function before `(`, a type after `struct` or `union`, a value or an alias before `=`.
 class Splitter {
  public:
   explicit Splitter(std::string_view text) : text_(text), lexer_(text) {}
 
   std::vector<PreludePart> split() {
-    for (std::string_view word = lexer_.next(); !word.empty(); word = lexer_.next()) {
-      if (word == "#")
+    bool is_type = false;
+    std::string_view before;
+    for (std::string_view word = next(); !word.empty(); before = word, word = next()) {
+      if (word == "#") {
         take_directive();
-      else
-        take(word);
-      before_ = word;
+      } else if (word == "template") {
+        next();
+        skip_past(">", "<");  // default arguments contain `=` but declare nothing
+      } else if (word == "struct" || word == "union") {
+        is_type = true;
+        declare_type();
+      } else if (word == "(" || word == "=") {
+        if (is_name(before) && !takes_parentheses(before)) add(part_.declares, before);
+        if (word == "(") skip_past(")", "(");
+      } else if (word == "{") {
+        skip_past("}", "{");
+      }
+      // A function ends with its brace, everything else with a semicolon.
+      if (word != ";" && (word != "{" || is_type)) continue;
+      is_type = false;
+      end_part();
     }
-    end_part(text_.size());
+    end_part();
     return std::move(parts_);
   }
 
  private:
+  std::string_view next() {
+    const std::string_view word = lexer_.next();
+    if (is_name(word)) add(part_.names, word);
+    return word;
+  }
+
+  /// Skips the rest of a list in brackets.
+  void skip_past(std::string_view close, std::string_view open) {
+    for (int depth = 1; depth > 0;) {
+      const std::string_view word = next();
+      if (word.empty()) return;
+      depth += word == open ? 1 : word == close ? -1 : 0;
+    }
+  }
+
+  void declare_type() {
+    std::string_view name = next();
+    if (takes_parentheses(name)) {
+      next();
+      skip_past(")", "(");
+      name = next();
+    }
+    add(part_.declares, name);
+  }
+
   void take_directive() {
-    const std::string_view line = lexer_.rest_of_line();
-    PreludeLexer words(line);
+    PreludeLexer words(lexer_.rest_of_line());
     const std::string_view what = words.next();
     if (what.starts_with("if")) ++conditions_;
     if (what == "endif") --conditions_;
-    for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
-      if (what == "define" && !was_defined_) declare(word);
-      was_defined_ = true;
-      if (is_name(word)) name(word);
-    }
-    was_defined_ = false;
-    const bool ends = what == "define" || what == "endif";
-    if (ends && braces_ == 0 && conditions_ == 0) end_part(lexer_.at());
+    std::string_view word = words.next();
+    if (what == "define") add(part_.declares, word);
+    for (; !word.empty(); word = words.next())
+      if (is_name(word)) add(part_.names, word);
+    if (what == "define" || what == "endif") end_part();
   }
 
-  void take(std::string_view word) {
-    if (is_name(word)) name(word);
-    if (word == "{") ++braces_;
-    if (braces_ == 0 && !is_in_template_list(word)) take_at_top(word);
-    if (word == "}") --braces_;
-    // A function ends with its brace, everything else with a semicolon.
-    const bool ends = word == ";" || (word == "}" && !is_type_);
-    if (!ends || braces_ != 0) return;
-    is_type_ = awaits_type_ = false;
-    if (conditions_ == 0) end_part(lexer_.at());
-  }
-
-  /// Tracks template parameter lists. Their default arguments contain `=` but declare nothing.
-  bool is_in_template_list(std::string_view word) {
-    if (before_ == "template") is_template_list_ = true;
-    if (!is_template_list_) return false;
-    angles_ += word == "<" ? 1 : word == ">" ? -1 : 0;
-    is_template_list_ = angles_ > 0;
-    return true;
-  }
-
-  /// Finds declared names: a function before `(`, a type after `struct` or `union`, a value or an
-  /// alias before `=`.
-  void take_at_top(std::string_view word) {
-    const bool has_name = is_name(before_) && !takes_parentheses(before_);
-    if (word == "(") {
-      if (parentheses_++ == 0 && has_name) declare(before_);
-    } else if (word == ")") {
-      --parentheses_;
-    } else if (word == "=" && has_name && parentheses_ == 0) {
-      declare(before_);
-    } else if (word == "struct" || word == "union") {
-      is_type_ = awaits_type_ = true;
-    } else if (awaits_type_ && is_name(word) && !takes_parentheses(word) && parentheses_ == 0) {
-      declare(word);
-      awaits_type_ = false;
-    }
-  }
-
-  void declare(std::string_view word) { add(part_.declares, word); }
-  void name(std::string_view word) { add(part_.names, word); }
   static void add(std::vector<std::string_view>& words, std::string_view word) {
     if (std::ranges::find(words, word) == words.end()) words.push_back(word);
   }
 
-  void end_part(std::size_t end) {
-    part_.text = text_.substr(begin_, end - begin_);
-    begin_ = end;
+  void end_part() {
+    if (conditions_ > 0) return;
+    part_.text = text_.substr(begin_, lexer_.at() - begin_);
+    begin_ = lexer_.at();
     parts_.push_back(std::move(part_));
     part_ = {};
   }
@@ -158,15 +152,7 @@ class Splitter {
   std::vector<PreludePart> parts_;
   PreludePart part_;
   std::size_t begin_ = 0;
-  std::string_view before_;
-  int braces_ = 0;
-  int parentheses_ = 0;
-  int angles_ = 0;      ///< open `<` of a template parameter list
   int conditions_ = 0;  ///< open `#if` directives
-  bool is_template_list_ = false;
-  bool is_type_ = false;
-  bool awaits_type_ = false;
-  bool was_defined_ = false;
 };
 
 /// The parts of one prelude, indexed by the names that they declare.
@@ -179,24 +165,10 @@ class PreludeParts {
 
   std::string needed_by(std::span<const std::string_view> kernels) const {
     std::vector<bool> is_needed(parts_.size());
-    std::vector<std::size_t> left;
-    const auto need = [&](std::string_view name) {
-      const auto found = declared_by_.find(name);
-      if (found == declared_by_.end()) return;
-      for (const std::size_t part : found->second) {
-        if (is_needed[part]) continue;
-        is_needed[part] = true;
-        left.push_back(part);
-      }
-    };
     for (const std::string_view kernel : kernels) {
       PreludeLexer words(kernel);
-      for (std::string_view word = words.next(); !word.empty(); word = words.next()) need(word);
-    }
-    while (!left.empty()) {
-      const std::size_t part = left.back();
-      left.pop_back();
-      for (const std::string_view name : parts_[part].names) need(name);
+      for (std::string_view word = words.next(); !word.empty(); word = words.next())
+        need(word, is_needed);
     }
     std::string text;
     for (std::size_t i = 0; i < parts_.size(); ++i)
@@ -205,6 +177,17 @@ class PreludeParts {
   }
 
  private:
+  /// Marks the parts that declare `name`, and all parts that these need.
+  void need(std::string_view name, std::vector<bool>& is_needed) const {
+    const auto found = declared_by_.find(name);
+    if (found == declared_by_.end()) return;
+    for (const std::size_t part : found->second) {
+      if (is_needed[part]) continue;
+      is_needed[part] = true;
+      for (const std::string_view other : parts_[part].names) need(other, is_needed);
+    }
+  }
+
   std::vector<PreludePart> parts_;
   std::unordered_map<std::string_view, std::vector<std::size_t>> declared_by_;
 };

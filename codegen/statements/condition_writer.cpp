@@ -12,6 +12,11 @@ bool KernelWriter::is_same_along_vector(const Condition& condition) const {
   return is_same_along(condition, vector_axis, schedule.vector, program.facts);
 }
 
+bool KernelWriter::are_same_along_vector(std::span<const Condition> conditions) const {
+  return std::ranges::all_of(
+      conditions, [&](const Condition& condition) { return is_same_along_vector(condition); });
+}
+
 /// True if `condition` holds at no element of a vector but its first.
 bool KernelWriter::is_at_first(const Condition& condition) const {
   return vector_axis >= 0 && schedule.vector > 1 && condition.end == condition.begin + Extent(1) &&
@@ -44,7 +49,7 @@ bool needs_end_check(const Condition& condition) {
 }
 
 /// True if another one of `all` implies this bound. Of two equal bounds, the first is written.
-bool is_begin_implied(const std::vector<Condition>& all, std::size_t which) {
+bool is_begin_implied(std::span<const Condition> all, std::size_t which) {
   for (std::size_t other = 0; other < all.size(); ++other) {
     if (other == which || !needs_begin_check(all[other])) continue;
     const std::optional<Extent> above =
@@ -54,7 +59,7 @@ bool is_begin_implied(const std::vector<Condition>& all, std::size_t which) {
   return false;
 }
 
-bool is_end_implied(const std::vector<Condition>& all, std::size_t which) {
+bool is_end_implied(std::span<const Condition> all, std::size_t which) {
   for (std::size_t other = 0; other < all.size(); ++other) {
     if (other == which) continue;
     const std::optional<Extent> above =
@@ -84,7 +89,7 @@ bool KernelWriter::selects_unconverted_loads(const Value& select) const {
   return select.kind == Value::Kind::select && is_narrow(select.dtype) && schedule.vector == 1 &&
          kernel.kind == KernelKind::pointwise &&
          std::ranges::all_of(select.operands, [&](int operand) {
-           const Value& segment = body.values[static_cast<std::size_t>(operand)];
+           const Value& segment = value_at(operand);
            return segment.kind == Value::Kind::load && segment.dtype == select.dtype &&
                   !segment.conditions.empty() && tiled_element(segment).empty();
          });
@@ -96,8 +101,7 @@ bool KernelWriter::is_unconverted_segment(int value) const {
   });
 }
 
-std::string KernelWriter::condition_text(const std::vector<Condition>& conditions,
-                                         bool at_element) {
+std::string KernelWriter::condition_text(std::span<const Condition> conditions, bool at_element) {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < conditions.size(); ++i) {
     const Condition condition = with_constant_in_bounds(conditions[i]);
@@ -131,14 +135,6 @@ std::string KernelWriter::condition_of_vectors(const std::vector<Condition>& con
   return fmt::format("{}", fmt::join(parts, " && "));
 }
 
-void KernelWriter::write_if(const BodyStore& store, bool at_element,
-                            const std::function<void()>& write) {
-  if (store.conditions.empty())
-    write();
-  else
-    out.block(fmt::format("if ({})", condition_text(store.conditions, at_element)), write);
-}
-
 void KernelWriter::write_conditional_loads(std::span<const int> loads, const std::string& count) {
   struct Group {
     std::string condition;
@@ -146,17 +142,13 @@ void KernelWriter::write_conditional_loads(std::span<const int> loads, const std
   };
   std::vector<Group> groups;
   for (const int load : loads) {
-    const Value& value = body.values[static_cast<std::size_t>(load)];
-    const std::string name = name_for(value.node);
-    out.line(
-        fmt::format("Vector<{}, {}> {}{{}};", info(value.dtype).c_name, schedule.vector, name));
-    texts_[static_cast<std::size_t>(load)] = computed(value.dtype, name + "[k]");
+    const Value& value = value_at(load);
+    const std::string name = declare_loaded_vector(load, "{}");
     const std::string condition = condition_text(value.conditions, false);
     auto group = std::ranges::find(groups, condition, &Group::condition);
     if (group == groups.end()) group = groups.insert(group, {.condition = condition, .lines = {}});
     group->lines.push_back(
         fmt::format("{} = {};", name, load_call(value, load_form(value), count)));
-    count_load(value);
   }
   for (const Group& group : groups) {
     const std::string head = fmt::format("if ({})", group.condition);

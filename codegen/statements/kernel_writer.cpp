@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "compiler/body/collapse_axes.h"
-#include "compiler/body_building/kernel_body.h"
+#include "compiler/body_building/build_body.h"
 #include "compiler/candidates/cache_hints.h"
 #include "compiler/program/reduction_tree.h"
 #include "ir/graph/operand_index.h"
@@ -136,44 +136,35 @@ std::string KernelWriter::buffer_name(int buffer, bool is_store) {
   if (const auto shared = shared_buffers_.find(buffer);
       !is_store && shared != shared_buffers_.end())
     return shared->second;
-  const Buffer& memory = program.buffers[static_cast<std::size_t>(buffer)];
-  std::map<int, std::string>& known = is_store ? outputs_ : inputs_;
   // A buffer that is both read and written is one parameter: two `__restrict__` pointers would
   // claim not to overlap.
   const bool is_updated =
       std::ranges::any_of(kernel.stores,
                           [&](const Store& store) { return store.buffer == buffer; }) &&
       std::ranges::any_of(body.values, [&](const Value& value) {
-        return value.kind == Value::Kind::load && program.buffer_of.lookup(value.node) == buffer;
+        return value.kind == Value::Kind::load && buffer_of(value) == buffer;
       });
   if (is_updated) updated_.insert(buffer);
-  std::map<int, std::string>& home = is_updated ? outputs_ : known;
-  std::string& name = home[buffer];
-  if (name.empty())
-    name = names_.take((is_anonymous_ ? "array" : program.name_of(memory)) + (is_updated ? "_io"
-                                                                              : is_store ? "_out"
-                                                                                         : "_in"));
+  std::string& name = (is_store || is_updated ? outputs_ : inputs_)[buffer];
+  if (name.empty()) name = take_array_name(buffer, is_updated ? "_io" : is_store ? "_out" : "_in");
   return name;
 }
 
-// --- reductions ---------------------------------------------------------------------------------
+std::string KernelWriter::take_array_name(int buffer, std::string_view suffix) {
+  const Buffer& memory = program.buffers[static_cast<std::size_t>(buffer)];
+  return names_.take((is_anonymous_ ? "array" : program.name_of(memory)) + std::string(suffix));
+}
 
 std::string KernelWriter::state_type(const Node& node) const {
   return fmt::format("{}<{}>", info(node.op).state, compute_c_type(node.operand(0)->dtype));
-}
-
-void KernelWriter::set_result(const BodyReduction& reduction, std::string text) {
-  texts_[static_cast<std::size_t>(reduction.result)] = std::move(text);
 }
 
 // --- the whole kernel ---------------------------------------------------------------------------
 
 void KernelWriter::add_scratch_arguments() {
   const auto add = [&](Argument::Kind kind, std::string_view type, std::string_view name) {
-    scratch_.emplace_back(
-        Argument{
-            .kind = kind, .index = 0, .extent = 0, .c_type = fmt::format("{}* __restrict__", type)},
-        name);
+    scratch_.emplace_back(Argument{.kind = kind, .c_type = fmt::format("{}* __restrict__", type)},
+                          name);
   };
   add(Argument::Kind::tickets, "unsigned", "tickets");
   add(Argument::Kind::workspace, "unsigned char", "workspace");
@@ -252,7 +243,6 @@ std::string KernelWriter::parameters() {
         info(program.buffers[static_cast<std::size_t>(buffer)].dtype).c_name;
     add({.kind = Argument::Kind::buffer,
          .index = buffer,
-         .extent = 0,
          .c_type = fmt::format("{}{}*{}", is_const ? "const " : "", type,
                                is_restrict(buffer) ? " __restrict__" : ""),
          .loads = loads_[buffer],
@@ -265,23 +255,19 @@ std::string KernelWriter::parameters() {
     const DType dtype = graph().inputs[static_cast<std::size_t>(place)].node->dtype;
     add({.kind = Argument::Kind::scalar,
          .index = place,
-         .extent = 0,
          .c_type = fmt::format("const {}", info(dtype).c_name)},
         name);
   }
+  const auto add_extent = [&](Extent extent, const std::string& name) {
+    add({.kind = Argument::Kind::extent,
+         .extent = extent,
+         .c_type = fmt::format("const {}", index_type_)},
+        name);
+  };
+  ExtentTable& extents = *graph().extents;
   for (const auto& [id, name] : symbols_)
-    add({.kind = Argument::Kind::extent,
-         .index = 0,
-         .extent = graph().extents->symbol(
-             graph().extents->symbols()[static_cast<std::size_t>(id)]->name),
-         .c_type = fmt::format("const {}", index_type_)},
-        name);
-  for (const auto& [size, name] : sizes_)
-    add({.kind = Argument::Kind::extent,
-         .index = 0,
-         .extent = size,
-         .c_type = fmt::format("const {}", index_type_)},
-        name);
+    add_extent(extents.symbol(extents.symbols()[static_cast<std::size_t>(id)]->name), name);
+  for (const auto& [size, name] : sizes_) add_extent(size, name);
   for (auto& [argument, name] : scratch_) add(std::move(argument), name);
   for (const auto& [buffer, name] : shared_buffers_)
     parameters.push_back(
@@ -337,20 +323,16 @@ void KernelWriter::become_section(std::set<int> exchanged) {
 }
 
 void KernelWriter::read_from_shared(int buffer, const std::optional<Index>& at) {
-  const Buffer& memory = program.buffers[static_cast<std::size_t>(buffer)];
-  shared_buffers_[buffer] =
-      names_.take((is_anonymous_ ? "array" : program.name_of(memory)) + "_kept");
+  shared_buffers_[buffer] = take_array_name(buffer, "_kept");
   for (Value& value : body.values) {
-    if (value.kind != Value::Kind::load || program.buffer_of.lookup(value.node) != buffer) continue;
+    if (value.kind != Value::Kind::load || buffer_of(value) != buffer) continue;
     if (at) value.at = *at;
     value.aligned = kWellAligned;
   }
 }
 
 void KernelWriter::write_to_shared(int buffer, const std::optional<Index>& at, bool is_in_memory) {
-  const Buffer& memory = program.buffers[static_cast<std::size_t>(buffer)];
-  shared_buffers_[buffer] =
-      names_.take((is_anonymous_ ? "array" : program.name_of(memory)) + "_kept");
+  shared_buffers_[buffer] = take_array_name(buffer, "_kept");
   written_to_shared_[buffer] = {at, is_in_memory};
 }
 

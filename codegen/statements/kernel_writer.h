@@ -1,4 +1,4 @@
-// KernelWriter, which all kernel shapes share: parameters, names, and statements for values.
+// KernelWriter, which all kernel kinds share: parameters, names, and statements for values.
 #pragma once
 
 #include <functional>
@@ -54,13 +54,13 @@ struct SectionFunction {
   std::string_view index_type;      ///< of the block index, the last parameter
 };
 
-/// Writes one kernel. A shape sets the axes, writes loops and tiles, and calls `finish`.
+/// Writes one kernel. The file of its kind sets the axes and writes loops and tiles.
 class KernelWriter {
  public:
   KernelWriter(const Program& program, const Kernel& kernel, const Schedule& schedule,
                std::string_view entry, Naming naming = Naming::by_graph);
 
-  // Set by the shapes before they write values.
+  // Set by the file of the kind before they write values.
   int vector_axis = -1;  ///< the axis along which vectors extend; -1: none.
   /// In an unrolled loop, `tile` starts at or after position `tile * before_tile` of the vector
   /// axis. 0: the loop is not unrolled.
@@ -155,22 +155,28 @@ class KernelWriter {
   /// Stores of the column results, at the position in `axis_names`.
   void write_column_stores();
   /// From here on, the result of a reduction is written as `text`.
-  void set_result(const BodyReduction& reduction, std::string text);
+  void set_result(const BodyReduction& reduction, std::string text) {
+    set_text(reduction.result, std::move(text));
+  }
   const std::string& result_text(const BodyReduction& reduction) const {
     return texts_[static_cast<std::size_t>(reduction.result)];
   }
   /// `load<vector>(…)` or `store<vector>(…)` at the position in `axis_names`. Counts its bytes.
   std::string counted_load(int value, int vector);
   std::string counted_store(int store, int vector, const std::string& values);
-  /// The condition of a load or store at the position in `axis_names`; empty if there is none.
-  std::string condition_of(std::span<const Condition> conditions);
+  /// `conditions` at element `k` of a vector, or at its first element. Empty if there are none.
+  std::string condition_text(std::span<const Condition> conditions, bool at_element);
   /// From here on, `value` is `element`, an expression in `k`, instead of a load. The tile holds 0
   /// at positions where the load's conditions are false.
-  void read_from_tile(int value, std::string element);
+  void read_from_tile(int value, std::string element) {
+    tiled_[static_cast<std::size_t>(value)] = std::move(element);
+  }
   /// From here on, `load` reads element `at` of `row`, a pointer to shared memory.
   void read_from_row(int load, const Index& at, std::string row);
   /// From here on, `store` writes each vector by `call`, in which `{}` is replaced by the vector.
-  void write_to_tile(int store, std::string call);
+  void write_to_tile(int store, std::string call) {
+    tile_calls_[static_cast<std::size_t>(store)] = std::move(call);
+  }
   /// A free name derived from the label or op of `node`.
   std::string name_for(const Node* node, std::string_view suffix = "");
   /// The state type of a reduction or scan, such as `Max<float>`.
@@ -187,7 +193,7 @@ class KernelWriter {
   std::string add_workspace_array(std::string_view type, Extent bytes);
   /// The index of the block, in the index type.
   std::string block() const;
-  /// The number of blocks. The shape must have set the grid.
+  /// The number of blocks. The grid must be set.
   std::string blocks();
   Source finish();
 
@@ -234,11 +240,15 @@ class KernelWriter {
   };
 
   const GraphData& graph() const { return program.graph->data(); }
+  const Value& value_at(int value) const { return body.values[static_cast<std::size_t>(value)]; }
   IndexWriter index_writer(bool at_element);
   std::string buffer_name(int buffer, bool is_store);
   int buffer_of(const BodyStore& store) const {
     return kernel.stores[static_cast<std::size_t>(store.request)].buffer;
   }
+  int buffer_of(const Value& load) const { return program.buffer_of.lookup(load.node); }
+  /// `array` for anonymous kernels, else the name of `buffer`, made unique and with a suffix.
+  std::string take_array_name(int buffer, std::string_view suffix);
   std::string value_expression(int value);
   /// True if all operands of a select are single loads of one narrow dtype. The select then chooses
   /// among unconverted elements, which the compiler merges into one load.
@@ -253,23 +263,30 @@ class KernelWriter {
   /// `_streaming` or `_retained` if the load has a cache hint, else empty.
   std::string_view load_hint(const Value& value) const;
   std::string load_call(const Value& value, const LoadForm& form, const std::string& count);
-  /// `conditions` at element `k` of a vector, or at its first element. Empty if there are none.
-  std::string condition_text(const std::vector<Condition>& conditions, bool at_element);
   /// A condition that every vector with an element in `conditions` satisfies; empty if none is
   /// known.
   std::string condition_of_vectors(const std::vector<Condition>& conditions);
+  /// True for literals and scalars, which need no statement.
+  static bool is_plain(const Value& value) {
+    return value.kind == Value::Kind::literal || value.kind == Value::Kind::scalar;
+  }
   void write_scalar(int value);
+  /// Declares the vector of a load, which later statements fill. Returns its name.
+  std::string declare_loaded_vector(int value, std::string_view initializer = "");
   void write_vector_load(int value, const std::string& count, const std::string& destination);
   /// Writes the loads grouped by condition, each group in one block.
   void write_conditional_loads(std::span<const int> loads, const std::string& count);
   void write_masked_loads(std::span<const int> loads, const std::string& count);
   void write_kept_element(int value);
-  bool is_kept(int value) const { return !kept_vectors_[static_cast<std::size_t>(value)].empty(); }
-  const std::string& tiled_element(const Value& load) const;
+  bool is_kept(int value) const { return !kept_vector(value).empty(); }
+  std::size_t index_of(const Value& value) const {
+    return static_cast<std::size_t>(&value - body.values.data());
+  }
+  const std::string& tiled_element(const Value& load) const { return tiled_[index_of(load)]; }
   /// The vector of a `load` that was made ahead, else empty.
-  const std::string& vector_ahead(const Value& load) const;
+  const std::string& vector_ahead(const Value& load) const { return ahead_[index_of(load)]; }
   /// The pointer to the staged row in shared memory that `load` reads, else empty.
-  const std::string& row_of(const Value& load) const;
+  const std::string& row_of(const Value& load) const { return rows_[index_of(load)]; }
   std::vector<int> write_tile_loads(const std::vector<bool>& values, const Sinks& sinks,
                                     const Tile& tile);
   void write_elements(std::span<const int> values, const Sinks& sinks, const Tile& tile,
@@ -281,7 +298,8 @@ class KernelWriter {
   /// Removes element numbers from `in_loop` that only such words would use.
   void drop_unused_philox_indices(std::vector<int>& in_loop, const std::vector<bool>& values,
                                   const Sinks& sinks) const;
-  bool has_use(int value, const std::vector<bool>& written, const Sinks& sinks) const;
+  bool has_use(int value, const std::vector<bool>& users, const Sinks& sinks) const;
+  std::ptrdiff_t stores_of(int value, const Sinks& sinks) const;
   /// True for a division of a kept vector by a scalar in a tile whose text has many copies. One
   /// function call divides the whole vector, before the loop over its elements.
   bool uses_division_call(int value, const Sinks& sinks) const;
@@ -292,14 +310,15 @@ class KernelWriter {
   bool is_stored_whole(const BodyStore& store, const Sinks& sinks) const;
   std::string number_text(const Value& value, bool at_element);
   bool is_only_stored(int value, const std::vector<bool>& values, const Sinks& sinks) const;
-  /// Calls `write`, inside an `if` statement if `store` has conditions.
-  void write_if(const BodyStore& store, bool at_element, const std::function<void()>& write);
+  /// Declares the vector of a store's results. Returns its name.
+  std::string declare_stored_vector(const BodyStore& store);
   void write_store(const BodyStore& store, const std::string& vector, const std::string& count);
   void write_vector_store(const BodyStore& store, const Destination& to, const std::string& vector,
                           const std::string& count);
   void write_elements_of(const BodyStore& store, const Destination& to, const std::string& vector,
                          const std::string& count);
   bool is_same_along_vector(const Condition& condition) const;
+  bool are_same_along_vector(std::span<const Condition> conditions) const;
   bool is_at_first(const Condition& condition) const;
   void write_row_store(const BodyStore& store);
   void count_store(const BodyStore& store);

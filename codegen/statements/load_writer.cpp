@@ -32,28 +32,13 @@ void KernelWriter::record_vector(AccessKind kind, int buffer, int each, const st
   if (each == schedule.vector && !count.empty()) record_access(kind, buffer, 1);
 }
 
-const std::string& KernelWriter::tiled_element(const Value& load) const {
-  return tiled_[static_cast<std::size_t>(&load - body.values.data())];
-}
-
-const std::string& KernelWriter::vector_ahead(const Value& load) const {
-  return ahead_[static_cast<std::size_t>(&load - body.values.data())];
-}
-
-const std::string& KernelWriter::row_of(const Value& load) const {
-  return rows_[static_cast<std::size_t>(&load - body.values.data())];
-}
-
 KernelWriter::LoadForm KernelWriter::load_form(const Value& value) {
   if (!tiled_element(value).empty()) return {Access::element};
   if (vector_axis < 0 || schedule.vector == 1) return {Access::scalar};
-  const bool is_same = std::ranges::all_of(value.conditions, [&](const Condition& condition) {
-    return is_same_along_vector(condition);
-  });
   const std::optional<Extent> step =
       step_along(value.at, vector_axis, schedule.vector, program.facts);
-  if (!step || !is_same) return {Access::element};
-  const int buffer = program.buffer_of.lookup(value.node);
+  if (!step || !are_same_along_vector(value.conditions)) return {Access::element};
+  const int buffer = buffer_of(value);
   const int each = step->is(1) ? elements_at_once(value.at, value.dtype, buffer, value.aligned) : 1;
   if (each == schedule.vector) return {.access = Access::vector, .each = each};
   if (each > 1) return {.access = Access::partial_vectors, .each = each};
@@ -62,10 +47,10 @@ KernelWriter::LoadForm KernelWriter::load_form(const Value& value) {
 
 std::string_view KernelWriter::load_hint(const Value& value) const {
   if (last_reads_.empty()) return "";
-  const int last = last_reads_[static_cast<std::size_t>(&value - body.values.data())];
+  const int last = last_reads_[index_of(value)];
   // A hinted load bypasses coherence, so it may return stale data of an array that the launch
   // writes.
-  const int buffer = program.buffer_of.lookup(value.node);
+  const int buffer = buffer_of(value);
   if (shared_buffers_.contains(buffer) || !row_of(value).empty()) return "";
   const bool is_written =
       exchanged_.contains(buffer) || std::ranges::count(kernel.stores, buffer, &Store::buffer) > 0;
@@ -77,24 +62,25 @@ std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
                                     const std::string& count) {
   if (!tiled_element(value).empty()) return tiled_element(value);
   if (!vector_ahead(value).empty()) return vector_ahead(value);
-  const int buffer = program.buffer_of.lookup(value.node);
+  const int buffer = buffer_of(value);
   const std::string& row = row_of(value);
   const std::string memory = row.empty() ? buffer_name(buffer, false) : row;
   const std::string at = text(value.at, form.access == Access::element);
-  const std::string some = count.empty() ? "" : ", " + count;
+  const std::string some = count.empty() ? std::to_string(schedule.vector) : count;
   if (row.empty() && !shared_buffers_.contains(buffer))
     record_vector(AccessKind::load, buffer,
                   form.access == Access::vector ? schedule.vector : form.each, count);
   switch (form.access) {
     case Access::vector:
-      return fmt::format("load{}<{}>({}, {}{})", count.empty() ? load_hint(value) : "_some",
-                         schedule.vector, memory, at, some);
+      return count.empty()
+                 ? fmt::format("load{}<{}>({}, {})", load_hint(value), schedule.vector, memory, at)
+                 : fmt::format("load_some<{}>({}, {}, {})", schedule.vector, memory, at, count);
     case Access::partial_vectors:
       return fmt::format("load_by<{}, {}>({}, {}, {})", schedule.vector, form.each, memory, at,
-                         count.empty() ? std::to_string(schedule.vector) : count);
+                         some);
     case Access::strided:
       return fmt::format("load_apart<{}>({}, {}, {}, {})", schedule.vector, memory, at, form.step,
-                         count.empty() ? std::to_string(schedule.vector) : count);
+                         some);
     case Access::scalar:
     case Access::element: break;
   }
@@ -106,25 +92,31 @@ std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
   return fmt::format("load{}({}, {})", step && step->is(1) ? load_hint(value) : "", memory, at);
 }
 
+std::string KernelWriter::declare_loaded_vector(int value, std::string_view initializer) {
+  const Value& v = value_at(value);
+  std::string name = name_for(v.node);
+  out.line(fmt::format("Vector<{}, {}> {}{};", info(v.dtype).c_name, schedule.vector, name,
+                       initializer));
+  set_text(value, computed(v.dtype, name + "[k]"));
+  count_load(v);
+  return name;
+}
+
 PartialVector KernelWriter::partial_vector_of(const Value& value) {
   if (!schedule.is_flat || load_form(value).access != Access::element) return {};
-  return partial_vector_along(
-      value.at, value.dtype,
-      alignment_of(program.buffer_of.lookup(value.node), value.dtype, value.aligned), vector_axis,
-      schedule.vector / 2, program.facts);
+  return partial_vector_along(value.at, value.dtype,
+                              alignment_of(buffer_of(value), value.dtype, value.aligned),
+                              vector_axis, schedule.vector / 2, program.facts);
 }
 
 void KernelWriter::write_partial_vectors(int value, const std::string& count) {
-  const Value& v = body.values[static_cast<std::size_t>(value)];
+  const Value& v = value_at(value);
   const PartialVector partial = partial_vector_of(v);
-  const int buffer = program.buffer_of.lookup(v.node);
+  const int buffer = buffer_of(v);
   record_access(AccessKind::load, buffer, partial.is_same ? 1 : partial.each);
-  count_load(v);
-  const std::string name = name_for(v.node);
+  const std::string name = declare_loaded_vector(value, count.empty() ? "" : "{}");
   const std::string memory = buffer_name(buffer, false);
   const std::string at = text(v.at, true);
-  out.line(fmt::format("Vector<{}, {}> {}{};", info(v.dtype).c_name, schedule.vector, name,
-                       count.empty() ? "" : "{}"));
   const std::string guard = count.empty() ? "" : fmt::format("if (k < {}) ", count);
   out.directive("#pragma unroll");
   out.line(
@@ -132,20 +124,19 @@ void KernelWriter::write_partial_vectors(int value, const std::string& count) {
       (partial.is_same
            ? fmt::format("put_same<{}>({}, k, load({}, {}));", partial.each, name, memory, at)
            : fmt::format("put({}, k, load<{}>({}, {}));", name, partial.each, memory, at)));
-  texts_[static_cast<std::size_t>(value)] = computed(v.dtype, name + "[k]");
 }
 
 std::string KernelWriter::counted_load(int value, int vector) {
-  const Value& v = body.values[static_cast<std::size_t>(value)];
+  const Value& v = value_at(value);
   count_load(v);
-  const int buffer = program.buffer_of.lookup(v.node);
+  const int buffer = buffer_of(v);
   record_access(AccessKind::load, buffer, vector);
   return fmt::format("load{}<{}>({}, {})", load_hint(v), vector, buffer_name(buffer, false),
                      text(v.at, false));
 }
 
 bool KernelWriter::may_load_ahead(int value) {
-  const Value& v = body.values[static_cast<std::size_t>(value)];
+  const Value& v = value_at(value);
   if (v.kind != Value::Kind::load || is_kept(value) || !v.conditions.empty()) return false;
   if (!row_of(v).empty() || has_indirect(v.at) || !depends_on(v.at, vector_axis)) return false;
   const Access access = load_form(v).access;
@@ -153,7 +144,7 @@ bool KernelWriter::may_load_ahead(int value) {
 }
 
 std::string KernelWriter::declare_ahead(int value, int vectors) {
-  const Value& v = body.values[static_cast<std::size_t>(value)];
+  const Value& v = value_at(value);
   std::string name = name_for(v.node, "_ahead");
   out.line(
       fmt::format("Vector<{}, {}> {}[{}];", info(v.dtype).c_name, schedule.vector, name, vectors));
@@ -161,13 +152,9 @@ std::string KernelWriter::declare_ahead(int value, int vectors) {
 }
 
 void KernelWriter::write_load_ahead(int value, const std::string& place, const Tile& tile) {
-  const Value& v = body.values[static_cast<std::size_t>(value)];
+  const Value& v = value_at(value);
   out.line(fmt::format("{} = {};", place, load_call(v, load_form(v), tile.count)));
   count_load(v);
-}
-
-void KernelWriter::read_from_tile(int value, std::string element) {
-  tiled_[static_cast<std::size_t>(value)] = std::move(element);
 }
 
 void KernelWriter::read_from_row(int load, const Index& at, std::string row) {
@@ -177,22 +164,16 @@ void KernelWriter::read_from_row(int load, const Index& at, std::string row) {
   rows_[static_cast<std::size_t>(load)] = std::move(row);
 }
 
-std::string KernelWriter::condition_of(std::span<const Condition> conditions) {
-  return condition_text({conditions.begin(), conditions.end()}, false);
-}
-
 void KernelWriter::count_load(const Value& value) {
-  if (!tiled_element(value).empty()) return;  // counted when the tile was filled
-  if (!vector_ahead(value).empty()) return;   // counted when the load was made ahead
-  if (!row_of(value).empty()) return;         // counted when the row was loaded
-  if (shared_buffers_.contains(program.buffer_of.lookup(value.node)))
-    return;  // counted when shared memory was filled
+  // Counted when the tile, the row or shared memory was filled, or when the load was made ahead.
+  if (!tiled_element(value).empty() || !row_of(value).empty() ||
+      shared_buffers_.contains(buffer_of(value)) || !vector_ahead(value).empty())
+    return;
   const Footprint touched = footprint_of(body, value);
   source.traffic.is_bound = source.traffic.is_bound || !touched.is_exact;
   const Extent bytes = touched.elements * Extent(size_of(value.dtype));
   source.traffic.bytes_read = source.traffic.bytes_read + bytes;
-  Extent& read =
-      source.bytes_read_of.try_emplace(program.buffer_of.lookup(value.node), 0).first->second;
+  Extent& read = source.bytes_read_of.try_emplace(buffer_of(value), 0).first->second;
   read = read + bytes;
 }
 

@@ -21,35 +21,40 @@ bool is_random(const Value& value) {
 /// bits; -1 if it is not of Kind::number.
 int KernelWriter::philox_index_of(const Value& value) const {
   int number = value.operands[2];
-  const auto at = [&](int i) -> const Value& { return body.values[static_cast<std::size_t>(i)]; };
-  const auto is_wide = [&](int i) { return is_integer(at(i).dtype) && size_of(at(i).dtype) == 8; };
-  while (at(number).kind == Value::Kind::op && at(number).node->op == Op::cast && is_wide(number))
-    number = at(number).operands[0];
-  return at(number).kind == Value::Kind::number && is_wide(number) ? number : -1;
+  const auto is_wide = [&](int i) {
+    return is_integer(value_at(i).dtype) && size_of(value_at(i).dtype) == 8;
+  };
+  while (value_at(number).kind == Value::Kind::op && value_at(number).node->op == Op::cast &&
+         is_wide(number))
+    number = value_at(number).operands[0];
+  return value_at(number).kind == Value::Kind::number && is_wide(number) ? number : -1;
 }
 
 bool KernelWriter::has_consecutive_words(int value) const {
   constexpr int kWords = 4;  // per Philox block
-  const Value& v = body.values[static_cast<std::size_t>(value)];
+  const Value& v = value_at(value);
   if (!is_random(v) || is_kept(value) || vector_axis < 0 || schedule.vector % kWords != 0)
     return false;
   const int number = philox_index_of(v);
   if (number < 0 || is_kept(number) || varies_along_vector(v.operands[0]) ||
       varies_along_vector(v.operands[1]))
     return false;
-  const Index& at = body.values[static_cast<std::size_t>(number)].at;
+  const Index& at = value_at(number).at;
   const std::optional<Extent> step = step_along(at, vector_axis, schedule.vector, program.facts);
   return step && step->is(1) && aligned_vector(at, vector_axis, kWords, program.facts) == kWords;
 }
 
 void KernelWriter::write_random_words(int value) {
-  const Value& v = body.values[static_cast<std::size_t>(value)];
+  const Value& v = value_at(value);
   const Value& number = body.values[static_cast<std::size_t>(philox_index_of(v))];
   const std::string name = name_for(v.node);
+  // In this order, because texts name scalars when they are made.
+  const std::string index = number_text(number, false);
+  const std::string stream = operand_text(v.operands[1]);
+  const std::string key = operand_text(v.operands[0]);
   out.line(fmt::format("const Vector<unsigned, {0}> {1} = philox_words<{0}>({2}, {3}, {4});",
-                       schedule.vector, name, operand_text(v.operands[0]),
-                       operand_text(v.operands[1]), number_text(number, false)));
-  texts_[static_cast<std::size_t>(value)] = name + "[k]";
+                       schedule.vector, name, key, stream, index));
+  set_text(value, name + "[k]");
 }
 
 void KernelWriter::drop_unused_philox_indices(std::vector<int>& in_loop,
@@ -64,26 +69,10 @@ void KernelWriter::drop_unused_philox_indices(std::vector<int>& in_loop,
     const bool leads_on = is_number[i] && value.kind == Value::Kind::op;
     if (has_words || leads_on) is_number[static_cast<std::size_t>(value.operands.back())] = true;
     if (is_number[i] && written[i] && !is_kept(static_cast<int>(i)) &&
-        !has_use(static_cast<int>(i), written, sinks))
+        !has_use(static_cast<int>(i), written, sinks) && stores_of(static_cast<int>(i), sinks) == 0)
       written[i] = false;
   }
   std::erase_if(in_loop, [&](int value) { return !written[static_cast<std::size_t>(value)]; });
-}
-
-/// True if a sink, an index, or a value that is `written` in the loop uses `value`.
-bool KernelWriter::has_use(int value, const std::vector<bool>& written, const Sinks& sinks) const {
-  for (std::size_t user = 0; user < body.values.size(); ++user)
-    if (written[user] && std::ranges::count(body.values[user].operands, value) > 0) return true;
-  for (const auto& [atom, source] : body.indirect)
-    if (source == value) return true;
-  const auto is_operand = [&](std::span<const int> sinks_of, const auto& list, auto operand) {
-    return std::ranges::any_of(sinks_of, [&](int index) {
-      return std::invoke(operand, list[static_cast<std::size_t>(index)]) == value;
-    });
-  };
-  return is_operand(sinks.reductions, body.reductions, &BodyReduction::operand) ||
-         is_operand(sinks.columns, body.columns, &BodyReduction::operand) ||
-         is_operand(sinks.stores, body.stores, &BodyStore::value);
 }
 
 }  // namespace sinter

@@ -37,13 +37,12 @@ void KernelWriter::write_store(const BodyStore& store, const std::string& vector
     if (std::ranges::any_of(store.conditions,
                             [&](const Condition& condition) { return is_at_first(condition); })) {
       record_access(AccessKind::store, buffer_of(store), 1);
-      write_if(store, false, [&] {
+      out.block_if(condition_text(store.conditions, false), [&] {
         out.line(fmt::format("store({}, {}, {}[0]);", to.name, text(to.at, false), vector));
       });
-    } else if (std::ranges::all_of(store.conditions, [&](const Condition& condition) {
-                 return is_same_along_vector(condition);
-               })) {
-      write_if(store, false, [&] { write_vector_store(store, to, vector, count); });
+    } else if (are_same_along_vector(store.conditions)) {
+      out.block_if(condition_text(store.conditions, false),
+                   [&] { write_vector_store(store, to, vector, count); });
     } else {
       write_elements_of(store, to, vector, count);
     }
@@ -57,10 +56,6 @@ std::string KernelWriter::counted_store(int store, int vector, const std::string
   record_access(AccessKind::store, buffer, vector);
   return fmt::format("store<{}>({}, {}, {});", vector, buffer_name(buffer, true),
                      text(to.at, false), values);
-}
-
-void KernelWriter::write_to_tile(int store, std::string call) {
-  tile_calls_[static_cast<std::size_t>(store)] = std::move(call);
 }
 
 void KernelWriter::write_vector_store(const BodyStore& store, const Destination& destination,
@@ -101,51 +96,42 @@ void KernelWriter::write_elements_of(const BodyStore& store, const Destination& 
   std::vector<std::string> guards;
   if (!count.empty()) guards.push_back(fmt::format("k < {}", count));
   if (!store.conditions.empty()) guards.push_back(condition_text(store.conditions, true));
-  const auto write = [&] {
-    out.directive("#pragma unroll");
-    out.block(fmt::format("for (int k = 0; k < {}; ++k)", schedule.vector), [&] {
+  out.block_if(condition_of_vectors(store.conditions), [&] {
+    out.unrolled("k", std::to_string(schedule.vector), [&] {
       const std::string guard =
           guards.empty() ? "" : fmt::format("if ({}) ", fmt::join(guards, " && "));
       out.line(fmt::format("{}store({}, {}, {}[k]);", guard, to.name, text(to.at, true), vector));
     });
-  };
-  const std::string first = condition_of_vectors(store.conditions);
-  if (first.empty())
-    write();
-  else
-    out.block(fmt::format("if ({})", first), write);
+  });
 }
 
 void KernelWriter::write_element_store(const BodyStore& store, const std::string& value) {
   count_store(store);
   record_access(AccessKind::store, buffer_of(store), 1);
-  write_if(store, false, [&] {
+  out.block_if(condition_text(store.conditions, false), [&] {
     for (const Destination& to : destinations_of(store))
       out.line(fmt::format("store({}, {}, {});", to.name, text(to.at, false),
                            in_memory(store.node->dtype, value)));
   });
 }
 
-void KernelWriter::write_row_store(const BodyStore& store) {
-  const int buffer = buffer_of(store);
-  const std::string value = in_memory(store.node->dtype, operand_text(store.value));
-  const bool is_vector = vector_axis != body.reduced_axis() && schedule.vector > 1;
-  if (!is_vector) {
-    count_store(store);
-    record_access(AccessKind::store, buffer, 1);
-    write_if(store, false, [&] {
-      for (const Destination& to : destinations_of(store))
-        out.line(fmt::format("store({}, {}, {});", to.name, text(to.at, false), value));
-    });
-    return;
-  }
-  const std::string vector = names_.take(
-      is_anonymous_ ? "result"
-                    : program.name_of(program.buffers[static_cast<std::size_t>(buffer)]));
+std::string KernelWriter::declare_stored_vector(const BodyStore& store) {
+  const Buffer& memory = program.buffers[static_cast<std::size_t>(buffer_of(store))];
+  std::string name = names_.take(is_anonymous_ ? "result" : program.name_of(memory));
+  if (in_tile_) tile_names_.push_back(name);
   out.line(
-      fmt::format("Vector<{}, {}> {};", info(store.node->dtype).c_name, schedule.vector, vector));
+      fmt::format("Vector<{}, {}> {};", info(store.node->dtype).c_name, schedule.vector, name));
+  return name;
+}
+
+void KernelWriter::write_row_store(const BodyStore& store) {
+  const std::string value = operand_text(store.value);
+  if (vector_axis == body.reduced_axis() || schedule.vector == 1)
+    return write_element_store(store, value);
+  const std::string vector = declare_stored_vector(store);
   out.directive("#pragma unroll");
-  out.line(fmt::format("for (int k = 0; k < {}; ++k) {}[k] = {};", schedule.vector, vector, value));
+  out.line(fmt::format("for (int k = 0; k < {}; ++k) {}[k] = {};", schedule.vector, vector,
+                       in_memory(store.node->dtype, value)));
   write_store(store, vector, {});
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/shape/extent.h"
+#include "ir/support/name_characters.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -118,9 +119,8 @@ std::string in_memory(DType dtype, const std::string& value) {
 }
 
 std::string atomic(const std::string& text) {
-  const bool is_word = std::ranges::all_of(text, [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
-  });
+  const bool is_word =
+      std::ranges::all_of(text, [](char c) { return is_name_character(c) || c == '.'; });
   return is_word ? text : "(" + text + ")";
 }
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "ir/types/rounding.h"
+#include "ir/types/casts.h"
 #include "ir/types/wide_integer.h"
 
 namespace sinter {

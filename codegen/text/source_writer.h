@@ -22,6 +22,11 @@ class SourceWriter {
     body();
     close();
   }
+  /// The lines that `body` writes, in an `if` block unless `condition` is empty.
+  void block_if(std::string_view condition, std::invocable auto body) {
+    if (condition.empty()) return body();
+    block("if (" + std::string(condition) + ")", body);
+  }
   /// A loop over 0 … count - 1 that the compiler unrolls.
   void unrolled(std::string_view variable, std::string_view count, std::invocable auto body) {
     directive("#pragma unroll");

@@ -13,6 +13,8 @@ class TrafficSnapshot {
  public:
   explicit TrafficSnapshot(Source& source)
       : traffic_(source.traffic), bytes_read_of_(source.bytes_read_of) {}
+  TrafficSnapshot(const TrafficSnapshot&) = delete;
+  TrafficSnapshot& operator=(const TrafficSnapshot&) = delete;
 
  private:
   llvm::SaveAndRestore<decltype(Source::traffic)> traffic_;

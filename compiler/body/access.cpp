@@ -128,14 +128,17 @@ class ResidentValueChooser {
   std::vector<int> seen_for_;  ///< by value: the last requested value that reached it
 };
 
+bool depends_on_rows(const Body& body, const Index& at) {
+  for (int axis = 0; axis < body.parallel_axes; ++axis)
+    if (depends_on(at, axis)) return true;
+  return false;
+}
+
 bool is_same_in_columns(const Body& body, const Value& value) {
-  if (has_indirect(value.at)) return false;
-  for (int axis = 0; axis < body.parallel_axes; ++axis) {
-    if (depends_on(value.at, axis)) return false;
-    for (const Condition& condition : value.conditions)
-      if (depends_on(condition.at, axis)) return false;
-  }
-  return true;
+  return !has_indirect(value.at) && !depends_on_rows(body, value.at) &&
+         std::ranges::none_of(value.conditions, [&](const Condition& condition) {
+           return depends_on_rows(body, condition.at);
+         });
 }
 
 }  // namespace
@@ -172,13 +175,28 @@ int kept_bytes(const Value& value) {
   return size_of(value.kind == Value::Kind::load ? value.dtype : info(value.dtype).compute);
 }
 
+int loads_of(const PassPlan& plan, std::size_t value) {
+  const bool is_kept = std::ranges::binary_search(plan.kept, static_cast<int>(value));
+  int times = 0;
+  for (const std::vector<bool>& needed : plan.needed) times += needed[value] ? 1 : 0;
+  return is_kept ? std::min(times, 1) : times;
+}
+
+int last_pass(const PassPlan& plan, std::size_t value) {
+  auto pass = static_cast<int>(plan.needed.size()) - 1;
+  while (pass >= 0 && !plan.needed[static_cast<std::size_t>(pass)][value]) --pass;
+  return pass;
+}
+
+std::vector<std::int64_t> sums_by_pass(const Body& body,
+                                       const std::function<std::int64_t(const Node&)>& of) {
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(body.passes()));
+  for (const BodyReduction& reduction : body.reductions)
+    sums[static_cast<std::size_t>(reduction.stage)] += of(*reduction.node);
+  return sums;
+}
+
 KeptSlots kept_slots(const Body& body, const PassPlan& plan) {
-  const auto last_pass = [&](int value) {
-    int last = 0;
-    for (std::size_t pass = 0; pass < plan.needed.size(); ++pass)
-      if (plan.needed[pass][static_cast<std::size_t>(value)]) last = static_cast<int>(pass);
-    return last;
-  };
   KeptSlots slots{.slot_of = std::vector<int>(plan.kept.size(), -1), .bytes = {}};
   std::vector<int> free_from;  // per slot: the last pass that needs its content
   std::vector<std::size_t> order(plan.kept.size());
@@ -188,8 +206,8 @@ KeptSlots kept_slots(const Body& body, const PassPlan& plan) {
   };
   std::ranges::stable_sort(order, {}, first_pass_of);
   for (const std::size_t i : order) {
-    const int value = plan.kept[i];
-    const int bytes = kept_bytes(body.values[static_cast<std::size_t>(value)]);
+    const auto value = static_cast<std::size_t>(plan.kept[i]);
+    const int bytes = kept_bytes(body.values[value]);
     std::size_t slot = 0;
     while (slot < slots.bytes.size() &&
            (slots.bytes[slot] != bytes || free_from[slot] > first_pass_of(i)))
@@ -198,7 +216,7 @@ KeptSlots kept_slots(const Body& body, const PassPlan& plan) {
       slots.bytes.push_back(bytes);
       free_from.push_back(0);
     }
-    free_from[slot] = last_pass(value);
+    free_from[slot] = last_pass(plan, value);
     slots.slot_of[i] = static_cast<int>(slot);
   }
   return slots;
@@ -208,31 +226,26 @@ PassPlan plan_loaded_passes(const Body& body) {
   PassPlan plan = plan_resident_passes(body);
   for (std::size_t value = 0; value < body.values.size(); ++value)
     if (plan.first_pass[value] >= 0 && body.values[value].kind == Value::Kind::load &&
-        !std::ranges::binary_search(plan.kept, static_cast<int>(value)))
-      plan.kept.insert(std::ranges::upper_bound(plan.kept, static_cast<int>(value)),
-                       static_cast<int>(value));
+        std::ranges::find(plan.kept, static_cast<int>(value)) == plan.kept.end())
+      plan.kept.push_back(static_cast<int>(value));
+  std::ranges::sort(plan.kept);
   return PassPlanner(body).plan(plan);
 }
 
 bool is_same_in_rows(const Body& body, const Value& value) {
-  if (value.kind != Value::Kind::load || !value.conditions.empty() || has_indirect(value.at))
-    return false;
-  for (int axis = 0; axis < body.parallel_axes; ++axis)
-    if (depends_on(value.at, axis)) return false;
-  return coefficient_of(value.at, body.reduced_axis()).has_value();
+  return value.kind == Value::Kind::load && value.conditions.empty() && !has_indirect(value.at) &&
+         !depends_on_rows(body, value.at) &&
+         coefficient_of(value.at, body.reduced_axis()).has_value();
 }
 
 int kept_bytes_per_element(const Body& body, const PassPlan& plan) {
   int most = 0;
   for (int pass = 0; pass + 1 < static_cast<int>(plan.needed.size()); ++pass) {
     int alive = 0;
-    for (const int value : plan.kept) {
-      bool later = false;
-      for (std::size_t next = static_cast<std::size_t>(pass) + 1; next < plan.needed.size(); ++next)
-        later = later || plan.needed[next][static_cast<std::size_t>(value)];
-      const Value& kept = body.values[static_cast<std::size_t>(value)];
-      if (plan.first_pass[static_cast<std::size_t>(value)] <= pass && later)
-        alive += kept_bytes(kept);
+    for (const int kept : plan.kept) {
+      const auto value = static_cast<std::size_t>(kept);
+      if (plan.first_pass[value] <= pass && last_pass(plan, value) > pass)
+        alive += kept_bytes(body.values[value]);
     }
     most = std::max(most, alive);
   }
@@ -345,6 +358,20 @@ bool is_same_along(const Condition& condition, int axis, int width, const Facts&
   const bool ends_behind = high && provably_less(*high, condition.end);
   return step->is(1) && (begins_before || is_between_vectors(condition.begin)) &&
          (ends_behind || is_between_vectors(condition.end));
+}
+
+void narrow_range(Extent& begin, Extent& end, int axis, const Condition& condition) {
+  const Index& at = condition.at;
+  if (at.terms.size() != 1) return;
+  const Extent step = coefficient_of(at, axis).value_or(0);
+  if (!step.is(1) && !step.is(-1)) return;
+  const bool runs_back = step.is(-1);
+  const Extent first =
+      runs_back ? at.constant - condition.end + Extent(1) : condition.begin - at.constant;
+  const Extent last =
+      runs_back ? at.constant - condition.begin + Extent(1) : condition.end - at.constant;
+  if (provably_nonnegative(first - begin)) begin = first;
+  if (provably_nonnegative(end - last)) end = last;
 }
 
 }  // namespace sinter

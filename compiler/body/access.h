@@ -1,7 +1,8 @@
 // Plans the values that each pass over the reduced axis needs, and how wide an access may be.
 #pragma once
 
-#include <span>
+#include <functional>
+#include <numeric>
 #include <vector>
 
 #include "compiler/body/body.h"
@@ -28,6 +29,13 @@ PassPlan plan_column_passes(const Body& body);
 PassPlan plan_loaded_passes(const Body& body);
 /// True for a load whose elements are the same in every row.
 bool is_same_in_rows(const Body& body, const Value& value);
+/// The number of passes that compute or load a value.
+int loads_of(const PassPlan& plan, std::size_t value);
+/// The last pass that needs a value; -1: none.
+int last_pass(const PassPlan& plan, std::size_t value);
+/// For each pass: the sum of `of` over its reductions.
+std::vector<std::int64_t> sums_by_pass(const Body& body,
+                                       const std::function<std::int64_t(const Node&)>& of);
 /// The maximum over passes of the live kept bytes between a pass and the next, per element of a
 /// row.
 int kept_bytes_per_element(const Body& body, const PassPlan& plan);
@@ -36,6 +44,7 @@ int kept_bytes_per_element(const Body& body, const PassPlan& plan);
 struct KeptSlots {
   std::vector<int> slot_of;  ///< of each value in PassPlan::kept
   std::vector<int> bytes;    ///< per element, of each slot
+  int bytes_per_element() const { return std::accumulate(bytes.begin(), bytes.end(), 0); }
 };
 KeptSlots kept_slots(const Body& body, const PassPlan& plan);
 /// Bytes of one element of a kept value: as loaded, or as computed.
@@ -66,6 +75,10 @@ PartialVector partial_vector_along(const Index& at, DType dtype, std::int64_t al
                                    int most, const Facts& facts);
 /// True if `condition` holds at all elements of a vector of `width` along `axis`, or at none.
 bool is_same_along(const Condition& condition, int axis, int width, const Facts& facts);
+
+/// Narrows the positions [begin, end) of `axis` to those where `condition` holds. Ignores
+/// conditions that depend on other axes or have another stride than 1 and -1.
+void narrow_range(Extent& begin, Extent& end, int axis, const Condition& condition);
 
 /// The largest power of two up to 16 that provably divides `extent`, from its form and from the
 /// known divisors of its symbols.

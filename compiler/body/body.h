@@ -2,10 +2,7 @@
 // Fusion checks whether a body exists, cost and schedules read its accesses, and codegen prints it.
 #pragma once
 
-#include <functional>
 #include <optional>
-#include <span>
-#include <string>
 #include <vector>
 
 #include "ir/graph/node.h"
@@ -53,11 +50,11 @@ struct Value {
   int aligned = kWellAligned;
 };
 
-/// A reduction that the kernel computes.
+/// A reduction or scan that the kernel computes.
 struct BodyReduction {
   const Node* node = nullptr;
   int operand = 0;  ///< the value that is accumulated, in pass `stage`
-  int result = 0;   ///< Value::Kind::reduced
+  int result = 0;   ///< Value::Kind::reduced or scanned
   int stage = 0;
 };
 
@@ -92,13 +89,6 @@ struct BodyScatter {
 /// Maximum bytes of a row that a block of a scatter keeps while it reads the indices.
 inline constexpr std::int64_t kMaxScatteredBytes = 48 * 1024;
 
-/// A scan along the reduced axis.
-struct BodyScan {
-  const Node* node = nullptr;
-  int operand = 0;
-  int result = 0;  ///< Value::Kind::scanned
-};
-
 /// All work of a kernel. Axes 0 … parallel_axes - 1 of `space` are parallel; the next one, if any,
 /// is the reduced axis.
 struct Body {
@@ -117,7 +107,7 @@ struct Body {
   /// Further scatters with the same numbers of rows, columns and indices. A block owns the same
   /// rows of each.
   std::vector<BodyScatter> more_scatters;
-  std::optional<BodyScan> scan;
+  std::optional<BodyReduction> scan;  ///< along the reduced axis
   /// Extents that must not be 0; otherwise no position would store some of the results.
   std::vector<Extent> at_least_one;
   /// The value that each indirect atom reads.

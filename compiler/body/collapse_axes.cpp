@@ -111,6 +111,22 @@ class AxisRewriter {
   std::size_t next_ = 0;
 };
 
+std::vector<Extent> parallel_shape(const Body& body) {
+  std::vector<Extent> shape;
+  for (int axis = 0; axis < body.parallel_axes; ++axis) shape.push_back(body.space.extent(axis));
+  return shape;
+}
+
+/// `body` over `space`, whose axes are all parallel. `rows` are the parallel axes of `body` in it.
+Body over_axes(Body body, IndexSpace space, std::vector<Index> rows) {
+  const int parallel_axes = space.axis_count();
+  if (body.has_reduced_axis) rows.push_back(space.add_axis(body.reduced_size()));
+  AxisRewriter(body, rows, space).run();
+  body.space = std::move(space);
+  body.parallel_axes = parallel_axes;
+  return body;
+}
+
 /// True if there is nothing to merge and all addresses are affine.
 bool is_collapsed(const Body& body) {
   if (body.parallel_axes > 1 || (body.parallel_axes == 1 && body.space.extent(0).is(1)))
@@ -146,29 +162,16 @@ Body collapse_axes(Body body) {
   }
 
   IndexSpace space;
-  std::vector<Index> axes(static_cast<std::size_t>(body.space.axis_count()));
-  int axis = 0;
-  int runs = 0;
-  while (axis < body.parallel_axes) {
-    int end = axis + 1;
-    while (end < body.parallel_axes && !starts[static_cast<std::size_t>(end)]) ++end;
+  std::vector<Index> axes;
+  for (int axis = 0; axis < body.parallel_axes;) {
     std::vector<Extent> shape;
-    for (int i = axis; i < end; ++i) shape.push_back(body.space.extent(i));
-    const std::vector<Index> parts = [&] {
-      const Index merged = space.add_axis(product(shape));
-      return space.delinearize(merged, shape);
-    }();
-    std::ranges::copy(parts, axes.begin() + axis);
-    axis = end;
-    ++runs;
+    do shape.push_back(body.space.extent(axis++));
+    while (axis < body.parallel_axes && !starts[static_cast<std::size_t>(axis)]);
+    const Index merged = space.add_axis(product(shape));
+    const std::vector<Index> parts = space.delinearize(merged, shape);
+    axes.insert(axes.end(), parts.begin(), parts.end());
   }
-  if (body.has_reduced_axis)
-    axes[static_cast<std::size_t>(axis)] = space.add_axis(body.space.extent(axis));
-
-  AxisRewriter(body, axes, space).run();
-  body.space = std::move(space);
-  body.parallel_axes = runs;
-  return body;
+  return over_axes(std::move(body), std::move(space), std::move(axes));
 }
 
 StripPosition strip_position(IndexSpace& space, const Index& row, std::int64_t outer,
@@ -180,30 +183,20 @@ StripPosition strip_position(IndexSpace& space, const Index& row, std::int64_t o
 }
 
 Body in_strips(Body body, std::int64_t outer, std::int64_t strip) {
-  std::vector<Extent> shape;
-  for (int axis = 0; axis < body.parallel_axes; ++axis) shape.push_back(body.space.extent(axis));
+  const std::vector<Extent> shape = parallel_shape(body);
   const std::int64_t rows = product(shape).number();
   IndexSpace space;
   const StripPosition at = strip_position(space, space.add_axis(rows), outer, strip);
   std::vector<Index> axes =
       space.delinearize(space.add(space.scale(at.outer, rows / outer), at.channel), shape);
-  if (body.has_reduced_axis) axes.push_back(space.add_axis(body.reduced_size()));
-  AxisRewriter(body, axes, space).run();
-  body.space = std::move(space);
-  body.parallel_axes = 1;
-  return body;
+  return over_axes(std::move(body), std::move(space), std::move(axes));
 }
 
 Body in_one_axis(Body body) {
-  std::vector<Extent> shape;
-  for (int axis = 0; axis < body.parallel_axes; ++axis) shape.push_back(body.space.extent(axis));
+  const std::vector<Extent> shape = parallel_shape(body);
   IndexSpace space;
   std::vector<Index> axes = space.delinearize(space.add_axis(product(shape)), shape);
-  if (body.has_reduced_axis) axes.push_back(space.add_axis(body.reduced_size()));
-  AxisRewriter(body, axes, space).run();
-  body.space = std::move(space);
-  body.parallel_axes = 1;
-  return body;
+  return over_axes(std::move(body), std::move(space), std::move(axes));
 }
 
 bool is_linear_position(const Body& body, const Index& at, std::int64_t width) {

@@ -46,12 +46,6 @@ void narrow(Positions& positions, int axis, const Condition& condition) {
   if (higher) positions.high = positions.high + end - *higher;  // the smaller of the two
 }
 
-Positions visible_positions(const Body& body, int axis, const std::vector<Condition>& conditions) {
-  Positions result{.high = body.space.extent(axis)};
-  for (const Condition& condition : conditions) narrow(result, axis, condition);
-  return result;
-}
-
 /// Writes to `divisors`, for each axis, a number that the index divides the axis by and that
 /// divides its extent.
 void find_axis_divisors(const IndexSpace& space, const Index& index, std::vector<Extent>& divisors,
@@ -221,7 +215,8 @@ Footprint footprint_of(const Body& body, const Value& value) {
   Footprint result{.elements = 1, .is_exact = !has_indirect(value.at)};
   for (int axis = 0; axis < body.space.axis_count(); ++axis) {
     if (!depends_on(value.at, axis)) continue;
-    const Positions positions = visible_positions(body, axis, value.conditions);
+    Positions positions{.high = body.space.extent(axis)};
+    for (const Condition& condition : value.conditions) narrow(positions, axis, condition);
     result.elements = result.elements * positions.count();
     result.is_exact = result.is_exact && positions.is_exact;
   }

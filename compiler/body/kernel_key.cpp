@@ -1,10 +1,8 @@
 #include "compiler/body/kernel_key.h"
 
-#include <algorithm>
 #include <bit>
 
 #include "compiler/body/body_request.h"
-#include "compiler/body/key_words.h"
 #include "ir/graph/operand_index.h"
 
 namespace sinter {
@@ -15,16 +13,6 @@ constexpr int kNoPositionYet = -1;
 // Tags of words that do not describe a node.
 constexpr std::uint64_t kLoad = std::uint64_t{1} << 32;
 constexpr std::uint64_t kStrides = std::uint64_t{2} << 32;
-
-template <class Word>
-std::size_t words_hash(const std::vector<Word>& words) {
-  std::uint64_t hash = words.size();
-  for (const Word word : words) {
-    hash = (hash ^ word) * 0xff51afd7ed558ccdULL;
-    hash ^= hash >> 32;
-  }
-  return hash;
-}
 
 void append_words(std::vector<std::uint64_t>& words, std::span<const Extent> extents) {
   words.push_back(extents.size());
@@ -55,11 +43,6 @@ std::uint64_t kernel_hash(const Kernel& kernel) {
   for (const Node* node : kernel.nodes)
     key = (key ^ static_cast<std::uint64_t>(node->op)) * 0xff51afd7ed558ccdULL;
   return key;
-}
-
-std::size_t KernelKeyHash::operator()(const KernelKey& key) const { return words_hash(key); }
-std::size_t KernelKeys::WordsHash::operator()(const Words& words) const {
-  return words_hash(words);
 }
 
 KernelKeys::KernelKeys(const GraphData& graph)

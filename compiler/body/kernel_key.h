@@ -17,9 +17,40 @@ namespace sinter {
 /// content, not a digest of it.
 using KernelKey = std::vector<std::uint32_t>;
 
-struct KernelKeyHash {
-  std::size_t operator()(const KernelKey& key) const;
+/// Hashes keys and other lists of words.
+struct WordsHash {
+  template <class Word>
+  std::size_t operator()(const std::vector<Word>& words) const {
+    std::uint64_t hash = words.size();
+    for (const Word word : words) {
+      hash = (hash ^ word) * 0xff51afd7ed558ccdULL;
+      hash ^= hash >> 32;
+    }
+    return hash;
+  }
 };
+
+/// Append extents, positions and conditions to keys that consist of 64-bit words.
+inline void append_words(std::vector<std::uint64_t>& key, Extent extent) {
+  key.push_back(static_cast<std::uint64_t>(extent.number()));
+  key.push_back(reinterpret_cast<std::uintptr_t>(extent.expression()));
+}
+inline void append_words(std::vector<std::uint64_t>& key, const Index& index) {
+  append_words(key, index.constant);
+  key.push_back(index.terms.size());
+  for (const IndexTerm& term : index.terms) {
+    key.push_back(static_cast<std::uint64_t>(term.atom->id));
+    append_words(key, term.coefficient);
+  }
+}
+inline void append_words(std::vector<std::uint64_t>& key,
+                         const std::vector<Condition>& conditions) {
+  for (const Condition& condition : conditions) {
+    append_words(key, condition.at);
+    append_words(key, condition.begin);
+    append_words(key, condition.end);
+  }
+}
 
 /// A cheap hash, equal for kernels with equal keys. A kernel with a unique hash needs no key.
 std::uint64_t kernel_hash(const Kernel& kernel);
@@ -38,9 +69,6 @@ class KernelKeys {
 
  private:
   using Words = std::vector<std::uint64_t>;
-  struct WordsHash {
-    std::size_t operator()(const Words& words) const;
-  };
 
   int visit(const Node& node, const BodyRequest& request);
   int add(const Node& node);
@@ -78,7 +106,7 @@ class KernelKeyMap {
   }
 
  private:
-  std::unordered_map<KernelKey, Fact, KernelKeyHash> facts_;
+  std::unordered_map<KernelKey, Fact, WordsHash> facts_;
 };
 
 }  // namespace sinter

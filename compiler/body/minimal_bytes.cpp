@@ -1,9 +1,8 @@
 #include "compiler/body/minimal_bytes.h"
 
-#include "compiler/body/body.h"
-#include "compiler/program/op_cost.h"
-#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "ir/graph/operand_index.h"
+#include "ir/support/dense_map.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,7 +13,6 @@ namespace {
 
 /// The views of one base that are read or written, each view once.
 struct Views {
-  const Node* base = nullptr;
   std::int64_t sum = 0;      ///< elements of all views
   std::int64_t largest = 0;  ///< elements of the largest view
 };
@@ -34,66 +32,50 @@ class DistinctReads {
     for (; is_view(*base); base = base->operand(0)) most = std::min(most, elements(*base));
     most = std::min(most, elements(*base));
     std::int64_t& known = counted_[view];
-    if (known < most) add(base, most, std::exchange(known, most));
+    if (known >= most) return;
+    Views& views = views_[base];
+    views.sum += most - std::exchange(known, most);
+    views.largest = std::max(views.largest, most);
   }
-  void read(const Node* view) { read(view, elements(*view)); }
 
   std::int64_t bytes_of_inputs() const {
     std::int64_t bytes = 0;
-    for (const Views& views : bases_)
-      if (views.base->op == Op::input) bytes += bytes_of(views);
+    for (const auto& [base, views] : views_)
+      // Views of one base share its elements.
+      if (base->op == Op::input)
+        bytes +=
+            std::max(std::min(views.sum, elements(*base)), views.largest) * size_of(base->dtype);
     return bytes;
   }
 
  private:
-  /// Adds `count` elements of a view of `base`, of which `known` are already counted.
-  void add(const Node* base, std::int64_t count, std::int64_t known) {
-    const auto [found, is_new] = index_of_.try_emplace(base, bases_.size());
-    if (is_new) bases_.push_back({.base = base});
-    Views& views = bases_[found->second];
-    views.sum += count - known;
-    views.largest = std::max(views.largest, count);
-  }
-
-  /// Views of one base share its elements.
-  std::int64_t bytes_of(const Views& views) const {
-    const std::int64_t shared = std::min(views.sum, elements(*views.base));
-    return std::max(shared, views.largest) * size_of(views.base->dtype);
-  }
-
   std::span<const std::int64_t> symbols_;
   /// Elements per view, after reorderings are skipped.
   DenseMap<const Node*, std::int64_t> counted_;
-  DenseMap<const Node*, std::size_t> index_of_;  ///< index of a base in bases_
-  std::vector<Views> bases_;
+  DenseMap<const Node*, Views> views_;  ///< by base
 };
-
-void read_operands(const Node& node, DistinctReads& reads) {
-  const bool gathers = node.op == Op::take || node.op == Op::take_along_axis;
-  for (std::size_t i = 0; i < node.operands.size(); ++i)
-    if (gathers && i == 0)
-      reads.read(node.operand(i), reads.elements(node));
-    else
-      reads.read(node.operand(i));
-}
 
 }  // namespace
 
 std::int64_t minimal_bytes(const GraphData& graph, std::span<const std::int64_t> symbols) {
   DistinctReads reads(symbols);
-  for (const Node* node : reachable(graph))
-    if (!is_view(*node)) read_operands(*node, reads);
+  for (const Node* node : reachable(graph)) {
+    if (is_view(*node)) continue;
+    const bool gathers = node->op == Op::take || node->op == Op::take_along_axis;
+    for (std::size_t i = 0; i < node->operands.size(); ++i)
+      reads.read(node->operand(i), reads.elements(gathers && i == 0 ? *node : *node->operand(i)));
+  }
   std::int64_t written = 0;
   const auto write = [&](const Node& node) {
     written += reads.elements(node) * size_of(node.dtype);
   };
   for (const OutputInfo& output : graph.outputs) {
     if (output.is_unwritten) continue;
-    reads.read(output.node);  // may be a view of an input
+    reads.read(output.node, reads.elements(*output.node));  // may be a view of an input
     write(*output.node);
   }
   for (const UpdateInfo& update : graph.updates) {
-    reads.read(update.value);
+    reads.read(update.value, reads.elements(*update.value));
     write(*update.parameter);
   }
   return reads.bytes_of_inputs() + written;

@@ -67,7 +67,6 @@ class BodyBuilder {
   /// Makes `segment` the current segment of the rows.
   void enter(int segment);
   static std::vector<Extent> strides_of(const StoreRequest& store);
-  void add_reduction_space(const Node& reduction);
   /// `first`, or the reduction of rows whose columns `first` reduces.
   const Node& primary_reduction(const Node& first) const;
   /// Each block computes the rows that it owns, in index order. The threads that own the elements
@@ -78,11 +77,13 @@ class BodyBuilder {
   /// The position at which `reduction` reads its operand, for this row and this position on the
   /// reduced axis.
   int operand_position(const Node& reduction);
-  std::vector<Index> operand_indices(const Node& reduction);
+  /// The indices at which `reduction` reads its operand, from the linear index over the reduced
+  /// axes and the one over the other axes.
+  std::vector<Index> operand_indices(const Node& reduction, const Index& reduced_at,
+                                     const Index& kept_at);
 
   // --- stores -----------------------------------------------------------------------------------
   void add_scatter();
-  void add_scatters(std::span<const Index> at, const Index& k);
   void add_stores();
   void add_store(std::size_t index);
   /// Evaluates every reduction of rows, so that its result and its operands are available.
@@ -91,7 +92,6 @@ class BodyBuilder {
   BodyStore& store_of(std::size_t index) {
     return body_.stores[static_cast<std::size_t>(segment_) * request_.stores.size() + index];
   }
-  /// True if the request contains a store of `node`.
   bool is_stored_by_request(const Node& node) const;
   /// True if another segment has stored the whole result.
   bool is_stored(std::size_t index) const;
@@ -105,7 +105,6 @@ class BodyBuilder {
   /// The linear index that a result follows: of rows, of elements of the primary operand, or of
   /// positions within a row.
   enum class Number : std::uint8_t { row, element, column };
-  Index index_of(Number number) const;
   /// The position in `shape` whose row-major index is `number`.
   int position_of(Number number, std::span<const Extent> shape);
   /// True if a pointwise kernel visits `node`, a stored view, in the view's own order.
@@ -114,8 +113,6 @@ class BodyBuilder {
   /// order of its operand, unless it is available where others read it. In a kernel of rows, also
   /// true for values computed from such views.
   bool reorders_elements(const Node& node) const;
-  /// True if `reorders` holds for `node` or for a node that it takes its elements from.
-  bool reorders_elements(const Node& node, const std::function<bool(const Node&)>& reorders) const;
   /// False if `reorders_elements` is false for every node that is computed and stored here.
   bool may_reorder() const;
   /// Starts to record the sites of `node` and of the nodes that it takes its elements from.
@@ -130,11 +127,10 @@ class BodyBuilder {
   bool store_at_known_site(std::size_t index, bool always = false);
   /// Stores a result that repeats available elements: one store per copy.
   bool store_copies(std::size_t index, std::span<const Site> sites);
-  bool store_segment_where_found(std::size_t index, std::span<const Site> sites, bool always);
   /// Returns false if `site` does not have every element.
   bool store_at(std::size_t index, const Site& site, bool always = false);
-  /// The same for the elements of `segment_`, a segment along `axis`.
-  bool store_segment_at(std::size_t index, const Site& site, std::size_t axis, bool always);
+  /// The same for the elements of `segment_`, a segment along any axis.
+  bool store_segment_at(std::size_t index, const Site& site, bool always);
   /// True if every position stores, and the store moves along an axis that loads move along.
   /// Adjacent threads, which load adjacent elements, then also store some of them. Otherwise a
   /// separate kernel with tiles is faster.
@@ -185,22 +181,14 @@ class BodyBuilder {
   std::optional<int> read_with_neighbour(const Value& value);
   /// True if `node` reduces one value per row over all rows, in their order.
   bool is_over_rows(const Node& node) const;
-  /// The pass after which the result of a reduction is known, and whether it varies along the rows.
-  struct WhenKnown {
-    bool varies = false;
-    int stage = 0;
-    bool is_final = false;
-  };
-  static Value result_of(const Node& node, const WhenKnown& when);
+  /// Appends a reduction of `operand` to `reductions`, a list of the body. Returns its `result`.
+  int add_reduction(std::vector<BodyReduction>& reductions, int operand, Value result);
   /// The operand of the reduction or scan `node` at `position`, independent of the conditions under
   /// which its result is read.
   int reduced_operand(const Node& node, int position);
   int final_result(const Node& node);
   /// True if `node` reduces over all rows, in their order, separately at each position within them.
   bool is_over_columns(const Node& node) const;
-  /// The position at which `reduction`, which is over columns, reads its operand at this row and
-  /// column.
-  std::vector<Index> column_indices(const Node& reduction);
   int column_result(const Node& node, int position);
   /// True if `node` depends on a column reduction.
   bool is_of_columns(const Node& node) const;
@@ -211,7 +199,7 @@ class BodyBuilder {
   /// Computes the values of the indirect atoms of `at`.
   void resolve_indirect(std::span<const Index> at);
   void resolve_indirect(const IndexAtom& atom);
-  /// The number of the set of current conditions; 0 if there are none.
+  /// The number of the current conditions; 0 if there are none.
   int branch();
   bool varies(const Index& index) const;
   int stage(const Index& index) const;

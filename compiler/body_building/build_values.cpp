@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/body/key_words.h"
+#include "compiler/body/kernel_key.h"
 #include "compiler/body_building/body_builder.h"
 #include "ir/graph/operand_index.h"
 #include "sinter/error.h"
@@ -80,7 +80,10 @@ void BodyBuilder::choose_space() {
   for (const Node* node : request_.nodes)
     if (is_reduction(node->op) || is_scan(node->op)) {
       // The first recorded reduction; reductions of its results over the rows come later.
-      add_reduction_space(primary_reduction(*node));
+      primary_ = &primary_reduction(*node);
+      for (const Extent extent : parallel_extents(*primary_)) add_row_axis(extent);
+      body_.space.add_axis(reduced_extent(*primary_));
+      body_.has_reduced_axis = true;
       has_columns_ = std::ranges::any_of(request_.nodes, [&](const Node* other) {
         return is_reduction(other->op) && is_over_columns(*other);
       });
@@ -114,13 +117,6 @@ std::vector<Extent> BodyBuilder::strides_of(const StoreRequest& store) {
   return {store.strides.begin(), store.strides.end()};
 }
 
-void BodyBuilder::add_reduction_space(const Node& reduction) {
-  primary_ = &reduction;
-  for (const Extent extent : parallel_extents(reduction)) add_row_axis(extent);
-  body_.space.add_axis(reduced_extent(reduction));
-  body_.has_reduced_axis = true;
-}
-
 void BodyBuilder::add_scatter_space(const Node& node) {
   for (const Extent extent : {node.shape[0], node.shape[1], node.operand(1)->shape[0]})
     body_.space.add_axis(extent);
@@ -152,35 +148,6 @@ Index BodyBuilder::row_index_in(std::span<const Extent> shape) {
   return body_.space.linearize(axes, shape);
 }
 
-std::vector<Index> BodyBuilder::operand_indices(const Node& reduction) {
-  const Node& operand = *reduction.operand(0);
-  const std::vector<std::int64_t> order = reduction_order(reduction);
-  std::vector<Extent> reduced;
-  for (const std::int64_t axis : order)
-    reduced.push_back(operand.shape[static_cast<std::size_t>(axis)]);
-  const std::vector<Index> along =
-      body_.space.delinearize(body_.space.axis(body_.parallel_axes), reduced);
-  const std::vector<Index> across = body_.space.delinearize(row_, parallel_extents(reduction));
-  std::vector<Index> result(operand.shape.size());
-  std::size_t next = 0;
-  for (std::size_t axis = 0; axis < result.size(); ++axis) {
-    const auto found = std::ranges::find(order, static_cast<std::int64_t>(axis));
-    result[axis] = found == order.end() ? across[next++]
-                                        : along[static_cast<std::size_t>(found - order.begin())];
-  }
-  return result;
-}
-
-int BodyBuilder::operand_position(const Node& reduction) {
-  const int shape = positions_.shape(reduction.operand(0)->shape);
-  std::vector<std::int64_t> order = reduction_order(reduction);
-  for (const OperandPosition& known : operand_positions_)
-    if (known.shape == shape && known.order == order) return known.position;
-  const int position = positions_.of(operand_indices(reduction));
-  operand_positions_.push_back({.shape = shape, .order = std::move(order), .position = position});
-  return position;
-}
-
 int BodyBuilder::evaluate(const Node& node, int position) {
   const std::uint64_t key = key_of(node, position);
   if (const auto found = known_.find(key); found != known_.end()) return found->second;
@@ -191,8 +158,7 @@ int BodyBuilder::evaluate(const Node& node, int position) {
     sites_[&node].push_back({.node = &node,
                              .position = {at.begin(), at.end()},
                              .conditions = conditions_,
-                             .value = value,
-                             .source = nullptr});
+                             .value = value});
   return value;
 }
 
@@ -317,89 +283,6 @@ std::optional<int> BodyBuilder::read_with_neighbour(const Value& value) {
   }
   reads.push_back(static_cast<int>(body_.values.size()));
   return std::nullopt;
-}
-
-bool BodyBuilder::is_over_rows(const Node& node) const {
-  return primary_ != &node && !rows_.is(1) && reduced_extent(node) == rows_ &&
-         product(node.shape).is(1) && reduced_extent(node) == product(node.operand(0)->shape) &&
-         std::ranges::is_sorted(reduction_order(node));
-}
-
-int BodyBuilder::reduced_operand(const Node& node, int position) {
-  const std::vector<Condition> outer = std::exchange(conditions_, {});
-  const int operand = evaluate(*node.operand(0), position);
-  conditions_ = outer;
-  return operand;
-}
-
-Value BodyBuilder::result_of(const Node& node, const WhenKnown& when) {
-  Value value{.kind = Value::Kind::reduced, .node = &node, .dtype = node.dtype};
-  value.varies = when.varies;
-  value.stage = when.stage;
-  value.is_final = when.is_final;
-  return value;
-}
-
-int BodyBuilder::final_result(const Node& node) {
-  for (const BodyReduction& known : body_.finals)
-    if (known.node == &node) return known.result;
-  const Node& from = *node.operand(0);
-  const int operand =
-      reduced_operand(node, positions_.of(body_.space.delinearize(row_, from.shape)));
-  const Value value = body_.values[static_cast<std::size_t>(operand)];
-  if (value.varies || value.is_final)
-    throw Refusal{fmt::format("{} does not reduce one value per row", names_(&node))};
-  const int result =
-      add(result_of(node, {.varies = false, .stage = value.stage, .is_final = true}));
-  body_.finals.push_back(
-      {.node = &node, .operand = operand, .result = result, .stage = value.stage});
-  return result;
-}
-
-int BodyBuilder::scanned(const Node& node, int position) {
-  if (primary_ != &node)
-    throw Refusal{fmt::format("{} scans whole rows and needs a kernel of its own", names_(&node))};
-  if (body_.space.without_bounds(positions_.number_in(body_.space, position, node.shape)) !=
-      element_)
-    throw Refusal{
-        fmt::format("{} is needed at other positions than the scan's current one", names_(&node))};
-  if (body_.scan) return body_.scan->result;
-  const int operand = reduced_operand(node, operand_position(node));
-  Value value{.kind = Value::Kind::scanned, .node = &node, .dtype = node.dtype};
-  value.operands.push_back(operand);
-  value.varies = true;
-  const int result = add(std::move(value));
-  body_.scan = BodyScan{.node = &node, .operand = operand, .result = result};
-  return result;
-}
-
-int BodyBuilder::reduced(const Node& node, int position) {
-  if (primary_ && is_scan(primary_->op))
-    throw Refusal{
-        fmt::format("{} scans whole rows and needs a kernel of its own", names_(primary_))};
-  if (scatter_) throw Refusal{fmt::format("{} needs a result of a whole row", names_(scatter_))};
-  if (is_over_rows(node)) return final_result(node);
-  if (is_over_columns(node)) return column_result(node, position);
-  if (reduced_extent(node) != body_.reduced_size())
-    throw Refusal{fmt::format("{} reduces {} elements and {} reduces {}", names_(&node),
-                              to_string(reduced_extent(node)), names_(primary_),
-                              to_string(body_.reduced_size()))};
-  // The kept axes have extent 1, so the shape in row-major order is that of the rows.
-  if (product(node.shape) != rows_ ||
-      body_.space.without_bounds(positions_.number_in(body_.space, position, node.shape)) != row_)
-    throw Refusal{
-        fmt::format("{} is needed at other rows than the one being computed", names_(&node))};
-  for (std::size_t i = 0; i < body_.reductions.size(); ++i)
-    if (body_.reductions[i].node == &node && reduction_segments_[i] == segment_)
-      return body_.reductions[i].result;
-  const int operand = reduced_operand(node, operand_position(node));
-  const int pass = body_.values[static_cast<std::size_t>(operand)].stage;
-  if (body_.values[static_cast<std::size_t>(operand)].is_final)
-    throw Refusal{fmt::format("{} needs a result of all rows", names_(&node))};
-  const int result = add(result_of(node, {.varies = false, .stage = pass + 1, .is_final = false}));
-  body_.reductions.push_back({.node = &node, .operand = operand, .result = result, .stage = pass});
-  reduction_segments_.push_back(segment_);
-  return result;
 }
 
 int BodyBuilder::select(const Node& node, std::span<const Index> at) {

@@ -16,13 +16,6 @@ constexpr std::int64_t kMaxRepeats = 4;
 
 bool is_free_number(const Node& node) { return is_free(node) && node.op != Op::iota; }
 
-/// True for views that contain each element of their operand once.
-bool has_all_of_operand(const Node& node) {
-  return node.op == Op::reshape || node.op == Op::permute || node.op == Op::flip;
-}
-
-std::vector<Extent> shape_of(const Node& node) { return {node.shape.begin(), node.shape.end()}; }
-
 class SpaceFinder {
  public:
   explicit SpaceFinder(const BodyRequest& request) : request_(request) {}
@@ -82,10 +75,7 @@ bool BodyBuilder::find_segments(const Node& node, std::vector<SegmentStore>& res
     const std::size_t first = result.size();
     if (!find_segments(*node.operand(0), result)) return false;
     for (std::size_t i = first; i < result.size(); ++i) {
-      const Site inner = {.node = node.operand(0),
-                          .position = result[i].mapping.position,
-                          .conditions = {},
-                          .source = nullptr};
+      const Site inner = {.node = node.operand(0), .position = result[i].mapping.position};
       const std::optional<Site> outer = invert_view(body_.space, node, inner);
       if (!outer) return false;
       result[i].mapping.position = outer->position;
@@ -171,7 +161,7 @@ bool BodyBuilder::add_numbers(const Node& number, const SegmentStore& neighbour,
     site.source = nullptr;
     site.conditions.push_back(
         {.at = body_.space.without_bounds(site.position[axis]), .begin = 0, .end = count});
-    std::vector<Extent> shape = shape_of(number);
+    std::vector<Extent> shape(number.shape.begin(), number.shape.end());
     shape[axis] = count;
     std::optional<StoreMapping> mapping =
         map_store(body_, is_of_elements(neighbour.site), site, shape);

@@ -38,60 +38,50 @@ std::uint32_t hash_of(std::span<const Extent> shape) {
 
 }  // namespace
 
-int InternedPositions::of(std::span<const Index> at) {
-  int& newest = newest_.try_emplace(hash_of(at), -1).first->second;
-  for (int position = newest; position >= 0; position = next_[static_cast<std::size_t>(position)])
-    if (std::ranges::equal(positions_[static_cast<std::size_t>(position)], at)) return position;
-  next_.push_back(newest);
-  newest = static_cast<int>(positions_.size());
-  positions_.emplace_back(at.begin(), at.end());
+template <class List, class Item>
+int InternedPositions::intern(Interned<List>& known, std::span<const Item> list) {
+  int& newest = known.newest.try_emplace(hash_of(list), -1).first->second;
+  for (int number = newest; number >= 0; number = known.next[static_cast<std::size_t>(number)])
+    if (std::ranges::equal(known.lists[static_cast<std::size_t>(number)], list)) return number;
+  known.next.push_back(newest);
+  newest = static_cast<int>(known.lists.size());
+  known.lists.emplace_back(list.begin(), list.end());
   return newest;
 }
 
+int InternedPositions::of(std::span<const Index> at) { return intern(positions_, at); }
+
 int InternedPositions::shape(std::span<const Extent> shape) {
-  // -1 is the number of the shape of rank 0.
-  if (shape.empty()) return -1;
-  const int next = static_cast<int>(shapes_.size());
-  const auto [known, is_new] = shape_of_.try_emplace(hash_of(shape), next);
-  if (!is_new) {
-    if (std::ranges::equal(shapes_[static_cast<std::size_t>(known->second)], shape))
-      return known->second;
-    const auto alike = std::ranges::find_if(
-        shapes_, [&](std::span<const Extent> other) { return std::ranges::equal(other, shape); });
-    if (alike != shapes_.end()) return static_cast<int>(alike - shapes_.begin());
-  }
-  shapes_.push_back(shape);
-  return next;
+  return shape.empty() ? -1 : intern(shapes_, shape);
 }
 
-std::pair<Index&, bool> InternedPositions::known(Kind kind, int position,
-                                                 std::span<const Extent> extents) {
+template <class Make>
+const Index& InternedPositions::known(Kind kind, int position, std::span<const Extent> extents,
+                                      const Make& make) {
   constexpr int kKinds = 3;
   const auto [found, is_new] =
       known_.try_emplace({position, shape(extents) * kKinds + static_cast<int>(kind)});
-  return {found->second, is_new};
+  if (is_new) found->second = make();
+  return found->second;
 }
 
 const Index& InternedPositions::number_in(IndexSpace& space, int position,
                                           std::span<const Extent> extents) {
-  const auto [number, is_new] = known(Kind::number, position, extents);
-  if (is_new) number = space.linearize(at(position), extents);
-  return number;
+  return known(Kind::number, position, extents,
+               [&] { return space.linearize(at(position), extents); });
 }
 
 const Index& InternedPositions::offset_in(IndexSpace& space, int position,
                                           std::span<const Extent> extents) {
-  const auto [offset, is_new] = known(Kind::offset, position, extents);
-  if (is_new)
-    offset = space.without_bounds(address(space, at(position), row_major_strides(extents)));
-  return offset;
+  return known(Kind::offset, position, extents, [&] {
+    return space.without_bounds(address(space, at(position), row_major_strides(extents)));
+  });
 }
 
 const Index& InternedPositions::address_in(IndexSpace& space, int position,
                                            std::span<const Extent> strides) {
-  const auto [result, is_new] = known(Kind::address, position, strides);
-  if (is_new) result = address(space, at(position), strides);
-  return result;
+  return known(Kind::address, position, strides,
+               [&] { return address(space, at(position), strides); });
 }
 
 }  // namespace sinter

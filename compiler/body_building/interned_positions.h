@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <span>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ir/shape/index_map.h"
@@ -17,7 +17,7 @@ class InternedPositions {
   /// The number of a position.
   int of(std::span<const Index> at);
   std::span<const Index> at(int position) const {
-    return positions_[static_cast<std::size_t>(position)];
+    return positions_.lists[static_cast<std::size_t>(position)];
   }
   /// The number of a shape.
   int shape(std::span<const Extent> shape);
@@ -30,14 +30,21 @@ class InternedPositions {
 
  private:
   enum class Kind : std::uint8_t { number, offset, address };
-  /// The cached index for a position and a shape; true if it is new and empty.
-  std::pair<Index&, bool> known(Kind kind, int position, std::span<const Extent> shape);
+  /// The cached index for a position and a shape, made at the first request.
+  template <class Make>
+  const Index& known(Kind kind, int position, std::span<const Extent> shape, const Make& make);
 
-  std::vector<std::vector<Index>> positions_;
-  std::vector<int> next_;  ///< per position: another position with the same hash; -1: none
-  DenseMap<std::uint32_t, int> newest_;  ///< by hash
-  std::vector<std::span<const Extent>> shapes_;
-  DenseMap<std::uint32_t, int> shape_of_;       ///< the first shape, by hash
+  template <class List>
+  struct Interned {
+    std::vector<List> lists;
+    std::vector<int> next;                ///< per list: another list with the same hash; -1: none
+    DenseMap<std::uint32_t, int> newest;  ///< by hash
+  };
+  template <class List, class Item>
+  static int intern(Interned<List>& known, std::span<const Item> list);
+
+  Interned<std::vector<Index>> positions_;
+  Interned<std::span<const Extent>> shapes_;
   DenseMap<std::pair<int, int>, Index> known_;  ///< by position, and by shape and kind
 };
 

@@ -1,6 +1,5 @@
 // Maps positions of an operand's elements to positions in a view of it.
 #include "compiler/body_building/store_mapping.h"
-#include "compiler/simplify/rotation.h"
 #include "ir/graph/operand_index.h"
 
 namespace sinter {
@@ -46,6 +45,10 @@ std::optional<Site> invert_rotation(IndexSpace& space, const Node& take, Site si
 }
 
 }  // namespace
+
+bool has_all_of_operand(const Node& view) {
+  return view.op == Op::reshape || view.op == Op::permute || view.op == Op::flip;
+}
 
 bool rearranges(const Node& node) { return is_view(node) || rotated_by(node).has_value(); }
 

@@ -6,7 +6,6 @@
 
 #include "compiler/body/body_request.h"
 #include "compiler/body_building/body_builder.h"
-#include "compiler/simplify/rotation.h"
 #include "ir/graph/operand_index.h"
 
 namespace sinter {
@@ -25,7 +24,9 @@ bool has_shape_of(const Node* operand, const Node& node) {
 
 }  // namespace
 
-void BodyBuilder::add_scatters(std::span<const Index> at, const Index& k) {
+void BodyBuilder::add_scatter() {
+  const Index at[] = {body_.space.axis(0), body_.space.axis(1)};
+  const Index k = body_.space.axis(2);
   const Index from[] = {k, at[1]};
   std::vector<BodyScatter> scatters;
   for (const Node* node : scatters_) {
@@ -37,20 +38,11 @@ void BodyBuilder::add_scatters(std::span<const Index> at, const Index& k) {
     scatter.index = evaluate(*node->operand(1), {&k, 1});
     scatter.source = evaluate(*node->operand(2), from);
     scatter.result = add({.kind = Value::Kind::scattered, .node = node, .dtype = node->dtype});
-    sites_[node].push_back({.node = node,
-                            .position = {at.begin(), at.end()},
-                            .conditions = {},
-                            .value = scatter.result,
-                            .source = nullptr});
+    sites_[node].push_back({.node = node, .position = {at[0], at[1]}, .value = scatter.result});
     scatters.push_back(scatter);
   }
   body_.scatter = scatters.front();
   body_.more_scatters.assign(scatters.begin() + 1, scatters.end());
-}
-
-void BodyBuilder::add_scatter() {
-  const Index at[] = {body_.space.axis(0), body_.space.axis(1)};
-  add_scatters(at, body_.space.axis(2));
   body_.stores.resize(request_.stores.size());
   for (std::size_t index = 0; index < request_.stores.size(); ++index) {
     const Node& node = *request_.stores[index].node;
@@ -145,19 +137,20 @@ void BodyBuilder::add_store(std::size_t index) {
   const Node* node = request.node;
   const Extent size = product(node->shape);
   const int there = store_position(*node);
-  const int value = evaluate(*node, there);
+  const int number = evaluate(*node, there);
+  const Value& value = body_.values[static_cast<std::size_t>(number)];
   const std::span<const Index> at = positions_.at(there);
   BodyStore store{.node = node,
                   .request = static_cast<int>(index),
                   .elements = floor_div(size, Extent(concat_split_.segments)),
-                  .value = value,
+                  .value = number,
                   .position = {at.begin(), at.end()},
                   .at = request.strides.empty()
                             ? positions_.offset_in(body_.space, there, node->shape)
                             : positions_.address_in(body_.space, there, request.strides),
                   .varies = counts_elements(size),
-                  .stage = body_.values[static_cast<std::size_t>(value)].stage,
-                  .is_final = body_.values[static_cast<std::size_t>(value)].is_final,
+                  .stage = value.stage,
+                  .is_final = value.is_final,
                   .aligned = request.aligned};
   store.of_columns =
       store.is_final && size == body_.reduced_size() && !store.varies && is_of_columns(*node);
@@ -166,16 +159,12 @@ void BodyBuilder::add_store(std::size_t index) {
         fmt::format("{} needs a result of all rows, which is available only after the "
                     "kernel ends",
                     names_(node))};
-  if (!store.varies && !store.of_columns && body_.values[static_cast<std::size_t>(value)].varies)
+  if (!store.varies && !store.of_columns && value.varies)
     throw Refusal{fmt::format("{} has one element per row but varies within it", names_(node))};
   const bool has_one_position = store.is_final || store.varies || size == rows_;
   if (has_one_position)
     store_of(index) = std::move(store);
-  else if (!store_at(index, {.node = node,
-                             .position = std::move(store.position),
-                             .conditions = {},
-                             .value = value,
-                             .source = nullptr}))
+  else if (!store_at(index, {.node = node, .position = std::move(store.position), .value = number}))
     throw Refusal{fmt::format("{} is one number, computed once per row", names_(node))};
 }
 
@@ -192,22 +181,11 @@ bool BodyBuilder::has_own_position(const Node& node) const {
 }
 
 int BodyBuilder::store_position(const Node& node) {
-  if (node.op == Op::permute && !defines_space(node)) {
-    const std::span<const Index> from = positions_.at(store_position(*node.operand(0)));
-    std::vector<Index> result;
-    for (const std::int64_t axis : attribute(node, "axes").integers)
-      result.push_back(from[static_cast<std::size_t>(axis)]);
-    return positions_.of(result);
-  }
-  if (node.op == Op::reshape && !defines_space(node)) {
-    const Node& from = *node.operand(0);
-    const int there = store_position(from);
-    return positions_.of(body_.space.delinearize(
-        body_.space.linearize(positions_.at(there), from.shape), node.shape));
-  }
-  if (node.op == Op::flip && !defines_space(node)) {
-    const int there = store_position(*node.operand(0));
-    return positions_.of(operand_index(body_.space, node, 0, positions_.at(there)));
+  if (has_all_of_operand(node) && !defines_space(node)) {
+    const Node* from = node.operand(0);
+    const std::span<const Index> at = positions_.at(store_position(*from));
+    const Site site = {.node = from, .position = {at.begin(), at.end()}};
+    return positions_.of(invert_view(body_.space, node, site)->position);
   }
   const Extent size = product(node.shape);
   if (counts_elements(size)) return position_of(Number::element, node.shape);
@@ -218,19 +196,15 @@ int BodyBuilder::store_position(const Node& node) {
   refuse_shape(node);
 }
 
-Index BodyBuilder::index_of(Number number) const {
-  switch (number) {
-    case Number::row: return row_;
-    case Number::element: return element_;
-    case Number::column: return body_.space.axis(body_.parallel_axes);
-  }
-  return {};
-}
-
 int BodyBuilder::position_of(Number number, std::span<const Extent> shape) {
   const auto [known, is_new] =
       positions_of_numbers_.try_emplace({static_cast<int>(number), positions_.shape(shape)}, -1);
-  if (is_new) known->second = positions_.of(body_.space.delinearize(index_of(number), shape));
+  if (is_new) {
+    const Index index = number == Number::row       ? row_
+                        : number == Number::element ? element_
+                                                    : body_.space.axis(body_.parallel_axes);
+    known->second = positions_.of(body_.space.delinearize(index, shape));
+  }
   return known->second;
 }
 
@@ -251,13 +225,6 @@ bool BodyBuilder::may_reorder() const {
 }
 
 bool BodyBuilder::reorders_elements(const Node& node) const {
-  return reorders_elements(node, [](const Node& at) {
-    return at.op == Op::permute || at.op == Op::flip || rotated_by(at).has_value();
-  });
-}
-
-bool BodyBuilder::reorders_elements(const Node& node,
-                                    const std::function<bool(const Node&)>& reorders) const {
   if (!may_reorder_elements_) return false;
   if (body_.has_reduced_axis && !counts_elements(product(node.shape))) return false;
   DenseSet<const Node*> seen;
@@ -266,8 +233,8 @@ bool BodyBuilder::reorders_elements(const Node& node,
     const Node* at = pending.back();
     pending.pop_back();
     if (defines_space(*at) || !seen.insert(at).second) continue;
-    if (reorders(*at)) return true;
-    if (at->op == Op::reshape || at->op == Op::permute) pending.push_back(at->operand(0));
+    if (at->op == Op::permute || at->op == Op::flip || rotated_by(*at)) return true;
+    if (at->op == Op::reshape) pending.push_back(at->operand(0));
     // In a kernel of rows, values computed from reordered values are reordered too.
     if (!body_.has_reduced_axis || !keeps_positions(*at) || !inside_.contains(at)) continue;
     for (const Node* operand : at->operands)
@@ -345,7 +312,10 @@ bool BodyBuilder::store_at_known_site(std::size_t index, bool always) {
   if (concat_split_.segments == 1) return !always && store_copies(index, sites);
   for (int segment = 0; segment < concat_split_.segments; ++segment) {
     enter(segment);
-    if (!store_segment_where_found(index, sites, always)) return false;
+    const auto has_segment = [&](const Site& site) {
+      return store_segment_at(index, site, always);
+    };
+    if (std::ranges::none_of(sites, has_segment)) return false;
   }
   return true;
 }
@@ -372,14 +342,6 @@ bool BodyBuilder::store_copies(std::size_t index, std::span<const Site> sites) {
   return false;
 }
 
-bool BodyBuilder::store_segment_where_found(std::size_t index, std::span<const Site> sites,
-                                            bool always) {
-  for (const Site& site : sites)
-    for (std::size_t axis = 0; axis < site.position.size(); ++axis)
-      if (store_segment_at(index, site, axis, always)) return true;
-  return false;
-}
-
 bool BodyBuilder::store_at(std::size_t index, const Site& site, bool always) {
   const Node& node = *request_.stores[index].node;
   std::optional<StoreMapping> mapping = map_store(body_, is_of_elements(site), site, node.shape);
@@ -389,21 +351,26 @@ bool BodyBuilder::store_at(std::size_t index, const Site& site, bool always) {
   return true;
 }
 
-bool BodyBuilder::store_segment_at(std::size_t index, const Site& site, std::size_t axis,
-                                   bool always) {
-  std::vector<Extent> shape(request_.stores[index].node->shape.begin(),
-                            request_.stores[index].node->shape.end());
-  const std::optional<Extent> extent = divide_exactly(shape[axis], Extent(concat_split_.segments));
-  if (!extent || site.complete_site) return false;
-  shape[axis] = *extent;
-  const Extent begin = *extent * Extent(segment_);
-  Site within = site;
-  within.position[axis] = body_.space.add(within.position[axis], constant_index(Extent(0) - begin));
-  std::optional<StoreMapping> mapping = map_store(body_, is_of_elements(site), within, shape);
-  if (!mapping || (always && !fits_everywhere(index, *mapping))) return false;
-  mapping->position[axis] = body_.space.add(mapping->position[axis], constant_index(begin));
-  store_of(index) = mapped_store(index, site, std::move(*mapping), product(shape));
-  return true;
+bool BodyBuilder::store_segment_at(std::size_t index, const Site& site, bool always) {
+  if (site.complete_site) return false;
+  const Node& node = *request_.stores[index].node;
+  for (std::size_t axis = 0; axis < site.position.size(); ++axis) {
+    const std::optional<Extent> extent =
+        divide_exactly(node.shape[axis], Extent(concat_split_.segments));
+    if (!extent) continue;
+    std::vector<Extent> shape(node.shape.begin(), node.shape.end());
+    shape[axis] = *extent;
+    const Extent begin = *extent * Extent(segment_);
+    Site within = site;
+    within.position[axis] =
+        body_.space.add(within.position[axis], constant_index(Extent(0) - begin));
+    std::optional<StoreMapping> mapping = map_store(body_, is_of_elements(site), within, shape);
+    if (!mapping || (always && !fits_everywhere(index, *mapping))) continue;
+    mapping->position[axis] = body_.space.add(mapping->position[axis], constant_index(begin));
+    store_of(index) = mapped_store(index, site, std::move(*mapping), product(shape));
+    return true;
+  }
+  return false;
 }
 
 bool BodyBuilder::fits_everywhere(std::size_t index, const StoreMapping& mapping) {

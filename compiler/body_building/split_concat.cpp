@@ -7,7 +7,6 @@
 #include "compiler/body/body_request.h"
 #include "compiler/body/footprint.h"
 #include "compiler/body_building/body_builder.h"
-#include "ir/graph/operand_index.h"
 
 namespace sinter {
 

@@ -1,5 +1,7 @@
 #include "compiler/body_building/store_mapping.h"
 
+#include "compiler/body/access.h"
+
 #include <algorithm>
 
 namespace sinter {
@@ -36,7 +38,7 @@ class StoreMapper {
       Extent begin = 0;
       Extent end = body.space.extent(axis);
       if (axis < axes_)
-        for (const Condition& condition : conditions) narrow(axis, condition, begin, end);
+        for (const Condition& condition : conditions) narrow_range(begin, end, axis, condition);
       const Index own = space_.add_axis(end - begin);
       narrowed_axes_.push_back(space_.add(own, constant_index(begin)));
       body_axes_.push_back(
@@ -136,23 +138,6 @@ class StoreMapper {
   }
 
  private:
-  /// Narrows [begin, end) of `axis` to where `condition` holds, if it depends on this axis alone.
-  static void narrow(int axis, const Condition& condition, Extent& begin, Extent& end) {
-    const Index& at = condition.at;
-    if (at.terms.size() != 1 || at.terms[0].atom->kind != IndexAtom::Kind::axis ||
-        at.terms[0].atom->axis != axis)
-      return;
-    const Extent step = at.terms[0].coefficient;
-    if (!step.is(1) && !step.is(-1)) return;
-    const bool runs_back = step.is(-1);
-    const Extent first =
-        runs_back ? at.constant - condition.end + Extent(1) : condition.begin - at.constant;
-    const Extent last =
-        runs_back ? at.constant - condition.begin + Extent(1) : condition.end - at.constant;
-    if (provably_nonnegative(first - begin)) begin = first;
-    if (provably_nonnegative(end - last)) end = last;
-  }
-
   std::optional<Digits> digits_of(const Index& index) const {
     if (index.terms.size() != 1 || !index.terms[0].coefficient.is(1)) return std::nullopt;
     std::optional<Digits> result = digits_of(*index.terms[0].atom);

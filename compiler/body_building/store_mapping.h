@@ -16,9 +16,9 @@ namespace sinter {
 struct Site {
   const Node* node = nullptr;
   std::vector<Index> position;
-  std::vector<Condition> conditions;
-  int value = -1;                      ///< -1: to be computed from the available value at `source`
-  std::shared_ptr<const Site> source;  ///< of an operand
+  std::vector<Condition> conditions = {};
+  int value = -1;  ///< -1: to be computed from the available value at `source`
+  std::shared_ptr<const Site> source = nullptr;  ///< of an operand
   /// The site that is proven to have all elements, if it is not this one. `node` has each of them
   /// at a distinct position. For a rotation, it is the operand's site. For a slice, additional
   /// `conditions` select the elements.
@@ -29,6 +29,11 @@ struct Site {
   int copies = 1;
 };
 
+/// The shift of a `take` that rotates its axis: element i of the result is element (i + shift) mod
+/// extent of the operand. The shift is from 1 up to the extent. nullopt for all other nodes.
+std::optional<std::int64_t> rotated_by(const Node& node);
+/// True for views that contain each element of their operand once.
+bool has_all_of_operand(const Node& view);
 /// True for views, and for gathers that only reorder their operand.
 bool rearranges(const Node& node);
 

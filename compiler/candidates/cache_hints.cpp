@@ -37,12 +37,8 @@ std::vector<int> last_reads(const Body& body, const Schedule& schedule) {
   }
   const PassPlan plan = schedule.resident ? plan_resident_passes(body) : plan_passes(body);
   for (const std::size_t i : once) {
-    if (std::ranges::find(plan.kept, static_cast<int>(i)) != plan.kept.end()) {
-      result[i] = plan.first_pass[i];
-      continue;
-    }
-    for (std::size_t pass = 0; pass < plan.needed.size(); ++pass)
-      if (plan.needed[pass][i]) result[i] = static_cast<int>(pass);
+    const bool is_kept = std::ranges::binary_search(plan.kept, static_cast<int>(i));
+    result[i] = is_kept ? plan.first_pass[i] : last_pass(plan, i);
   }
   return result;
 }

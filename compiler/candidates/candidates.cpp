@@ -7,10 +7,7 @@
 #include "compiler/candidates/cache_hints.h"
 #include "compiler/candidates/candidate_list.h"
 #include "compiler/candidates/column_candidates.h"
-#include "compiler/candidates/pointwise_candidates.h"
-#include "compiler/candidates/row_candidates.h"
 #include "compiler/candidates/row_column_candidates.h"
-#include "compiler/candidates/tile_candidates.h"
 #include "compiler/program/reduction_tree.h"
 #include "compiler/tiling/kernel_kind.h"
 #include "compiler/tiling/scatter_residency.h"
@@ -19,8 +16,6 @@
 namespace sinter {
 
 namespace {
-
-// --- scans --------------------------------------------------------------------------------------
 
 /// Contiguous rows: one or four chunks of a tile per thread; short rows share a block. Memory
 /// contiguous across rows: adjacent threads have adjacent rows, at least a sector of them, and
@@ -57,8 +52,6 @@ std::vector<Schedule> scans(const Body& body, const Target& target, const Facts&
     for (const int each : is_across ? std::vector{8, 4} : std::vector{1, 4}) add(threads, each);
   return list.take();
 }
-
-// --- scatters -----------------------------------------------------------------------------------
 
 /// Every block reads all indices, so with many indices the default is one block per SM.
 std::vector<Schedule> scatters(const Body& body, const Target& target, const Facts& facts) {

@@ -8,7 +8,6 @@
 #include "compiler/body/access.h"
 #include "compiler/candidates/candidate_list.h"
 #include "compiler/candidates/column_cost_model.h"
-#include "compiler/program/op_cost.h"
 #include "compiler/program/reduction_tree.h"
 #include "compiler/tiling/column_split.h"
 #include "compiler/tiling/vector_width.h"
@@ -21,22 +20,6 @@ namespace {
 /// Maximum instructions per element of an unrolled loop: longer texts cost more than they gain.
 constexpr int kMaxUnrolledInstructions = 16;
 
-bool is_cheap(const Body& body) {
-  int instructions = 0;
-  for (const Value& value : body.values)
-    if (value.kind == Value::Kind::op) instructions += instructions_of(value.node->op);
-  for (const BodyReduction& reduction : body.reductions)
-    instructions += instructions_of(reduction.node->op);
-  return instructions <= kMaxUnrolledInstructions;
-}
-
-/// True if accumulating an element takes registers that loads in flight would need.
-bool is_heavy(const Body& body) {
-  return std::ranges::any_of(body.reductions, [](const BodyReduction& reduction) {
-    return reduction.node->op == Op::welford || reduction.node->op == Op::logsumexp;
-  });
-}
-
 /// Generates the candidates. A block has adjacent columns and several threads along the rows:
 /// enough, over all blocks, to keep the memory busy.
 class ColumnCandidates {
@@ -47,9 +30,10 @@ class ColumnCandidates {
         tree_(model_.tree()),
         bytes_(largest_element_along(body, body.parallel_axes - 1)),
         full_loads_(std::max(full_loads(body), 1)),
-        is_cheap_(is_cheap(body)),
+        is_cheap_(instructions_per_position(body) <= kMaxUnrolledInstructions),
         may_be_split_(body.passes() == 1 && !body.reductions.empty()),
-        may_load_several_(may_be_split_ && body.reduced_size().is_number() && !is_heavy(body)) {
+        may_load_several_(may_be_split_ && body.reduced_size().is_number() &&
+                          !has_heavy_state(body)) {
     const std::int64_t divisor = divisor_of(body.space.extent(body.parallel_axes - 1), facts);
     const int limit = static_cast<int>(std::min<std::int64_t>(16 / bytes_, divisor));
     widest_ = useful_vector(body, body.parallel_axes - 1, limit, facts);
@@ -77,8 +61,7 @@ class ColumnCandidates {
     if (model_.kept_bytes() > 0) add_resident(schedules);
     if (leaves_memory_idle(schedules)) add_load_heavy(schedules);
     if (may_be_split_ && leaves_memory_idle(schedules)) add_split(schedules);
-    std::ranges::stable_sort(schedules, {},
-                             [&](const Schedule& schedule) { return model_.seconds(schedule); });
+    sort_by_seconds(schedules);
     put_resident_first(schedules);
     put_full_waves_first(schedules);
     if (model_.kept_bytes() > 0) add_large_clusters(schedules);
@@ -89,6 +72,11 @@ class ColumnCandidates {
   }
 
  private:
+  void sort_by_seconds(std::vector<Schedule>& schedules) const {
+    std::ranges::stable_sort(schedules, {},
+                             [&](const Schedule& schedule) { return model_.seconds(schedule); });
+  }
+
   /// Moves the best schedule with columns resident in one block to the front, unless reading them
   /// again is faster by more than the model's margin.
   void put_resident_first(std::vector<Schedule>& schedules) const {
@@ -110,10 +98,10 @@ class ColumnCandidates {
       const bool moves_as_much = schedule.resident == first.resident &&
                                  schedule.cluster == first.cluster &&
                                  schedule.splits == first.splits;
-      return moves_as_much ? model_.seconds_in_waves(schedule)
+      return moves_as_much ? model_.seconds(schedule, true)
                            : std::numeric_limits<double>::infinity();
     });
-    if (model_.seconds_in_waves(*best) < kWaveGain * model_.seconds_in_waves(first))
+    if (model_.seconds(*best, true) < kWaveGain * model_.seconds(first, true))
       std::rotate(schedules.begin(), best, best + 1);
   }
 
@@ -309,8 +297,7 @@ class ColumnCandidates {
   /// Appends the fastest of `more`, at most 6 new ones. Equally fast schedules keep their order.
   void append(std::vector<Schedule>& schedules, std::vector<Schedule> more) const {
     constexpr std::size_t kMaxNew = 6;
-    std::ranges::stable_sort(more, {},
-                             [&](const Schedule& schedule) { return model_.seconds(schedule); });
+    sort_by_seconds(more);
     const std::size_t limit = schedules.size() + kMaxNew;
     for (const Schedule& schedule : more)
       if (schedules.size() < limit && std::ranges::find(schedules, schedule) == schedules.end())

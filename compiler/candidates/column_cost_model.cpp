@@ -1,27 +1,19 @@
 #include "compiler/candidates/column_cost_model.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdlib>
-#include <numeric>
 #include <optional>
 
 #include "compiler/body/footprint.h"
 #include "compiler/candidates/candidate_list.h"
+#include "compiler/candidates/register_estimate.h"
 #include "compiler/program/op_cost.h"
-#include "compiler/tiling/coalescing.h"
+#include "compiler/target/gpu_constants.h"
 #include "compiler/tiling/column_split.h"
 #include "ir/support/round_up.h"
 
 namespace sinter {
-
-int loads_of(const PassPlan& plan, std::size_t value) {
-  const bool is_kept = std::ranges::binary_search(plan.kept, static_cast<int>(value));
-  int times = 0;
-  for (const std::vector<bool>& needed : plan.needed) times += needed[value] ? 1 : 0;
-  return is_kept ? std::min(times, 1) : times;
-}
 
 ColumnCostModel::ColumnCostModel(const Body& body, const Target& target, const Facts& facts)
     : body_(body),
@@ -48,19 +40,14 @@ ColumnCostModel::ColumnCostModel(const Body& body, const Target& target, const F
     stored_bytes_ += bytes_of(stored_elements(body, store), store.node->dtype, facts);
     if (store.varies) note_size(size_of(store.node->dtype));
   }
-  std::vector<std::int64_t> of_pass(static_cast<std::size_t>(body.passes()) + 1);
-  for (const BodyReduction& reduction : body.reductions) {
-    const int bytes = state_bytes(*reduction.node);
-    of_pass[static_cast<std::size_t>(reduction.stage)] += bytes;
-    widest_state_ = std::max<std::int64_t>(widest_state_, bytes);
-    is_heavy_ = is_heavy_ || reduction.node->op == Op::logsumexp;
-  }
-  state_bytes_ = *std::ranges::max_element(of_pass);
+  const std::vector<std::int64_t> state_bytes_of_pass = sums_by_pass(body, state_bytes);
+  state_bytes_ = std::ranges::max(state_bytes_of_pass);
   cluster_exchanges_ = static_cast<int>(
-      std::ranges::count_if(of_pass, [](std::int64_t bytes) { return bytes > 0; }));
+      std::ranges::count_if(state_bytes_of_pass, [](std::int64_t bytes) { return bytes > 0; }));
+  for (const BodyReduction& reduction : body.reductions)
+    widest_state_ = std::max<std::int64_t>(widest_state_, state_bytes(*reduction.node));
   if (body.passes() == 1 || !body.reduced_size().is_number()) return;
-  const std::vector<int> slots = kept_slots(body, plan_column_passes(body)).bytes;
-  kept_bytes_ = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
+  kept_bytes_ = kept_slots(body, plan_column_passes(body)).bytes_per_element();
 }
 
 void ColumnCostModel::note_size(int bytes) {
@@ -81,18 +68,8 @@ std::int64_t ColumnCostModel::max_registers(int threads) const {
                                 target_.max_registers_per_thread);
 }
 
-/// Estimates the registers of a thread: pending states, the rows of every load in flight, and the
-/// rest of the loop. The pending states are one per level of the reduction tree, and two that are
-/// combined.
 std::int64_t ColumnCostModel::registers(const Schedule& schedule) const {
-  const ColumnSplit split = split_of(tree_, schedule);
-  const int lanes = schedule.threads_per_row / schedule.groups;
-  const auto levels = static_cast<std::int64_t>(
-      std::bit_width(static_cast<std::uint64_t>(split.accumulators / lanes)) +
-      std::bit_width(static_cast<std::uint64_t>(split.parts / schedule.groups)));
-  const std::int64_t rows = kChunk * schedule.unroll;
-  return (is_heavy_ ? 48 : 32) +
-         schedule.vector * (state_bytes_ * (levels + 2) + rows * bytes_per_row_element_) / 4;
+  return column_registers(body_, tree_, schedule, state_bytes_, bytes_per_row_element_);
 }
 
 std::int64_t ColumnCostModel::shared_bytes(const Schedule& schedule) const {
@@ -155,17 +132,10 @@ double ColumnCostModel::bytes_of_splits(const Schedule& schedule) const {
                              state_bytes_);
 }
 
-double ColumnCostModel::seconds(const Schedule& schedule) const {
+double ColumnCostModel::seconds(const Schedule& schedule, bool with_last_wave) const {
   Grid grid = this->grid(schedule);
-  grid.blocks_per_sm = std::min(grid.blocks_per_sm, static_cast<double>(grid.resident));
-  return seconds(schedule, grid);
-}
-
-double ColumnCostModel::seconds_in_waves(const Schedule& schedule) const {
-  return seconds(schedule, grid(schedule));
-}
-
-double ColumnCostModel::seconds(const Schedule& schedule, const Grid& grid) const {
+  if (!with_last_wave)
+    grid.blocks_per_sm = std::min(grid.blocks_per_sm, static_cast<double>(grid.resident));
   const auto reading = [&](double bytes, double latency_gain) {
     return bytes / target_.bandwidth * slowdown(target_, grid, latency_gain);
   };

@@ -1,9 +1,8 @@
-// The cost model of column kernels: registers, shared memory, loads in flight and predicted time.
+// The cost model of column kernels: shared memory, loads in flight and predicted time.
 #pragma once
 
 #include "compiler/body/access.h"
 #include "compiler/body/body.h"
-#include "compiler/candidates/candidate_list.h"
 #include "compiler/program/kernel.h"
 #include "compiler/program/reduction_tree.h"
 #include "compiler/target/target.h"
@@ -27,9 +26,8 @@ class ColumnCostModel {
   double bytes_in_flight(const Schedule& schedule) const;
   /// The predicted time without the launch: bytes over the bandwidth that the loads in flight
   /// reach. Repeated reads come from the L2 cache if all data of the kernel fits in it.
-  double seconds(const Schedule& schedule) const;
-  /// The same, including the slower last, partial wave of blocks.
-  double seconds_in_waves(const Schedule& schedule) const;
+  /// `with_last_wave`: includes the slower last, partial wave of blocks.
+  double seconds(const Schedule& schedule, bool with_last_wave = false) const;
   /// Blocks per SM for which the compiler must reserve registers. Without this bound the compiler
   /// prefers spills to fewer blocks, even if the grid has no more blocks. 0: no bound, because the
   /// blocks may not fit.
@@ -55,7 +53,6 @@ class ColumnCostModel {
   std::int64_t shared_bytes(const Schedule& schedule) const;
   double bytes_per_block(const Schedule& schedule) const;
   Grid grid(const Schedule& schedule) const;
-  double seconds(const Schedule& schedule, const Grid& grid) const;
   double share_of_sectors(const Schedule& schedule) const;
 
   const Body& body_;
@@ -74,15 +71,11 @@ class ColumnCostModel {
   int widest_ = 1;
   std::int64_t state_bytes_ = 0;  ///< of all reductions of one pass; maximum over passes
   std::int64_t widest_state_ = 0;
-  bool is_heavy_ = false;
   std::int64_t kept_bytes_ = 0;
   int cluster_exchanges_ = 0;  ///< exchanges of blocks that share columns: passes with reductions
   double read_bytes_ = 0;      ///< each element once
   double stored_bytes_ = 0;
   double reread_bytes_ = 0;  ///< read again by later passes if nothing is resident
 };
-
-/// The number of passes of `plan` that load `value`.
-int loads_of(const PassPlan& plan, std::size_t value);
 
 }  // namespace sinter

@@ -1,11 +1,11 @@
-#include "compiler/candidates/pointwise_candidates.h"
+#include "compiler/candidates/candidate_list.h"
 
 #include <algorithm>
 
 #include "compiler/body/access.h"
 #include "compiler/body/collapse_axes.h"
 #include "compiler/body/footprint.h"
-#include "compiler/candidates/candidate_list.h"
+#include "compiler/candidates/register_estimate.h"
 #include "compiler/program/op_cost.h"
 #include "compiler/target/wave_quantization.h"
 #include "compiler/tiling/vector_width.h"
@@ -19,19 +19,9 @@ namespace {
 /// bytes. More than 8 single bytes would take so many registers that an SM has fewer threads.
 constexpr int kMaxVectors = 8;
 constexpr int kMaxVectorsOfTwoBytes = 16;
-
-/// Maximum elements per thread in the kernel text. Longer texts take ptxas more time per
-/// instruction, and expensive bodies need fewer loads in flight.
-std::int64_t max_unrolled_elements(const Body& body) {
-  constexpr std::int64_t kMaxInstructions = 4096;
-  std::int64_t instructions = 1;
-  for (const Value& value : body.values)
-    if (value.kind == Value::Kind::op) instructions += instructions_of(value.node->op);
-  return std::max<std::int64_t>(1, kMaxInstructions / instructions);
-}
-
-/// Registers of a thread in addition to the vectors that it loads and stores.
-constexpr std::int64_t kPointwiseRegisters = 16;
+/// Maximum instructions in the kernel text. Longer texts take ptxas more time per instruction, and
+/// expensive bodies need fewer loads in flight.
+constexpr int kMaxInstructions = 4096;
 
 /// A vector of flat iteration, which may cross the ends of rows.
 struct FlatVector {
@@ -125,7 +115,7 @@ class PointwiseCandidates {
         size_(evaluate(body.parallel_size(), facts.symbols)),
         bytes_(largest_element_along(body, body.parallel_axes - 1)),
         full_loads_(std::max(full_loads(body), 1)),
-        max_elements_(max_unrolled_elements(body)) {
+        max_elements_(std::max(1, kMaxInstructions / (1 + instructions_per_position(body)))) {
     const int axis = body.parallel_axes - 1;
     const auto max_vector = static_cast<int>(std::min<std::int64_t>(16, bit_floor(max_elements_)));
     const int limit = std::min(16 / bytes_, max_vector);
@@ -216,7 +206,7 @@ class PointwiseCandidates {
 
   Grid grid_of(const Schedule& schedule) const {
     const std::int64_t bytes = std::int64_t{schedule.unroll} * schedule.vector * bytes_;
-    const std::int64_t registers = kPointwiseRegisters + bytes * (full_loads_ + 1) / 4;
+    const std::int64_t registers = pointwise_registers(bytes, full_loads_);
     return {.blocks_per_sm = static_cast<double>(blocks(schedule)) / target_.sm_count,
             .resident = blocks_per_sm(target_, schedule.threads, static_cast<int>(registers), 0),
             .bytes_in_flight = static_cast<double>(schedule.threads * bytes * full_loads_)};

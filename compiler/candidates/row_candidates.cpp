@@ -1,13 +1,10 @@
-#include "compiler/candidates/row_candidates.h"
+#include "compiler/candidates/candidate_list.h"
 
 #include <algorithm>
-#include <bit>
-#include <numeric>
 #include <optional>
 
 #include "compiler/body/access.h"
-#include "compiler/candidates/candidate_list.h"
-#include "compiler/program/op_cost.h"
+#include "compiler/candidates/register_estimate.h"
 #include "compiler/program/reduction_tree.h"
 #include "compiler/target/wave_quantization.h"
 #include "compiler/tiling/row_residency.h"
@@ -30,23 +27,12 @@ int ladder(std::int64_t extent) {
   return 256;
 }
 
-/// Registers of a thread for its resident share of a row, and for everything else.
-constexpr std::int64_t kResidentRegisters = 64;
-constexpr std::int64_t kBaseRegisters = 40;
-/// The part of kBaseRegisters that holds the accumulators of a pass.
-constexpr std::int64_t kAccumulatorRegisters = 16;
+constexpr std::int64_t kResidentRegisters = 64;         ///< of a thread, for its share of a row
 constexpr std::int64_t kMaxAccumulatorRegisters = 128;  ///< with more they spill
-/// Registers for masked tails, if each vector has its own conditions.
-constexpr std::int64_t kMaskedTailRegisters = 40;
-constexpr int kDefaultThreads = 128;  ///< of a block
+constexpr int kDefaultThreads = 128;                    ///< of a block
 constexpr int kMaxResidentThreads = 512;
-/// Registers that Welford and logsumexp need to accumulate an element.
-constexpr std::int64_t kHeavyStateRegisters = 16;
-/// Minimum registers of a thread that loops over its row. Maximums: kMaxLoadRegisters for its loads
-/// in flight, kMaxThreadRegisters in total.
+/// Registers of a thread that loops over its row: at least, for its loads in flight, in total.
 constexpr int kMinLoopRegisters = 64;
-constexpr std::int64_t kLoopBaseRegisters = 50;  // in addition to its loads
-constexpr std::int64_t kLoopTailRegisters = 16;  // if the last vector has a masked tail
 constexpr std::int64_t kMaxLoadRegisters = 64;
 constexpr std::int64_t kMaxThreadRegisters = 255;
 /// Minimum bytes of a row per block, if fewer blocks could keep the row.
@@ -62,38 +48,21 @@ class RowCandidates {
         extent_(evaluate(body.reduced_size(), facts.symbols)),
         rows_(evaluate(body.parallel_size(), facts.symbols)),
         tree_(tree_of(extent_)),
-        state_bytes_(widest_state(body)),
-        largest_element_(largest_element_along(body, body.reduced_axis())),
-        may_stay_resident_(body.passes() > 1 && body.reduced_size().is_number()) {
-    for (const BodyReduction& reduction : body.reductions)
-      if (reduction.node->op == Op::welford || reduction.node->op == Op::logsumexp)
-        heavy_state_registers_ = kHeavyStateRegisters;
-    std::vector<std::int64_t> registers_of_pass(static_cast<std::size_t>(body.passes()));
-    for (const BodyReduction& reduction : body.reductions)
-      registers_of_pass[static_cast<std::size_t>(reduction.stage)] +=
-          state_bytes(*reduction.node) / 4;
-    state_registers_ = std::ranges::max(registers_of_pass);
+        may_stay_resident_(body.passes() > 1 && body.reduced_size().is_number()),
+        plan_(may_stay_resident_ ? plan_resident_passes(body) : plan_passes(body)),
+        registers_(body, tree_, plan_, facts),
+        state_bytes_(widest_state(body)) {
     if (extent_ < kMinBytesPerBlock)
       row_bytes_ =
           static_cast<std::int64_t>(moved_bytes(body, facts)) / std::max<std::int64_t>(rows_, 1);
-    const PassPlan plan = may_stay_resident_ ? plan_resident_passes(body) : plan_passes(body);
-    for (std::size_t value = 0; value < body.values.size(); ++value) {
-      const Value& v = body.values[value];
-      if (v.kind == Value::Kind::load && plan.needed[0][value]) first_pass_loads_.push_back(&v);
-    }
     if (!may_stay_resident_) return;
-    register_bytes_ = kept_bytes_per_element(body, plan);
-    for (const int kept : plan.kept)
-      if (const Value& v = body.values[static_cast<std::size_t>(kept)]; v.kind == Value::Kind::load)
-        resident_loads_.push_back(&v);
-    const std::vector<int> slots = kept_slots(body, plan).bytes;
-    shared_slot_bytes_ = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
-    for (const StagedRow& row : staged_rows(body, plan))
+    shared_slot_bytes_ = kept_slots(body, plan_).bytes_per_element();
+    for (const StagedRow& row : staged_rows(body, plan_))
       staged_bytes_ += staged_bytes(body, row, kMaxRowVector);
   }
 
   std::vector<Schedule> make() {
-    const bool is_narrow = largest_element_ <= 2;
+    const bool is_narrow = largest_element_along(body_, body_.reduced_axis()) <= 2;
     const int wide = is_narrow && !is_better_narrow() ? 8 : 4;
     add_clusters(wide);
     const int first =
@@ -114,7 +83,7 @@ class RowCandidates {
     add(first, wide, 256);
     add(first, wide, 512);
     if (std::vector<Schedule> result = list_.take(); !result.empty()) return result;
-    return {fallback()};
+    return {{.threads = 32, .vector = 4, .rows_per_block = 32}};
   }
 
  private:
@@ -140,18 +109,7 @@ class RowCandidates {
 
   /// The grid of `schedule`, with estimated registers.
   Grid grid_of(const Schedule& schedule) const {
-    constexpr std::int64_t kBare = 16;             // registers of a thread without its data
-    constexpr std::int64_t kLoadedRegisters = 16;  // of rows that are not resident
-    const std::int64_t of_part = tree_.accumulators * schedule.groups / schedule.threads_per_row;
-    const std::int64_t parts = split_ ? 1 : tree_.parts / (schedule.groups * schedule.cluster);
-    const std::int64_t words =
-        schedule.resident
-            ? vectors_of(schedule) * schedule.vector * register_bytes_ / 4
-            : std::min(of_part * kChunk * largest_element_ * std::max(full_loads(body_), 1) / 4,
-                       kLoadedRegisters);
-    const std::int64_t registers = kBare + words +
-                                   state_registers_ * (of_part + (parts > 1 ? parts : 0)) +
-                                   heavy_state_registers_;
+    const std::int64_t words = registers_.of_data(schedule);
     const std::int64_t blocks =
         split_ ? rows_ * tree_.parts : divide_up<std::int64_t>(rows_, schedule.rows_per_block);
     if (schedule.blocks_per_sm > 0)  // a bound for the compiler
@@ -159,9 +117,10 @@ class RowCandidates {
           .blocks_per_sm = static_cast<double>(blocks) / target_.sm_count,
           .resident = schedule.blocks_per_sm,
           .bytes_in_flight = static_cast<double>(std::int64_t{schedule.threads} * schedule.unroll *
-                                                 schedule.vector * read_bytes())};
+                                                 schedule.vector * registers_.read_bytes())};
     return {.blocks_per_sm = static_cast<double>(blocks) / target_.sm_count,
-            .resident = blocks_per_sm(target_, schedule.threads, static_cast<int>(registers),
+            .resident = blocks_per_sm(target_, schedule.threads,
+                                      static_cast<int>(registers_.of_thread(schedule, words)),
                                       shared_bytes(schedule)),
             .bytes_in_flight = static_cast<double>(schedule.threads * words * 4)};
   }
@@ -179,7 +138,7 @@ class RowCandidates {
   /// in shared memory only.
   int threads_for_residency(int cluster) const {
     if (!may_stay_resident_) return 1;
-    const std::int64_t bytes = extent_ * bytes_in_registers(static_cast<int>(kChunk));
+    const std::int64_t bytes = extent_ * registers_.kept_bytes_in_vectors(static_cast<int>(kChunk));
     const std::int64_t of_thread = kResidentRegisters * 4 * cluster;
     const std::int64_t threads = divide_up(bytes, of_thread);
     // A row that cannot stay resident is read again, and needs no extra threads.
@@ -245,7 +204,7 @@ class RowCandidates {
   int filling_cluster() const {
     int cluster = 1;
     while (2 * cluster <= max_cluster() && rows_ * 2 * cluster <= target_.sm_count &&
-           extent_ * register_bytes_ >= 2 * cluster * kMinClusterShareBytes)
+           extent_ * registers_.kept_bytes() >= 2 * cluster * kMinClusterShareBytes)
       cluster *= 2;
     return cluster;
   }
@@ -255,7 +214,7 @@ class RowCandidates {
   void add(int threads_per_row, int vector, int threads, bool must_hold_states = false) {
     const auto made = schedule_of(threads_per_row, vector, threads, 1);
     if (!made) return;
-    const std::int64_t words = accumulator_registers(*made) + masked_tail_registers(*made);
+    const std::int64_t words = registers_.of_accumulators(*made);
     if (!must_hold_states || words <= kMaxAccumulatorRegisters) list_.add(*made);
   }
 
@@ -278,23 +237,12 @@ class RowCandidates {
   /// nullopt if the reduction tree cannot be distributed like this.
   std::optional<Schedule> schedule_of(int threads_per_row, int vector, int threads,
                                       int cluster) const {
-    const int chunks = vector / static_cast<int>(kChunk);
-    if (tree_.accumulators < chunks) return std::nullopt;
-    // A vector must not straddle two parts; with symbols their length may be odd.
-    if (chunks > 1 && tree_.parts > 1 &&
-        (!body_.reduced_size().is_number() || tree_.chunks_per_part % chunks != 0))
-      return std::nullopt;
-    Schedule schedule{.vector = vector, .cluster = cluster, .splits_rows = split_};
-    int per_row = std::clamp(threads_per_row, 1, 1024);
-    if (split_) {
-      schedule.groups = 1;
-    } else {
-      schedule.groups = static_cast<int>(
-          std::min<std::int64_t>(tree_.parts / cluster, std::max(1, per_row / 32)));
-    }
-    // Threads beyond the number of accumulators would be idle.
-    per_row = std::min(per_row, static_cast<int>(tree_.accumulators / chunks) * schedule.groups);
-    schedule.threads_per_row = per_row;
+    std::optional<Schedule> made =
+        distribute_row(body_, tree_, threads_per_row,
+                       {.vector = vector, .cluster = cluster, .splits_rows = split_});
+    if (!made) return std::nullopt;
+    Schedule& schedule = *made;
+    const int per_row = schedule.threads_per_row;
     schedule.rows_per_block = std::max(1, threads / per_row);
     // Spreads few rows over all SMs, but keeps whole warps.
     while (schedule.rows_per_block > 1 && rows_ / schedule.rows_per_block < target_.sm_count &&
@@ -314,17 +262,19 @@ class RowCandidates {
     }
     if (schedule.threads > 1024) return std::nullopt;
     schedule.resident = fits(schedule);
-    schedule.in_shared = !schedule.resident && fits_shared(schedule);
+    schedule.in_shared = may_stay_resident_ && !split_ && !schedule.resident &&
+                         shared_bytes_of_rows(schedule) <= target_.shared_per_block_opt_in;
     if (!schedule.resident && has_loops(schedule)) set_loads_in_flight(schedule);
     schedule.resident = schedule.resident || schedule.in_shared;
-    return schedule;
+    return made;
   }
 
   /// True if a thread has more vectors of a part than accumulators. It then loops over them, unless
   /// they stay in registers.
   bool has_loops(const Schedule& schedule) const {
     if (split_ || !body_.reduced_size().is_number()) return false;
-    const std::int64_t vectors = vectors_of(schedule) * schedule.groups * schedule.cluster;
+    const std::int64_t vectors =
+        vectors_per_thread(tree_, schedule) * schedule.groups * schedule.cluster;
     return vectors * schedule.threads_per_row * (schedule.vector / kChunk) >
            tree_.accumulators * schedule.groups * tree_.parts;
   }
@@ -333,12 +283,10 @@ class RowCandidates {
   /// for enough bytes in flight per SM, and the blocks per SM that fit then. Without this bound the
   /// compiler saves registers for more blocks, and loads less at once.
   void set_loads_in_flight(Schedule& schedule) const {
-    const std::int64_t bytes = schedule.vector * read_bytes();
+    const std::int64_t bytes = schedule.vector * registers_.read_bytes();
     if (bytes == 0) return;
-    std::int64_t registers = 0;
-    for (const Value* load : first_pass_loads_) registers += registers_of(*load, schedule.vector);
-    const std::int64_t others = std::max(other_registers(schedule), kLoopBaseRegisters) +
-                                (extent_ % schedule.vector == 0 ? 0 : kLoopTailRegisters);
+    const std::int64_t loads = registers_.of_loads(schedule.vector);
+    const std::int64_t others = registers_.of_loop(schedule);
     const std::int64_t shared =
         schedule.in_shared ? shared_bytes_of_rows(schedule) : shared_bytes(schedule);
     int blocks = blocks_per_sm(target_, schedule.threads, kMinLoopRegisters, shared);
@@ -350,7 +298,7 @@ class RowCandidates {
           std::min<std::int64_t>(target_.registers_per_sm / (schedule.threads * blocks),
                                  kMaxThreadRegisters) -
           others;
-      const std::int64_t limit = std::min(free, kMaxLoadRegisters) / registers;
+      const std::int64_t limit = std::min(free, kMaxLoadRegisters) / loads;
       if (limit < 1 || (blocks > 1 && wanted > limit)) continue;
       schedule.unroll = static_cast<int>(std::min(wanted, bit_floor(limit)));
       schedule.blocks_per_sm = blocks;
@@ -358,44 +306,14 @@ class RowCandidates {
     }
   }
 
-  /// Bytes that the first pass loads per row element.
-  std::int64_t read_bytes() const {
-    std::int64_t bytes = 0;
-    for (const Value* load : first_pass_loads_) bytes += size_of(load->dtype);
-    return bytes;
-  }
-
-  /// Registers of a vector of `load`. Each access takes at least one.
-  std::int64_t registers_of(const Value& load, int vector) const {
-    const std::int64_t size = size_of(load.dtype);
-    const int each = widest_access(load.at, load.dtype, load.aligned * size, body_.reduced_size(),
-                                   body_.reduced_axis(), vector, facts_);
-    return vector / each * std::max<std::int64_t>(divide_up(each * size, 4), 1);
-  }
-
-  std::int64_t vectors_of(const Schedule& schedule) const {
-    const std::int64_t per_part =
-        std::int64_t{schedule.threads_per_row / schedule.groups} * (schedule.vector / kChunk);
-    const std::int64_t tiles = divide_up(tree_.chunks_per_part, per_part);
-    return tiles * (tree_.parts / (schedule.groups * schedule.cluster));
-  }
-
-  /// Register bytes of the kept values, per row element. Elements loaded one by one take a whole
-  /// register each until the row is complete.
-  std::int64_t bytes_in_registers(int vector) const {
-    std::int64_t bytes = register_bytes_;
-    for (const Value* load : resident_loads_)
-      bytes += registers_of(*load, vector) * 4 / vector - size_of(load->dtype);
-    return bytes;
-  }
-
   /// A row in registers is loaded at once. True if the blocks that then fit on an SM have as many
   /// bytes in flight as the target needs.
   bool loads_enough(const Schedule& schedule) const {
-    const std::int64_t elements = vectors_of(schedule) * schedule.vector;
-    const std::int64_t registers = elements * bytes_in_registers(schedule.vector) / 4 +
-                                   other_registers(schedule) + masked_tail_registers(schedule);
-    return elements * read_bytes() * schedule.threads *
+    const std::int64_t elements = vectors_per_thread(tree_, schedule) * schedule.vector;
+    const std::int64_t registers =
+        elements * registers_.kept_bytes_in_vectors(schedule.vector) / 4 +
+        registers_.of_others(schedule);
+    return elements * registers_.read_bytes() * schedule.threads *
                blocks_per_sm(target_, schedule.threads, static_cast<int>(registers),
                              shared_bytes(schedule)) >=
            target_.bytes_in_flight;
@@ -404,27 +322,13 @@ class RowCandidates {
   /// True if a thread's share of the kept values fits in its registers with its other needs.
   bool fits(const Schedule& schedule) const {
     if (!may_stay_resident_) return false;
-    const std::int64_t words = std::min<std::int64_t>(
-        kResidentRegisters, target_.registers_per_sm / schedule.threads -
-                                other_registers(schedule) - masked_tail_registers(schedule));
-    return vectors_of(schedule) * schedule.vector * bytes_in_registers(schedule.vector) <=
+    const std::int64_t words =
+        std::min<std::int64_t>(kResidentRegisters, target_.registers_per_sm / schedule.threads -
+                                                       registers_.of_others(schedule));
+    return vectors_per_thread(tree_, schedule) * schedule.vector *
+                   registers_.kept_bytes_in_vectors(schedule.vector) <=
                words * 4 &&
            shared_bytes(schedule) <= target_.shared_per_block_opt_in;
-  }
-
-  /// Registers of a thread without kept values and loads in flight.
-  std::int64_t other_registers(const Schedule& schedule) const {
-    return kBaseRegisters +
-           std::max<std::int64_t>(accumulator_registers(schedule) - kAccumulatorRegisters, 0);
-  }
-
-  std::int64_t accumulator_registers(const Schedule& schedule) const {
-    return state_registers_ * tree_.accumulators * schedule.groups / schedule.threads_per_row;
-  }
-
-  /// Registers for masked tails, if each vector has its own text.
-  std::int64_t masked_tail_registers(const Schedule& schedule) const {
-    return extent_ % schedule.vector == 0 ? 0 : kMaskedTailRegisters;
   }
 
   /// Shared memory of a block for exchanged states and staged rows.
@@ -438,19 +342,9 @@ class RowCandidates {
             (schedule.cluster > 1 ? schedule.cluster : 0));
   }
 
-  /// True if the shared memory of a block holds the kept values of its rows.
-  bool fits_shared(const Schedule& schedule) const {
-    if (split_ || !may_stay_resident_) return false;
-    return shared_bytes_of_rows(schedule) <= target_.shared_per_block_opt_in;
-  }
-
   std::int64_t shared_bytes_of_rows(const Schedule& schedule) const {
-    return exchange_bytes(schedule) +
-           vectors_of(schedule) * schedule.vector * schedule.threads * shared_slot_bytes_;
-  }
-
-  Schedule fallback() const {
-    return {.threads = 32, .vector = 4, .threads_per_row = 1, .rows_per_block = 32, .groups = 1};
+    return exchange_bytes(schedule) + vectors_per_thread(tree_, schedule) * schedule.vector *
+                                          schedule.threads * shared_slot_bytes_;
   }
 
   const Body& body_;
@@ -460,18 +354,13 @@ class RowCandidates {
   std::int64_t extent_;
   std::int64_t rows_;
   Tree tree_;
-  std::int64_t state_bytes_;  ///< of the widest reduction
-  int largest_element_;       ///< bytes, along the row
-  bool may_stay_resident_;    ///< several passes over rows of constant length
-  // Bytes of kept values per row element: in registers, in shared memory.
-  std::int64_t register_bytes_ = 0;
-  std::int64_t shared_slot_bytes_ = 0;
-  std::int64_t staged_bytes_ = 0;     ///< of a staged row, at most
-  std::int64_t state_registers_ = 0;  ///< of one accumulator of each reduction of a pass, at most
-  std::int64_t heavy_state_registers_ = 0;  ///< to accumulate an element
-  std::int64_t row_bytes_ = 0;              ///< read and written; 0: enough for a block
-  std::vector<const Value*> resident_loads_;
-  std::vector<const Value*> first_pass_loads_;  ///< loads of the first pass along rows
+  bool may_stay_resident_;  ///< several passes over rows of constant length
+  PassPlan plan_;
+  RowRegisters registers_;
+  std::int64_t state_bytes_;            ///< of the widest reduction
+  std::int64_t shared_slot_bytes_ = 0;  ///< of kept values in shared memory, per row element
+  std::int64_t staged_bytes_ = 0;       ///< of a staged row, at most
+  std::int64_t row_bytes_ = 0;          ///< read and written; 0: enough for a block
   CandidateList list_;
 };
 

@@ -12,6 +12,7 @@
 
 #include "compiler/body/access.h"
 #include "compiler/candidates/candidate_list.h"
+#include "compiler/candidates/register_estimate.h"
 #include "compiler/program/op_cost.h"
 #include "compiler/program/reduction_tree.h"
 #include "compiler/tiling/kernel_kind.h"
@@ -23,15 +24,6 @@ namespace {
 
 /// The last blocks combine splits in two steps. Each thread unrolls one step.
 constexpr std::int64_t kMaxCombinedSplits = 4096;
-
-/// The distribution of one row over threads.
-struct Row {
-  int cluster = 1;  ///< blocks that share it
-  int threads = 1;  ///< of each
-  int vector = 4;
-  int groups = 1;
-  std::int64_t held = 0;  ///< elements per thread
-};
 
 constexpr double kImpossibleTime = 1e30;
 
@@ -46,9 +38,10 @@ class RowColumnCandidates {
       : body_(body),
         target_(target),
         row_tree_(tree_of(evaluate(body.reduced_size(), facts.symbols))),
-        column_tree_(tree_of(evaluate(body.parallel_size(), facts.symbols))),
-        plan_(can_load_whole_rows(body) ? plan_loaded_passes(body) : plan_resident_passes(body)) {
-    for (const int kept : plan_.kept) {
+        column_tree_(tree_of(evaluate(body.parallel_size(), facts.symbols))) {
+    const PassPlan plan =
+        can_load_whole_rows(body) ? plan_loaded_passes(body) : plan_resident_passes(body);
+    for (const int kept : plan.kept) {
       const Value& value = body.values[static_cast<std::size_t>(kept)];
       const bool is_load = value.kind == Value::Kind::load;
       if (is_load && can_load_whole_rows(body) && !is_same_in_rows(body, value))
@@ -58,13 +51,10 @@ class RowColumnCandidates {
       else  // values that all rows share are converted before the loop over the rows
         fixed_bytes_ += size_of(info(value.dtype).compute);
     }
-    for (int pass = 0; pass < body.passes(); ++pass) {
-      std::int64_t words = 0;
-      for (const BodyReduction& reduction : body.reductions)
-        if (reduction.stage == pass) words += state_bytes(*reduction.node) / 4;
-      accumulator_words_ = std::max(accumulator_words_, words);
-      reducing_passes_ += words > 0;
-    }
+    const std::vector<std::int64_t> bytes_of_pass = sums_by_pass(body, state_bytes);
+    accumulator_registers_ = std::ranges::max(bytes_of_pass) / 4;
+    reducing_passes_ = static_cast<int>(
+        std::ranges::count_if(bytes_of_pass, [](std::int64_t bytes) { return bytes > 0; }));
     for (const BodyReduction& column : body.columns) state_bytes_ += state_bytes(*column.node);
     fixed_bytes_ += state_bytes_;
     element_bytes_ = static_cast<double>(loaded_bytes_);
@@ -76,7 +66,7 @@ class RowColumnCandidates {
   }
 
   std::vector<Schedule> make() {
-    for (const Row& row : rows())
+    for (const Schedule& row : rows())
       for (const int ahead : {1, 2, 4}) add(row, ahead);
     std::ranges::stable_sort(list_, {}, &Timed::seconds);
     std::vector<Schedule> result;
@@ -92,17 +82,17 @@ class RowColumnCandidates {
  private:
   /// Tries the smallest cluster whose registers hold a row. If one block is too small, also tries a
   /// cluster twice as large.
-  std::vector<Row> rows() const {
-    std::vector<Row> result;
+  std::vector<Schedule> rows() const {
+    std::vector<Schedule> result;
     const std::int64_t most = std::min<std::int64_t>(target_.max_cluster, row_tree_.parts);
     for (int cluster = 1; cluster <= most; cluster *= 2) {
       const bool has_smaller = !result.empty();
       if (has_smaller && result[0].cluster == 1) break;
-      std::vector<Row> of_cluster;
+      std::vector<Schedule> of_cluster;
       for (const int vector : {largest_ <= 2 ? 8 : 4, 4})
         for (const int threads : {8, 16, 32, 64, 128, 256, 512, 1024})
-          if (const std::optional<Row> row = row_of(cluster, threads, vector))
-            if (std::ranges::find(of_cluster, row->threads, &Row::threads) == of_cluster.end())
+          if (const std::optional<Schedule> row = row_of(cluster, threads, vector))
+            if (std::ranges::find(of_cluster, row->threads, &Schedule::threads) == of_cluster.end())
               of_cluster.push_back(*row);
       result.insert(result.end(), of_cluster.begin(), of_cluster.end());
       if (has_smaller) break;
@@ -110,57 +100,38 @@ class RowColumnCandidates {
     return result;
   }
 
-  std::optional<Row> row_of(int cluster, int threads, int vector) const {
+  /// A schedule of one row per block.
+  std::optional<Schedule> row_of(int cluster, int threads, int vector) const {
     if (cluster > 1 && threads < kMinClusterThreads) return std::nullopt;
-    const int chunks = vector / static_cast<int>(kChunk);
-    if (row_tree_.accumulators < chunks) return std::nullopt;
-    if (chunks > 1 && row_tree_.parts > 1 && row_tree_.chunks_per_part % chunks != 0)
-      return std::nullopt;
-    const std::int64_t parts = row_tree_.parts / cluster;
-    Row row{.cluster = cluster, .vector = vector};
-    row.groups = static_cast<int>(std::min<std::int64_t>(parts, std::max(1, threads / 32)));
-    row.threads = static_cast<int>(
-        std::min<std::int64_t>(threads, row_tree_.accumulators / chunks * row.groups));
-    const std::int64_t stride = std::int64_t{row.threads / row.groups} * chunks;
-    const std::int64_t tiles = divide_up(row_tree_.chunks_per_part, stride);
-    row.held = tiles * vector * (parts / row.groups);
-    if (!fits_registers(row, 1, row.threads)) return std::nullopt;
-    return row;
+    std::optional<Schedule> row =
+        distribute_row(body_, row_tree_, threads,
+                       {.vector = vector, .resident = body_.passes() > 1, .cluster = cluster});
+    if (!row) return std::nullopt;
+    row->threads = row->threads_per_row;
+    return fits_registers(*row) ? row : std::nullopt;
   }
 
-  /// Estimated registers of a thread with `ahead` rows in flight.
-  std::int64_t registers(const Row& row, int ahead) const {
-    constexpr std::int64_t kForTheRest = 22;
-    constexpr std::int64_t kForRows = 8;
-    constexpr std::int64_t kForMoreSums = 8;
-    constexpr std::int64_t kForGuards = 24;  // for masked tails
-    return row.held * (fixed_bytes_ + ahead * loaded_bytes_) / 4 + kForTheRest + kForRows * ahead +
-           (row_tree_.extent % row.vector == 0 ? 0 : kForGuards) +
-           kForMoreSums * (static_cast<std::int64_t>(body_.columns.size()) - 1) +
-           accumulator_words_ * row_tree_.accumulators * row.groups / row.threads;
+  std::int64_t registers(const Schedule& schedule) const {
+    return row_column_registers(body_, row_tree_, schedule,
+                                fixed_bytes_ + schedule.unroll * loaded_bytes_,
+                                accumulator_registers_);
   }
   /// Adds a quarter. NVRTC takes up to a third more than the estimate, but mostly less than that.
   static std::int64_t with_margin(std::int64_t registers) { return registers * 5 / 4; }
   /// True if the estimate fits. Clusters, and several rows in more than 128 threads, need the
   /// margin.
-  bool fits_registers(const Row& row, int ahead, int threads) const {
+  bool fits_registers(const Schedule& schedule) const {
     constexpr int kMaxEstimate = 192;
-    const std::int64_t estimated = registers(row, ahead);
-    const std::int64_t most = target_.registers_per_sm / threads;
-    const bool has_margin = row.cluster > 1 || (threads > 128 && threads > row.threads);
+    const std::int64_t estimated = registers(schedule);
+    const std::int64_t most = target_.registers_per_sm / schedule.threads;
+    const bool has_margin = schedule.blocks_per_row() > 1 ||
+                            (schedule.threads > 128 && schedule.threads > schedule.threads_per_row);
     return estimated <= kMaxEstimate && (has_margin ? with_margin(estimated) : estimated) <= most;
-  }
-  int resident_blocks_of(const Row& row, const Schedule& schedule) const {
-    const std::int64_t registers =
-        std::min<std::int64_t>(with_margin(this->registers(row, schedule.unroll)),
-                               target_.registers_per_sm / schedule.threads);
-    return blocks_per_sm(target_, schedule.threads, static_cast<int>(registers),
-                         shared_bytes(row, schedule));
   }
 
   /// Adds the fastest schedules of each kind: without and with columns combined in clusters. The
   /// prediction is too rough to compare the kinds. `ahead` rows are loaded at once.
-  void add(const Row& row, int ahead) {
+  void add(const Schedule& row, int ahead) {
     if (!can_load_whole_rows(body_) && ahead > 1) return;
     constexpr int kPerKind = 2;
     std::array<Timed, kPerKind> alone;
@@ -168,20 +139,24 @@ class RowColumnCandidates {
     for (const int threads : {128, 256, 512}) {
       // Larger blocks are for several rows per block; clusters that share rows have one.
       if (threads > 128 && (row.cluster > 1 || row.threads >= threads)) continue;
-      const int rows_per_block = rows_per_block_of(row, threads);
-      if (!fits_registers(row, ahead, rows_per_block * row.threads)) continue;
+      Schedule unsplit = row;
+      unsplit.unroll = ahead;
+      unsplit.rows_per_block = rows_per_block_of(row, threads);
+      unsplit.threads *= unsplit.rows_per_block;
+      if (!fits_registers(unsplit)) continue;
       int before = 0;
       for (const int scale : {1, 2, 4, 8}) {
-        Schedule schedule = schedule_of(row, ahead, scale, rows_per_block);
+        Schedule schedule = unsplit;
+        schedule.splits = splits_of(unsplit, scale);
         if (std::exchange(before, schedule.splits) == schedule.splits) continue;
-        keep(alone, row, schedule);
+        keep(alone, schedule);
         if (row.cluster > 1) continue;
         // Pairs of SMs always exist; the largest clusters leave the fewest states.
         schedule.combines_columns = true;
         for (const int cluster : {2, target_.max_cluster}) {
           schedule.cluster = cluster;
           if (cluster <= std::min(target_.max_cluster, blocks_of(schedule)) && cluster > 1)
-            keep(combining, row, schedule);
+            keep(combining, schedule);
         }
       }
     }
@@ -191,15 +166,15 @@ class RowColumnCandidates {
   }
 
   /// Inserts `schedule` into the `best` of its kind, unless all of them are faster.
-  void keep(std::span<Timed> best, const Row& row, const Schedule& schedule) const {
-    Timed next = timed(row, schedule);
+  void keep(std::span<Timed> best, const Schedule& schedule) const {
+    Timed next = timed(schedule);
     for (Timed& known : best)
       if (next.seconds < known.seconds) std::swap(next, known);
   }
 
   /// Rows per block: as many as fit `threads` threads and there are splits, but at least a warp.
   /// Some splits may then have no rows.
-  int rows_per_block_of(const Row& row, int threads) const {
+  int rows_per_block_of(const Schedule& row, int threads) const {
     return static_cast<int>(
         std::max<std::int64_t>({std::min<std::int64_t>(threads / row.threads, max_splits()),
                                 divide_up(32, row.threads), 1}));
@@ -208,51 +183,46 @@ class RowColumnCandidates {
     return std::min(column_tree_.parts * column_tree_.accumulators, kMaxCombinedSplits);
   }
 
-  /// A schedule with about `scale` blocks per SM.
-  Schedule schedule_of(const Row& row, int ahead, int scale, int rows_per_block) const {
-    Schedule schedule{.threads = rows_per_block * row.threads,
-                      .vector = row.vector,
-                      .unroll = ahead,
-                      .threads_per_row = row.threads,
-                      .rows_per_block = rows_per_block,
-                      .groups = row.groups,
-                      .resident = body_.passes() > 1,
-                      .cluster = row.cluster};
-    const std::int64_t least = std::max<std::int64_t>(column_tree_.parts, rows_per_block);
-    schedule.splits = static_cast<int>(
-        std::clamp(bit_floor(target_.sm_count) * scale * rows_per_block / row.cluster, least,
-                   std::max(max_splits(), least)));
-    return schedule;
+  /// The number of splits for about `scale` blocks per SM.
+  int splits_of(const Schedule& schedule, int scale) const {
+    const std::int64_t least = std::max<std::int64_t>(column_tree_.parts, schedule.rows_per_block);
+    return static_cast<int>(
+        std::clamp(bit_floor(target_.sm_count) * scale * schedule.rows_per_block / schedule.cluster,
+                   least, std::max(max_splits(), least)));
   }
 
   /// Predicts the time of a schedule, roughly.
-  Timed timed(const Row& row, Schedule schedule) const {
-    const int resident = resident_blocks_of(row, schedule);
+  Timed timed(Schedule schedule) const {
+    const std::int64_t registers = std::min<std::int64_t>(
+        with_margin(this->registers(schedule)), target_.registers_per_sm / schedule.threads);
+    const int resident = blocks_per_sm(target_, schedule.threads, static_cast<int>(registers),
+                                       shared_bytes(schedule));
     const int sms = usable_sms(schedule.cluster);
     if (resident == 0 || sms == 0) return {.schedule = std::move(schedule)};
     const int wanted = divide_up(blocks_of(schedule), sms);
     // Clusters may not reach all SMs. The SMs that they reach then need registers for more blocks.
     if (schedule.cluster > 1) schedule.blocks_per_sm = std::min(resident, wanted);
     const double waves = divide_up(wanted, resident);
-    const double seconds =
-        seconds_of_rows(row, schedule, waves) + seconds_of_states(schedule, waves);
+    const double seconds = seconds_of_rows(schedule, waves) + seconds_of_states(schedule, waves);
     return {.schedule = std::move(schedule), .seconds = seconds};
   }
 
   /// The time of the rows: the larger of their latency, with several in flight, and the transfer of
   /// their bytes.
-  double seconds_of_rows(const Row& row, const Schedule& schedule, double waves) const {
+  double seconds_of_rows(const Schedule& schedule, double waves) const {
     constexpr double kLoads = 1e-6;     // latency of a load
     constexpr double kPass = 0.3e-6;    // a pass over a row, with a reduction of the block
     constexpr double kMoreRows = 0.05;  // of a pass, per doubling of the rows that wait for it
     constexpr double kElement = 15e-9;  // of a thread
     const double rows = static_cast<double>(column_tree_.extent) / schedule.splits;
     const double rounds = std::ceil(rows / kChunk) * kChunk / schedule.unroll;
-    const double waits = 1 + kMoreRows * std::bit_width(static_cast<unsigned>(
-                                             row.threads > 32 ? schedule.rows_per_block / 2 : 0));
-    const double per_row = kPass * waits * body_.passes() +
-                           (row.cluster > 1 ? kClusterBarrierSeconds * reducing_passes_ : 0) +
-                           kElement * static_cast<double>(row.held);
+    const double waits =
+        1 + kMoreRows * std::bit_width(static_cast<unsigned>(
+                            schedule.threads_per_row > 32 ? schedule.rows_per_block / 2 : 0));
+    const double per_row =
+        kPass * waits * body_.passes() +
+        (schedule.blocks_per_row() > 1 ? kClusterBarrierSeconds * reducing_passes_ : 0) +
+        kElement * static_cast<double>(held(schedule));
     const double waiting = waves * rounds * (kLoads + per_row * schedule.unroll);
     const double bytes =
         element_bytes_ * static_cast<double>(column_tree_.extent * row_tree_.extent);
@@ -286,25 +256,31 @@ class RowColumnCandidates {
            rest % cluster;
   }
 
-  std::int64_t shared_bytes(const Row& row, const Schedule& schedule) const {
+  /// Elements of a row that a thread holds.
+  std::int64_t held(const Schedule& schedule) const {
+    return vectors_per_thread(row_tree_, schedule) * schedule.vector;
+  }
+
+  std::int64_t shared_bytes(const Schedule& schedule) const {
     constexpr std::int64_t kWidestExchange = 24 * 2;
-    return state_bytes_ * states_in_shared(column_tree_, schedule, row.held, row_tree_.extent) +
-           kWidestExchange * (schedule.threads * (row.vector / kChunk) + row.cluster);
+    return state_bytes_ *
+               states_in_shared(column_tree_, schedule, held(schedule), row_tree_.extent) +
+           kWidestExchange *
+               (schedule.threads * (schedule.vector / kChunk) + schedule.blocks_per_row());
   }
 
   const Body& body_;
   const Target& target_;
   Tree row_tree_;
   Tree column_tree_;
-  PassPlan plan_;
   // Bytes per element that a thread holds:
   std::int64_t state_bytes_ = 0;   ///< states of its column
   std::int64_t fixed_bytes_ = 0;   ///< these states, and kept values that are no loads of a row
   std::int64_t loaded_bytes_ = 0;  ///< loads of a row
   int largest_ = 1;
   int reducing_passes_ = 0;
-  std::int64_t accumulator_words_ = 0;  ///< of one accumulator, in the pass that reduces most
-  double element_bytes_ = 0;            ///< moved per element, if it differs between rows
+  std::int64_t accumulator_registers_ = 0;  ///< of one accumulator, in the pass that reduces most
+  double element_bytes_ = 0;                ///< moved per element, if it differs between rows
   std::vector<Timed> list_;
 };
 

@@ -1,11 +1,9 @@
-#include "compiler/candidates/tile_candidates.h"
+#include "compiler/candidates/candidate_list.h"
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "compiler/body/access.h"
-#include "compiler/candidates/candidate_list.h"
 #include "compiler/tiling/coalescing.h"
 #include "compiler/tiling/transpose_tiles.h"
 #include "compiler/tiling/vector_width.h"
@@ -34,14 +32,17 @@ class TileCandidates {
   TileCandidates(const Body& body, const Target& target, const Facts& facts)
       : body_(body),
         target_(target),
-        facts_(facts),
         last_(body.parallel_axes - 1),
         tiled_(tiled_accesses(body, facts)) {
     if (tiled_.empty()) return;
     last_extent_ = evaluate(body.space.extent(last_), facts.symbols);
     tiled_extent_ = evaluate(body.space.extent(tiled_.axis), facts.symbols);
     size_ = evaluate(body.parallel_size(), facts.symbols);
-    find_vector();
+    // At most 16 bytes of the widest element, and useful for the direct accesses.
+    const std::int64_t limit =
+        std::min<std::int64_t>(16 / largest_element_along(body, last_, tiled_),
+                               divisor_of(body.space.extent(last_), facts));
+    vector_ = useful_vector(body, last_, static_cast<int>(limit), facts, tiled_);
   }
 
   std::vector<Schedule> make() {
@@ -56,23 +57,6 @@ class TileCandidates {
   }
 
  private:
-  /// Sets the vector: at most 16 bytes of the widest element, and useful for the direct accesses.
-  void find_vector() {
-    int largest = 1;
-    const auto add = [&](const Index& at, DType dtype) {
-      if (depends_on(at, last_)) largest = std::max(largest, size_of(dtype));
-    };
-    for (std::size_t i = 0; i < body_.values.size(); ++i) {
-      const Value& value = body_.values[i];
-      if (value.kind == Value::Kind::load && !tiled_.has_load(static_cast<int>(i)))
-        add(value.at, value.dtype);
-    }
-    for (const BodyStore& store : body_.stores) add(store.at, store.node->dtype);
-    const std::int64_t limit =
-        std::min<std::int64_t>(16 / largest, divisor_of(body_.space.extent(last_), facts_));
-    vector_ = useful_vector(body_, last_, static_cast<int>(limit), facts_, tiled_);
-  }
-
   std::int64_t tiles_of(int edge) const {
     return divide_up(last_extent_, edge) * divide_up(tiled_extent_, edge) *
            (size_ / (last_extent_ * tiled_extent_));
@@ -123,7 +107,6 @@ class TileCandidates {
 
   const Body& body_;
   const Target& target_;
-  const Facts& facts_;
   int last_;
   TiledAccesses tiled_;
   std::int64_t last_extent_ = 0;

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "compiler/body/access.h"
 #include "compiler/body/footprint.h"
+#include "compiler/body_building/build_body.h"
 #include "compiler/candidates/column_candidates.h"
-#include "compiler/candidates/column_cost_model.h"
 #include "compiler/candidates/row_column_candidates.h"
 #include "compiler/program/op_cost.h"
-#include "compiler/program/reduction_tree.h"
 #include "compiler/target/wave_quantization.h"
 #include "compiler/tiling/kernel_kind.h"
 #include "compiler/tiling/row_residency.h"
@@ -83,7 +81,8 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
   const bool is_columns = reduces_columns(body, facts);
   ColumnPrediction columns;
   if (is_columns) columns = predict_columns(body, target, facts);
-  const bool resident = !is_columns && (fits_resident(body, target) || !body.columns.empty());
+  const bool resident =
+      !is_columns && (fits_resident(body, target, target.max_cluster) || !body.columns.empty());
   PassPlan plan;
   if (!resident && body.has_reduced_axis)
     plan = columns.is_resident ? plan_column_passes(body) : plan_passes(body);
@@ -129,6 +128,22 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
     }
   cost.seconds = seconds_of(cost, target, busy, is_columns ? columns.seconds : -1);
   return cost;
+}
+
+Cost cost_of(const Program& program, const Kernel& kernel, const Target& target) {
+  if (kernel.kind == KernelKind::opaque)
+    return {.bytes_read = kernel.bytes, .seconds = kernel.seconds};
+  if (kernel.sections.empty()) return cost_of(body_of(program, kernel), target, program.facts);
+  Cost sum{.seconds = target.launch_seconds};
+  for (const Kernel& section : kernel.sections) {
+    const Cost cost = cost_of(body_of(program, section), target, program.facts);
+    sum.bytes_read += cost.bytes_read;
+    sum.bytes_written += cost.bytes_written;
+    sum.instructions += cost.instructions;
+    sum.seconds += cost.seconds - target.launch_seconds;
+  }
+  if (!kernel.has_tail) sum.seconds += target.barrier_seconds * (phases(kernel) - 1);
+  return sum;
 }
 
 }  // namespace sinter

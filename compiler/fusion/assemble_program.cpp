@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
-#include <ranges>
+#include <queue>
 #include <utility>
 
 #include "compiler/body/access.h"
 #include "compiler/body/body_request.h"
-#include "compiler/body/sub_buffer.h"
 #include "compiler/fusion/concat_placement.h"
 #include "compiler/fusion/store_views.h"
 #include "compiler/program/sort_kernels.h"
@@ -23,12 +21,14 @@ namespace {
 
 class Assembler {
  public:
-  Assembler(Program& program, const Groups& groups)
+  Assembler(Program& program, GreedyFuser& fuser, bool fuses)
       : program_(program),
-        groups_(groups),
+        fuser_(fuser),
+        fuses_(fuses),
+        groups_(fuser.groups),
         output_view_of_(values_stored_as_output_views(graph())) {}
 
-  void run(const BoundaryInfo& boundaries) {
+  void run() {
     add_bound_buffers();
     add_segments();
     read_segments_of_results();
@@ -43,14 +43,16 @@ class Assembler {
     }
     add_dependencies();
     add_updates();
-    add_boundaries(boundaries);
+    add_boundaries();
   }
 
  private:
   const GraphData& graph() const { return program_.graph->data(); }
 
+  /// Adds `buffer`, and sets its dtype and elements.
   int add_buffer(Buffer buffer) {
-    buffer.elements = span_of(buffer.node->shape, buffer.strides);
+    buffer.dtype = buffer.node->dtype;
+    buffer.elements = strided_end(buffer.node->shape, buffer.strides);
     program_.buffers.push_back(std::move(buffer));
     return static_cast<int>(program_.buffers.size()) - 1;
   }
@@ -63,7 +65,6 @@ class Assembler {
       program_.buffer_of[input.node] = add_buffer({.kind = Buffer::Kind::input,
                                                    .index = static_cast<int>(i),
                                                    .node = input.node,
-                                                   .dtype = input.node->dtype,
                                                    .strides = strides_of(*input.node),
                                                    .name = input.name});
     }
@@ -73,7 +74,6 @@ class Assembler {
       const int buffer = add_buffer({.kind = Buffer::Kind::output,
                                      .index = static_cast<int>(i),
                                      .node = output.node,
-                                     .dtype = output.node->dtype,
                                      .strides = strides_of(output),
                                      .name = output.name});
       program_.buffer_of.try_emplace(output.node, buffer);
@@ -108,18 +108,17 @@ class Assembler {
   }
 
   void read_segments_of(int group, int parent) {
-    const Buffer all = program_.buffers[static_cast<std::size_t>(parent)];
-    const auto axis = static_cast<std::size_t>(attribute(*all.node, "axis").integer);
-    Extent begin = 0;
-    for (const Node* operand : all.node->operands) {
-      const std::optional<PlacedSegment> segment =
-          segment_of(*all.node, operand, begin, all.strides);
-      begin = begin + operand->shape[axis];
+    for (const std::optional<PlacedSegment>& segment : segments_of_buffer(parent))
       if (segment && groups_.home(segment->node) == group && !groups_.is_result(segment->node) &&
           !sub_buffers_of_.contains(segment->node) && has_long_runs(*segment, program_.facts) &&
           remove_store(group, segment->node))
         program_.buffer_of[segment->node] = add_segment(parent, *segment);
-    }
+  }
+
+  /// The segments of a buffer of a concat.
+  std::vector<std::optional<PlacedSegment>> segments_of_buffer(int buffer) const {
+    const Buffer& concat = program_.buffers[static_cast<std::size_t>(buffer)];
+    return segments_of(*concat.node, concat.strides);
   }
 
   /// Leaves out the store of `node` in `group`, which also stores `node` in another form. Returns
@@ -144,22 +143,19 @@ class Assembler {
   }
 
   void add_segments_of(int parent) {
-    const Buffer all = program_.buffers[static_cast<std::size_t>(parent)];
-    const auto segments = segments_of(*all.node, all.strides);
-    ensure(segments.has_value(), "a placed concat has a segment that no kernel can store");
-    for (const PlacedSegment& segment : *segments)
-      sub_buffers_of_[segment.node].push_back(add_segment(parent, segment));
+    for (const std::optional<PlacedSegment>& segment : segments_of_buffer(parent)) {
+      ensure(segment.has_value(), "a placed concat has a segment that no kernel can store");
+      sub_buffers_of_[segment->node].push_back(add_segment(parent, *segment));
+    }
   }
 
   int add_segment(int parent, const PlacedSegment& segment) {
-    const Buffer all = program_.buffers[static_cast<std::size_t>(parent)];
+    const Buffer& all = program_.buffers[static_cast<std::size_t>(parent)];
     return add_buffer(
         {.kind = all.kind,
          .index = all.index,
          .node = segment.node,
-         .dtype = segment.node->dtype,
          .strides = segment.strides,
-         .elements = {},
          .name = all.kind == Buffer::Kind::temporary ? std::string() : groups_.name(segment.node),
          .parent = parent,
          .offset = segment.offset});
@@ -167,12 +163,7 @@ class Assembler {
 
   /// Adds the temporary that readers of `node` use.
   int add_temporary(const Node* node) {
-    const int buffer = add_buffer({.kind = Buffer::Kind::temporary,
-                                   .index = 0,
-                                   .node = node,
-                                   .dtype = node->dtype,
-                                   .strides = row_major_strides(node->shape),
-                                   .elements = {}});
+    const int buffer = add_buffer({.node = node, .strides = row_major_strides(node->shape)});
     program_.buffer_of[node] = buffer;
     return buffer;
   }
@@ -184,27 +175,23 @@ class Assembler {
     const auto later = [&](int a, int b) {
       return groups_[a].nodes.back()->id > groups_[b].nodes.back()->id;
     };
-    std::vector<int> ready;
+    std::vector<int> first;
+    std::size_t alive = 0;
     for (int group = 0; group < groups_.size(); ++group) {
       if (!groups_[group].alive) continue;
+      ++alive;
       waiting[static_cast<std::size_t>(group)] = static_cast<int>(groups_.producers(group).size());
-      if (waiting[static_cast<std::size_t>(group)] == 0) ready.push_back(group);
+      if (waiting[static_cast<std::size_t>(group)] == 0) first.push_back(group);
     }
-    std::ranges::make_heap(ready, later);
+    std::priority_queue ready(later, std::move(first));
     while (!ready.empty()) {
-      std::ranges::pop_heap(ready, later);
-      const int group = ready.back();
-      ready.pop_back();
+      const int group = ready.top();
+      ready.pop();
       order_.push_back(group);
-      for (const int consumer : groups_.consumers(group)) {
-        if (--waiting[static_cast<std::size_t>(consumer)] > 0) continue;
-        ready.push_back(consumer);
-        std::ranges::push_heap(ready, later);
-      }
+      for (const int consumer : groups_.consumers(group))
+        if (--waiting[static_cast<std::size_t>(consumer)] == 0) ready.push(consumer);
     }
-    const auto alive = std::ranges::count_if(std::views::iota(0, groups_.size()),
-                                             [&](int group) { return groups_[group].alive; });
-    ensure(static_cast<std::ptrdiff_t>(order_.size()) == alive, "the kernels form a cycle");
+    ensure(order_.size() == alive, "the kernels form a cycle");
   }
 
   void add_kernel(int group) {
@@ -231,19 +218,12 @@ class Assembler {
     const Node* view = output_view_of_.lookup(node);
     if (!view || groups_.home(view) != group) return false;
     const int parent = outputs_of_.lookup(view).front();
-    const Buffer all = program_.buffers[static_cast<std::size_t>(parent)];
-    std::optional<std::vector<Extent>> strides = all.strides;
+    std::optional<std::vector<Extent>> strides =
+        program_.buffers[static_cast<std::size_t>(parent)].strides;
     for (; view != node && strides; view = view->operand(0))
       strides = strides_before(*view, *strides);
     if (!strides || !remove_store(group, node)) return false;
-    program_.buffer_of[node] = add_buffer({.kind = all.kind,
-                                           .index = all.index,
-                                           .node = node,
-                                           .dtype = node->dtype,
-                                           .strides = std::move(*strides),
-                                           .elements = {},
-                                           .name = groups_.name(node),
-                                           .parent = parent});
+    program_.buffer_of[node] = add_segment(parent, {.node = node, .strides = std::move(*strides)});
     return true;
   }
 
@@ -260,7 +240,7 @@ class Assembler {
 
   /// The groups whose kernels store the values that `group` reads. For a placed concat, these are
   /// all of its producers.
-  std::vector<int> writers_for(int group) const {
+  std::vector<int> writers_for(int group) {
     std::vector<int> result;
     for (const int producer : groups_.producers(group)) {
       if (!groups_[producer].is_placed) {
@@ -398,7 +378,7 @@ class Assembler {
     const Node* read_by_both = nullptr;
   };
 
-  void add_boundaries(const BoundaryInfo& boundaries) {
+  void add_boundaries() {
     for (std::size_t i = 0; i < order_.size(); ++i)
       for (const int producer : groups_.producers(order_[i])) {
         if (groups_[producer].is_placed)
@@ -414,20 +394,21 @@ class Assembler {
       program_.boundaries.push_back(
           {.producer = program_.kernels[static_cast<std::size_t>(pair.producer)].name,
            .consumer = program_.kernels[static_cast<std::size_t>(pair.consumer)].name,
-           .reason = reason_text(pair, boundaries),
+           .reason = reason_text(pair),
            // Through a placed concat: the bytes between the producer and the concat.
-           .bytes =
-               boundaries.bytes(group_of(pair.producer), pair.concat ? groups_.home(pair.concat)
-                                                                     : group_of(pair.consumer))});
+           .bytes = fuser_.bytes_between(group_of(pair.producer), pair.concat
+                                                                      ? groups_.home(pair.concat)
+                                                                      : group_of(pair.consumer))});
   }
 
   int group_of(int kernel) const { return order_[static_cast<std::size_t>(kernel)]; }
 
-  std::string reason_text(const Pair& pair, const BoundaryInfo& boundaries) const {
+  std::string reason_text(const Pair& pair) const {
     if (pair.concat)
       return fmt::format("{} is available only after all kernels have stored their segments of it",
                          groups_.name(pair.concat));
-    std::string why = boundaries.reason(group_of(pair.producer), group_of(pair.consumer));
+    std::string why =
+        fuses_ ? fuser_.reason(group_of(pair.producer), group_of(pair.consumer)) : "fusion is off";
     if (!pair.read_by_both) return why;
     return fmt::format("both read {}: {}", groups_.name(pair.read_by_both), why);
   }
@@ -458,7 +439,9 @@ class Assembler {
   }
 
   Program& program_;
-  const Groups& groups_;
+  GreedyFuser& fuser_;
+  bool fuses_;
+  Groups& groups_;
   DenseMap<const Node*, const Node*> output_view_of_;                ///< value → output
   std::vector<int> order_;                                           ///< kernel → group
   std::vector<int> kernel_of_;                                       ///< group → kernel
@@ -473,8 +456,8 @@ class Assembler {
 
 }  // namespace
 
-void assemble(Program& program, const Groups& groups, const BoundaryInfo& boundaries) {
-  Assembler(program, groups).run(boundaries);
+void assemble(Program& program, GreedyFuser& fuser, bool fuses) {
+  Assembler(program, fuser, fuses).run();
   sort_kernels(program);
 }
 

@@ -2,21 +2,13 @@
 // boundaries.
 #pragma once
 
-#include <functional>
-#include <string>
-
-#include "compiler/fusion/group.h"
+#include "compiler/fusion/greedy_fuser.h"
 #include "compiler/program/kernel.h"
 
 namespace sinter {
 
-/// Explains why two groups are separate kernels, and what one kernel would save.
-struct BoundaryInfo {
-  std::function<std::string(int producer, int consumer)> reason;  ///< why they are separate
-  std::function<double(int producer, int consumer)> bytes;        ///< that one would not move
-};
-
-/// Fills in everything of `program` but the schedules; `program.graph` is set.
-void assemble(Program& program, const Groups& groups, const BoundaryInfo& boundaries);
+/// Fills in everything of `program` but the schedules, from the groups of `fuser`. `program.graph`
+/// is set. `fuses`: false if `fuser` has merged nothing, because fusion is off.
+void assemble(Program& program, GreedyFuser& fuser, bool fuses);
 
 }  // namespace sinter

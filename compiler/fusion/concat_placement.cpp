@@ -4,11 +4,9 @@
 #include <ranges>
 
 #include "compiler/body/access.h"
-#include "compiler/tiling/coalescing.h"
+#include "compiler/target/gpu_constants.h"
 #include "ir/graph/operand_index.h"
 #include "ir/shape/strides.h"
-#include "ir/support/checked_arithmetic.h"
-#include "sinter/error.h"
 
 namespace sinter {
 
@@ -63,31 +61,20 @@ std::optional<std::vector<Extent>> strides_before(const Node& view,
   return result;
 }
 
-std::optional<PlacedSegment> segment_of(const Node& concat, const Node* operand, Extent begin,
-                                        std::span<const Extent> strides) {
-  const Extent offset =
-      begin * strides[static_cast<std::size_t>(attribute(concat, "axis").integer)];
-  std::vector<Extent> own(strides.begin(), strides.end());
-  const Node* node = operand;
-  for (; node->op == Op::reshape; node = node->operand(0)) {
-    std::optional<std::vector<Extent>> before = strides_before(*node, own);
-    if (!before) return std::nullopt;
-    own = std::move(*before);
-  }
-  if (is_view(*node) || is_source(node->op)) return std::nullopt;
-  return PlacedSegment{.node = node, .strides = std::move(own), .offset = offset};
-}
-
-std::optional<std::vector<PlacedSegment>> segments_of(const Node& concat,
+std::vector<std::optional<PlacedSegment>> segments_of(const Node& concat,
                                                       std::span<const Extent> strides) {
-  std::vector<PlacedSegment> result;
+  std::vector<std::optional<PlacedSegment>> result;
   Extent begin = 0;
   const auto axis = static_cast<std::size_t>(attribute(concat, "axis").integer);
-  for (const Node* operand : concat.operands) {
-    std::optional<PlacedSegment> segment = segment_of(concat, operand, begin, strides);
-    if (!segment) return std::nullopt;
-    begin = begin + operand->shape[axis];
-    result.push_back(std::move(*segment));
+  for (const Node* node : concat.operands) {
+    const Extent offset = begin * strides[axis];
+    begin = begin + node->shape[axis];
+    std::optional<std::vector<Extent>> own{std::in_place, strides.begin(), strides.end()};
+    for (; node->op == Op::reshape && own; node = node->operand(0))
+      own = strides_before(*node, *own);
+    std::optional<PlacedSegment>& segment = result.emplace_back();
+    if (own && !is_view(*node) && !is_source(node->op))
+      segment = {.node = node, .strides = std::move(*own), .offset = offset};
   }
   return result;
 }
@@ -121,15 +108,14 @@ bool is_placeable(const GraphData& graph, const Groups& groups, const Node* node
   // An in-place update must wait for the readers of the old contents.
   if (std::ranges::find(graph.updates, node, &UpdateInfo::value) != graph.updates.end())
     return false;
-  const auto can_be_stored = [&](const PlacedSegment& segment) {
+  const auto can_be_stored = [&](const std::optional<PlacedSegment>& segment) {
     // A scatter stores its rows once, sub-buffers do not nest, and calls need row-major arrays.
-    return segment.node->op != Op::opaque && !groups.is_call_operand(segment.node) &&
-           segment.node->op != Op::scatter && segment.node->op != Op::concat &&
-           groups.home(segment.node) >= 0 && has_long_runs(segment, facts);
+    return segment && segment->node->op != Op::opaque && !groups.is_call_operand(segment->node) &&
+           segment->node->op != Op::scatter && segment->node->op != Op::concat &&
+           groups.home(segment->node) >= 0 && has_long_runs(*segment, facts);
   };
   return std::ranges::all_of(layouts_of(graph, node), [&](const std::vector<Extent>& strides) {
-    const auto segments = segments_of(*node, strides);
-    return segments && std::ranges::all_of(*segments, can_be_stored);
+    return std::ranges::all_of(segments_of(*node, strides), can_be_stored);
   });
 }
 
@@ -149,11 +135,13 @@ std::vector<bool> follow_reductions(const GraphData& graph) {
 
 }  // namespace
 
-bool is_placeable_concat(const GraphData& graph, const Groups& groups, int group,
-                         const Facts& facts) {
-  const Group& own = groups[group];
-  return own.alive && own.nodes.size() == 1 && own.nodes.front()->op == Op::concat &&
-         is_placeable(graph, groups, own.nodes.front(), facts);
+void place_concats(const GraphData& graph, Groups& groups, const Facts& facts) {
+  for (int group = 0; group < groups.size(); ++group) {
+    const Group& own = groups[group];
+    if (own.alive && own.nodes.size() == 1 && own.nodes.front()->op == Op::concat &&
+        is_placeable(graph, groups, own.nodes.front(), facts))
+      groups.mark_placed(group);
+  }
 }
 
 std::vector<const Node*> concats_to_place(const GraphData& graph, const Groups& groups,

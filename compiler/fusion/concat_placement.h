@@ -23,22 +23,16 @@ struct PlacedSegment {
   Extent offset = 0;            ///< of its first element
 };
 
-/// The segments of `concat`, stored with `strides`: one per operand. nullopt if an operand is not a
+/// The segments of `concat`, stored with `strides`: one per operand. nullopt: the operand is not a
 /// whole computed value in its own element order.
-std::optional<std::vector<PlacedSegment>> segments_of(const Node& concat,
+std::vector<std::optional<PlacedSegment>> segments_of(const Node& concat,
                                                       std::span<const Extent> strides);
-
-/// The segment of one operand of `concat`, which begins at `begin` along the axis; nullopt
-/// likewise.
-std::optional<PlacedSegment> segment_of(const Node& concat, const Node* operand, Extent begin,
-                                        std::span<const Extent> strides);
 /// True if `segment` is contiguous, or is stored in runs of at least a sector.
 bool has_long_runs(const PlacedSegment& segment, const Facts& facts);
 
-/// True if `group` only copies results of other kernels into a concat. These kernels must be able
-/// to store the results there directly, in runs of at least a sector.
-bool is_placeable_concat(const GraphData& graph, const Groups& groups, int group,
-                         const Facts& facts);
+/// Places the concats that only copy results of other kernels. These kernels must be able to store
+/// the results there directly, in runs of at least a sector.
+void place_concats(const GraphData& graph, Groups& groups, const Facts& facts);
 
 /// The concats that are not placed but could be, if they depend on a reduction or scan through
 /// elementwise ops, casts and views only.

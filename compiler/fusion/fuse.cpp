@@ -5,11 +5,10 @@
 
 #include "compiler/fusion/assemble_program.h"
 #include "compiler/fusion/concat_placement.h"
-#include "compiler/fusion/fuser.h"
-#include "compiler/fusion/sink_into_producer.h"
+#include "compiler/fusion/greedy_fuser.h"
 #include "compiler/fusion/store_views.h"
 #include "compiler/schedule/opaque_calls.h"
-#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/graph_sweep.h"
 
 namespace sinter {
 
@@ -21,7 +20,7 @@ constexpr std::size_t kMaxNodesForRetries = 512;
 /// A graph and its groups.
 struct Fused {
   std::shared_ptr<Graph> graph;
-  std::unique_ptr<Fuser> fuser;
+  std::unique_ptr<GreedyFuser> fuser;
   std::shared_ptr<LazyValueNames> names = std::make_shared<LazyValueNames>();
 };
 
@@ -31,12 +30,12 @@ Fused fused(Graph graph, Program& program, const Target& target, bool fuses = tr
   Fused result{.graph = std::make_shared<Graph>(std::move(graph)), .fuser = nullptr};
   const GraphData& data = result.graph->data();
   const auto fuser = [&] {
-    return std::make_unique<Fuser>(
+    return std::make_unique<GreedyFuser>(
         data, *result.names, target, program.facts, program.work,
         fuses ? Groups::InitialGroups::fanout_free : Groups::InitialGroups::single_nodes);
   };
-  Fuser::Strategy best;
-  const auto try_other = [&](Fuser::Strategy strategy) {
+  GreedyFuser::Strategy best;
+  const auto try_other = [&](GreedyFuser::Strategy strategy) {
     auto other = fuser();
     other->run(strategy);
     if (other->seconds() >= result.fuser->seconds() * (1 - kRounding)) return;
@@ -82,13 +81,7 @@ Program fuse(Graph graph, const Target& target, const Facts& facts, const PlanOp
   }
   program.graph = best.graph;
   program.lazy_names = best.names;
-  const auto reason = [&](int producer, int consumer) -> std::string {
-    return options.fuse ? best.fuser->reason(producer, consumer) : "fusion is off";
-  };
-  const auto bytes = [&](int producer, int consumer) {
-    return best.fuser->bytes_between(producer, consumer);
-  };
-  assemble(program, best.fuser->groups, {.reason = reason, .bytes = bytes});
+  assemble(program, *best.fuser, options.fuse);
   return program;
 }
 

@@ -11,7 +11,8 @@
 #include "compiler/candidates/candidates.h"
 #include "compiler/candidates/row_column_candidates.h"
 #include "compiler/cost/cost.h"
-#include "compiler/tiling/coalescing.h"
+#include "compiler/program/print_program.h"
+#include "compiler/target/gpu_constants.h"
 #include "compiler/tiling/kernel_kind.h"
 #include "compiler/tiling/row_residency.h"
 #include "compiler/tiling/scatter_residency.h"
@@ -21,6 +22,12 @@
 namespace sinter {
 
 namespace {
+
+bool loads_node(const Body& body, const Node* node) {
+  return std::ranges::any_of(body.values, [&](const Value& value) {
+    return value.kind == Value::Kind::load && value.node == node;
+  });
+}
 
 /// Encloses the position of a value in a text.
 constexpr char kValueMark = '\1';
@@ -48,14 +55,10 @@ Cost cost_of_built(Body body, const Target& target, const Facts& facts) {
 /// sectors.
 const Node* transposed_result(const Body& body) {
   if (!body.has_reduced_axis || body.scan || body.parallel_axes == 0) return nullptr;
-  const auto moves_by_one = [](const BodyStore& store, int axis) {
-    const std::optional<Extent> step = coefficient_of(store.at, axis);
-    return step && step->is(1);
-  };
   for (const BodyStore& store : body.stores)
     if (store.varies && (!is_view(*store.node) || !body.columns.empty()) &&
-        store.conditions.empty() && moves_by_one(store, body.parallel_axes - 1) &&
-        !moves_by_one(store, body.reduced_axis()))
+        store.conditions.empty() && has_unit_stride(store.at, body.parallel_axes - 1) &&
+        !has_unit_stride(store.at, body.reduced_axis()))
       return store.node;
   return nullptr;
 }
@@ -145,9 +148,7 @@ FusionEvaluator::Evaluation FusionEvaluator::evaluate_kernel(
 std::string FusionEvaluator::scatter_refusal(const Body& body) const {
   if (!body.scatter || stores_only_scatter(body) || rows_kept(body, target_, facts_) > 0) return {};
   const Node* parameter = parameter_of_.lookup(body.stores[0].node);
-  const bool is_read = parameter && std::ranges::any_of(body.values, [&](const Value& value) {
-                         return value.kind == Value::Kind::load && value.node == parameter;
-                       });
+  const bool is_read = parameter && loads_node(body, parameter);
   if (sums_in_results(body, target_, facts_) && !is_read) return {};
   return fmt::format(
       "keeping rows of {} in shared memory needs so many blocks that reading the indices in each "
@@ -162,9 +163,9 @@ std::string FusionEvaluator::split_refusal(const Body& body) const {
   const std::int64_t rows = evaluate(body.parallel_size(), facts_.symbols);
   const std::int64_t extent = evaluate(body.reduced_size(), facts_.symbols);
   return fmt::format(
-      "{} row{} of {} elements must be split over all {} SMs, so the result is available only "
+      "{} of {} elements must be split over all {} SMs, so the result is available only "
       "after the kernel ends",
-      rows, rows == 1 ? "" : "s", extent, target_.sm_count);
+      counted(rows, "row"), extent, target_.sm_count);
 }
 
 /// Refuses reductions of all row values in the last block, if the rows are too many or the kernel
@@ -191,14 +192,12 @@ std::string FusionEvaluator::shapes_refusal(const Body& body) const {
     }
     if (allows_other_shapes_first_ && store.varies && !follows_loads(body, store.at))
       return fmt::format("{} is contiguous across the rows of this kernel", value_mark(store.node));
-    const auto parameter = parameter_of_.find(store.node);
-    if (parameter == parameter_of_.end()) continue;
-    for (const Value& value : body.values)
-      if (value.kind == Value::Kind::load && value.node == parameter->second)
-        return fmt::format(
-            "{} is written in place, but the kernel of a larger result may "
-            "still read its old contents",
-            value_mark(parameter->second));
+    if (const Node* parameter = parameter_of_.lookup(store.node);
+        parameter && loads_node(body, parameter))
+      return fmt::format(
+          "{} is written in place, but the kernel of a larger result may "
+          "still read its old contents",
+          value_mark(parameter));
   }
   return {};
 }

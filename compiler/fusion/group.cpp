@@ -5,23 +5,10 @@
 
 #include "compiler/body/body_request.h"
 #include "compiler/body_building/build_body.h"
-#include "ir/graph/operand_index.h"
 
 namespace sinter {
 
 namespace {
-
-/// Skips adjacent repetitions, so that there is less to sort: a reader of one value usually reads
-/// its neighbours too.
-void add_if_new(GroupNumbers& numbers, int group) {
-  if (numbers.empty() || numbers.back() != group) numbers.push_back(group);
-}
-
-GroupNumbers each_once(GroupNumbers numbers) {
-  std::ranges::sort(numbers);
-  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-  return numbers;
-}
 
 void drop_if(Nodes& nodes, auto is_unwanted) {
   nodes.erase(std::ranges::remove_if(nodes, is_unwanted).begin(), nodes.end());
@@ -51,17 +38,17 @@ void unite(Nodes& nodes, std::span<const Node* const> more) {
   if (repeats) nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
 }
 
-/// The shape of a group of `nodes`.
-GroupShape group_shape_of(std::span<const Node* const> nodes) {
+/// The pattern of a group of `nodes`.
+GroupPattern pattern_of(std::span<const Node* const> nodes) {
   if (nodes.empty()) return {};
-  GroupShape result = group_shape(*nodes[0]);
-  for (const Node* node : nodes.subspan(1)) result = merged_shape(result, group_shape(*node));
+  GroupPattern result = pattern_of(*nodes[0]);
+  for (const Node* node : nodes.subspan(1)) result = merged_pattern(result, pattern_of(*node));
   return result;
 }
 
 }  // namespace
 
-void sort_unique(Nodes& nodes) {
+void sort_unique_by_id(Nodes& nodes) {
   std::ranges::sort(nodes, {}, &Node::id);
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
 }
@@ -82,9 +69,10 @@ bool Groups::is_needed_outside(const Node* node, int group, int partner) const {
 }
 
 bool Groups::is_used_by_others(const Node* node, int group) const {
-  const auto is_other = [&](int other) { return other != group; };
-  return std::ranges::any_of(value(node).groups, is_other) ||
-         std::ranges::any_of(readers(home(node), node), is_other);
+  const auto is_in_other = [&](const Node* one) {
+    return std::ranges::any_of(value(one).groups, [&](int other) { return other != group; });
+  };
+  return is_in_other(node) || std::ranges::any_of(users(node), is_in_other);
 }
 
 bool Groups::has_other_reader(int group, const Node* node,
@@ -115,7 +103,7 @@ void Groups::find_loads(int group) {
   for (const Node* node : target.nodes)
     for (const Node* read : reads(node))
       if (!contains(group, read)) target.loads.push_back(read);
-  sort_unique(target.loads);
+  sort_unique_by_id(target.loads);
   count_loads(group, 1);
 }
 
@@ -125,30 +113,18 @@ void Groups::count_loads(int group, int by) {
     value(node).loaders += static_cast<std::uint32_t>(by);
 }
 
-GroupNumbers Groups::consumers(int group) const {
+GroupNumbers Groups::readers(int group, std::span<const Node* const> nodes) {
   GroupNumbers result;
-  for (const Node* node : (*this)[group].stores)
-    for (const int reader : readers(group, node)) add_if_new(result, reader);
-  return each_once(std::move(result));
+  visit_readers(group, nodes, [&](int reader) { result.push_back(reader); });
+  std::ranges::sort(result);
+  return result;
 }
 
-GroupNumbers Groups::readers(int group, const Node* node) const {
+GroupNumbers Groups::producers(int group) {
   GroupNumbers result;
-  for (const Node* user : users(node))
-    for (const int reader : value(user).groups)
-      if (reader != group && !contains(reader, node)) add_if_new(result, reader);
-  return each_once(std::move(result));
-}
-
-GroupNumbers Groups::producers(int group) const {
-  GroupNumbers result;
-  for (const Node* node : (*this)[group].loads)
-    if (const int from = home(node); from >= 0 && from != group) add_if_new(result, from);
-  return each_once(std::move(result));
-}
-
-std::size_t Groups::arguments(int group) const {
-  return (*this)[group].stores.size() + (*this)[group].loads.size();
+  visit_producers(group, [&](int producer) { result.push_back(producer); });
+  std::ranges::sort(result);
+  return result;
 }
 
 void Groups::set_focus(int group) {
@@ -206,7 +182,7 @@ void Groups::merge(int into, int from, Between between) {
   assign_position(into, from, std::move(between));
   Group& target = at(into);
   Group& source = at(from);
-  target.group_shape = group_shape(into, from);
+  target.pattern = union_pattern(into, from);
   unite(target.nodes, source.nodes);
   for (const Node* node : source.nodes) {
     Value& known = value(node);
@@ -243,9 +219,9 @@ void Groups::recompute(int group, std::span<const Node* const> nodes) {
     if (contains(group, node)) continue;
     added.push_back(node);
     add_to_group(node, group);
-    target.group_shape = merged_shape(target.group_shape, sinter::group_shape(*node));
+    target.pattern = merged_pattern(target.pattern, pattern_of(*node));
   }
-  sort_unique(added);
+  sort_unique_by_id(added);
   unite(target.nodes, added);
   find_loads(group);
   ++target.version;
@@ -258,13 +234,13 @@ void Groups::sink(std::span<const Node* const> nodes, int from, int to) {
   }
   Group& source = at(from);
   drop_if(source.nodes, [&](const Node* node) { return !contains(from, node); });
-  source.group_shape = group_shape_of(source.nodes);
+  source.pattern = pattern_of(source.nodes);
   drop_unused(from);
   Group& target = at(to);
   Nodes added(nodes.begin(), nodes.end());
-  sort_unique(added);
+  sort_unique_by_id(added);
   unite(target.nodes, added);
-  target.group_shape = group_shape_of(target.nodes);
+  target.pattern = pattern_of(target.nodes);
   drop_unused(to);
 }
 
@@ -286,7 +262,7 @@ void Groups::drop_unused(int group) {
     for (const Node* node : target.nodes)
       if (!is_needed(node)) remove_from_group(node, group);
     drop_if(target.nodes, [&](const Node* node) { return !is_needed(node); });
-    target.group_shape = group_shape_of(target.nodes);
+    target.pattern = pattern_of(target.nodes);
   }
   find_loads(group);
   target.alive = !target.nodes.empty();

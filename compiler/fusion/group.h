@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,7 +10,7 @@
 
 #include "compiler/body/body.h"
 #include "compiler/body/body_request.h"
-#include "compiler/cost/group_shape.h"
+#include "compiler/cost/group_pattern.h"
 #include "compiler/program/kernel.h"
 #include "ir/support/dense_map.h"
 #include "ir/text/print.h"
@@ -20,7 +19,7 @@ namespace sinter {
 
 using Nodes = llvm::SmallVector<const Node*, 2>;
 /// Sorts by id and removes duplicates.
-void sort_unique(Nodes& nodes);
+void sort_unique_by_id(Nodes& nodes);
 /// Indices of groups.
 using GroupNumbers = llvm::SmallVector<int, 12>;
 
@@ -37,7 +36,7 @@ struct Group {
   bool is_call = false;
   /// A concat that needs no kernel: the kernels that compute its segments store them in its buffer.
   bool is_placed = false;
-  GroupShape group_shape;  ///< how its nodes read one another
+  GroupPattern pattern;  ///< how its nodes read one another
 
   KernelContents contents() const { return {.nodes = nodes, .loads = loads, .stores = stores}; }
 };
@@ -79,15 +78,13 @@ class Groups {
   /// True if a node of `group` other than `nodes` reads `node`.
   bool has_other_reader(int group, const Node* node, std::span<const Node* const> nodes) const;
   /// The groups that read the stores of `group`, and the groups whose stores it reads, sorted.
-  GroupNumbers consumers(int group) const;
-  GroupNumbers producers(int group) const;
-  /// Visit the same groups, each once, in any order.
+  GroupNumbers consumers(int group) { return readers(group, (*this)[group].stores); }
+  GroupNumbers producers(int group);
+  /// The groups that read any of `nodes`, which `group` stores, sorted.
+  GroupNumbers readers(int group, std::span<const Node* const> nodes);
+  /// Visit consumers and producers, each once, in any order.
   void visit_consumers(int group, auto visit) {
-    const std::uint32_t search = ++search_;
-    for (const Node* node : (*this)[group].stores)
-      for (const Node* user : users(node))
-        for (const int reader : value(user).groups)
-          if (reader != group && !contains(reader, node) && !is_seen(reader, search)) visit(reader);
+    visit_readers(group, (*this)[group].stores, visit);
   }
   void visit_producers(int group, auto visit) {
     const std::uint32_t search = ++search_;
@@ -102,9 +99,9 @@ class Groups {
   /// True if groups other than `group` read or compute `node`.
   bool is_used_by_others(const Node* node, int group) const;
   /// The number of arrays that a kernel of `group` reads and writes.
-  std::size_t arguments(int group) const;
-  /// The groups that read `node`, which `group` stores.
-  GroupNumbers readers(int group, const Node* node) const;
+  std::size_t arguments(int group) const {
+    return (*this)[group].stores.size() + (*this)[group].loads.size();
+  }
   /// The nodes of `group` that read `node`.
   Nodes readers_within(int group, const Node* node) const;
   /// The traffic of one kernel of two groups.
@@ -122,9 +119,9 @@ class Groups {
   void set_focus(int group);
   /// The union traffic of the group with the focus and `other`; `b` is the consumer of the two.
   UnionTraffic union_traffic_with(int other, int b, NodeSizes& sizes);
-  /// The group shape of the union of both.
-  GroupShape group_shape(int a, int b) const {
-    return merged_shape((*this)[a].group_shape, (*this)[b].group_shape);
+  /// The pattern of the union of both.
+  GroupPattern union_pattern(int a, int b) const {
+    return merged_pattern((*this)[a].pattern, (*this)[b].pattern);
   }
 
   /// The knowledge about paths between two groups through other groups, which forbid a merge.
@@ -206,6 +203,13 @@ class Groups {
   bool is_seen(int group, std::uint32_t search) {
     return std::exchange(seen_[static_cast<std::size_t>(group)], search) == search;
   }
+  void visit_readers(int group, std::span<const Node* const> nodes, auto visit) {
+    const std::uint32_t search = ++search_;
+    for (const Node* node : nodes)
+      for (const Node* user : users(node))
+        for (const int reader : value(user).groups)
+          if (reader != group && !contains(reader, node) && !is_seen(reader, search)) visit(reader);
+  }
   void find_results(std::span<const Node* const> nodes);
   /// Finds the nodes that each node reads. Returns the nodes that get groups; of each opaque call
   /// only the first result.
@@ -216,7 +220,7 @@ class Groups {
   void add_groups(std::span<const Node* const> firsts, InitialGroups initial);
   /// For each of `firsts`: the index in `firsts` of the last node of its initial group.
   std::vector<std::uint32_t> find_last_nodes(std::span<const Node* const> firsts,
-                                             std::span<const GroupShape> group_shape,
+                                             std::span<const GroupPattern> patterns,
                                              InitialGroups initial);
   /// Adds a result of an opaque call to the group of the call's first result.
   void add_to_call_group(const Node* node);

@@ -97,7 +97,7 @@ std::vector<const Node*> Groups::find_reads(std::span<const Node* const> nodes) 
         reads.append(from.begin(), from.end());
       }
     }
-    sort_unique(reads);
+    sort_unique_by_id(reads);
     if (!computes(*node) && node->op != Op::input) through[node].assign(reads.begin(), reads.end());
     if (!computes(*node) && !is_result(node)) continue;
     if (is_opaque(*node) && !is_first_of_call(node, nodes)) continue;
@@ -129,10 +129,10 @@ void Groups::find_users(std::span<const Node* const> firsts) {
 }
 
 void Groups::add_groups(std::span<const Node* const> firsts, InitialGroups initial) {
-  std::vector<GroupShape> group_shape;
-  group_shape.reserve(firsts.size());
-  for (const Node* node : firsts) group_shape.push_back(sinter::group_shape(*node));
-  const std::vector<std::uint32_t> last = find_last_nodes(firsts, group_shape, initial);
+  std::vector<GroupPattern> patterns;
+  patterns.reserve(firsts.size());
+  for (const Node* node : firsts) patterns.push_back(pattern_of(*node));
+  const std::vector<std::uint32_t> last = find_last_nodes(firsts, patterns, initial);
   // Producers have earlier last nodes than their consumers, so this order is topological.
   std::vector<int> number(firsts.size());
   int count = 0;
@@ -143,9 +143,7 @@ void Groups::add_groups(std::span<const Node* const> firsts, InitialGroups initi
     const Node* const node = firsts[i];
     const int home = number[last[i]];
     Group& group = at(home);
-    group.group_shape = group.nodes.empty()
-                            ? group_shape[i]
-                            : sinter::merged_shape(group.group_shape, group_shape[i]);
+    group.pattern = group.nodes.empty() ? patterns[i] : merged_pattern(group.pattern, patterns[i]);
     group.is_call = is_opaque(*node);
     group.position = home;
     group.nodes.push_back(node);
@@ -155,7 +153,7 @@ void Groups::add_groups(std::span<const Node* const> firsts, InitialGroups initi
     value(node).groups.push_back(home);
   }
   for (Group& group : groups_) {
-    if (group.nodes.size() > 1) sort_unique(group.loads);
+    if (group.nodes.size() > 1) sort_unique_by_id(group.loads);
     for (const Node* load : group.loads) ++value(load).loaders;
   }
 }
@@ -164,7 +162,7 @@ void Groups::add_groups(std::span<const Node* const> firsts, InitialGroups initi
 /// kernel then does no more work than two, and no group can come between them. Such a group is a
 /// fanout-free cone (Cong and Ding, "FlowMap", 1994).
 std::vector<std::uint32_t> Groups::find_last_nodes(std::span<const Node* const> firsts,
-                                                   std::span<const GroupShape> group_shape,
+                                                   std::span<const GroupPattern> patterns,
                                                    InitialGroups initial) {
   std::vector<std::uint32_t> last(firsts.size());
   std::iota(last.begin(), last.end(), 0U);
@@ -180,7 +178,7 @@ std::vector<std::uint32_t> Groups::find_last_nodes(std::span<const Node* const> 
     const auto count = static_cast<std::uint32_t>(reads(node).size());
     sizes[i].arguments = count + 1;
     const std::span<const Node* const> readers = users(node);
-    if (readers.empty() || is_result(node) || group_shape[i].kind != GroupShape::Kind::plain)
+    if (readers.empty() || is_result(node) || patterns[i].kind != GroupPattern::Kind::plain)
       continue;
     const auto last_of = [&](const Node* reader) {
       return last[static_cast<std::size_t>(value(reader).home)];
@@ -189,9 +187,9 @@ std::vector<std::uint32_t> Groups::find_last_nodes(std::span<const Node* const> 
     Size& size = sizes[to];
     const std::uint32_t arguments =
         size.arguments + count - static_cast<std::uint32_t>(readers.size());
-    if (group_shape[to].kind != GroupShape::Kind::plain || widens(*firsts[to]) ||
+    if (patterns[to].kind != GroupPattern::Kind::plain || widens(*firsts[to]) ||
         size.nodes == kMaxInitialNodes || arguments > kMaxArguments ||
-        !std::ranges::equal(group_shape[to].shape(), group_shape[i].shape()) ||
+        !std::ranges::equal(patterns[to].shape(), patterns[i].shape()) ||
         !std::ranges::all_of(readers, [&](const Node* reader) { return last_of(reader) == to; }))
       continue;
     last[i] = to;

@@ -1,31 +1,66 @@
-// Rematerialization in Fuser: readers compute cheap values themselves instead of loading them.
-#include "compiler/cost/cost.h"
-#include "compiler/fusion/fuser.h"
-#include "compiler/program/op_cost.h"
-
+// Rematerialization in GreedyFuser: readers compute cheap values instead of loading them.
 #include <algorithm>
+#include <utility>
+
+#include "compiler/cost/cost.h"
+#include "compiler/fusion/greedy_fuser.h"
+#include "compiler/program/op_cost.h"
 
 namespace sinter {
 
-void Fuser::rematerialize_cheap_values() {
+void GreedyFuser::rematerialize_cheap_values() {
   for (int group = 0; group < groups.size(); ++group) {
     if (!groups[group].alive) continue;
     const Nodes stores = groups[group].stores;
     for (const Node* node : stores) {
       if (groups.is_result(node)) continue;
-      if (!try_recompute(group, node, cones_.of(group, node)))
-        try_recompute(group, node, cones_.of_widening(group, node));
+      if (!try_recompute(group, node, cone_of(group, node)))
+        try_recompute(group, node, cone_of_widening(group, node));
     }
   }
   lower_bounds_ = DenseMap<int, LowerBounds>();
-  cones_.forget();
+  visited_ = {};
 }
 
-bool Fuser::try_recompute(int group, const Node* node, const RematerializationCone& cone) {
+GreedyFuser::Cone GreedyFuser::cone_of(int group, const Node* node) {
+  const auto is_outside = [&](const Node* at) {
+    return at->op == Op::input || is_reduction(at->op) || is_scan(at->op) ||
+           at->op == Op::scatter || at->op == Op::opaque || !groups.contains(group, at);
+  };
+  Cone result;
+  if (is_outside(node)) return result;
+  llvm::SmallVector<const Node*, 16> pending = {node};
+  visited_.resize(graph_.nodes.size());
+  ++cones_;
+  while (!pending.empty()) {
+    const Node* at = pending.pop_back_val();
+    if (std::exchange(visited_[at->id], cones_) == cones_) continue;
+    // Results are stored anyway, so the cone can load them.
+    if (is_outside(at) || (at != node && groups.is_result(at))) {
+      result.loads.push_back(at);
+      continue;
+    }
+    result.nodes.push_back(at);
+    const std::span<const Node* const> reads = groups.reads(at);
+    pending.append(reads.begin(), reads.end());
+  }
+  std::ranges::sort(result.loads, {}, &Node::id);
+  return result;
+}
+
+GreedyFuser::Cone GreedyFuser::cone_of_widening(int group, const Node* node) const {
+  if (node->op != Op::cast) return {};
+  const std::span<const Node* const> reads = groups.reads(node);
+  const bool is_narrower = reads.size() == 1 && groups.contains(group, reads[0]) &&
+                           size_of(reads[0]->dtype) < size_of(node->dtype);
+  return is_narrower ? Cone{.nodes = {node}, .loads = {reads[0]}} : Cone{};
+}
+
+bool GreedyFuser::try_recompute(int group, const Node* node, const Cone& cone) {
   const std::vector<const Node*>& nodes = cone.nodes;
   if (nodes.empty() || !groups[group].alive || groups.has_own_kernel(group)) return false;
   GroupNumbers touched = {group};
-  for (const int consumer : groups.readers(group, node)) {
+  for (const int consumer : groups.readers(group, {&node, 1})) {
     if (groups.has_own_kernel(consumer)) return false;
     const auto added = std::ranges::count_if(
         nodes, [&](const Node* inner) { return !groups.contains(consumer, inner); });
@@ -51,8 +86,8 @@ bool Fuser::try_recompute(int group, const Node* node, const RematerializationCo
   return true;
 }
 
-double Fuser::min_seconds(int group, const Node* node, const RematerializationCone& cone,
-                          std::span<const int> readers) {
+double GreedyFuser::min_seconds(int group, const Node* node, const Cone& cone,
+                                std::span<const int> readers) {
   const std::vector<const Node*>& nodes = cone.nodes;
   Cost all;
   int launches = 0;
@@ -101,19 +136,19 @@ double Fuser::min_seconds(int group, const Node* node, const RematerializationCo
   return (launches - 1) * target_.launch_seconds + seconds_of(all, target_);
 }
 
-double Fuser::instructions(const Node* node) {
+double GreedyFuser::instructions(const Node* node) {
   return instructions_of(node->op) * sizes_.elements(*node);
 }
 
-double Fuser::more_instructions(int reader, std::span<const Node* const> nodes) {
-  GroupShape group_shape = groups[reader].group_shape;
+double GreedyFuser::more_instructions(int reader, std::span<const Node* const> nodes) {
+  GroupPattern pattern = groups[reader].pattern;
   double result = 0;
   for (const Node* node : nodes) {
     if (groups.contains(reader, node)) continue;
-    group_shape = merged_shape(group_shape, sinter::group_shape(*node));
+    pattern = merged_pattern(pattern, pattern_of(*node));
     result += instructions(node);
   }
-  return group_shape.kind == GroupShape::Kind::none ? 0 : result;
+  return pattern.kind == GroupPattern::Kind::none ? 0 : result;
 }
 
 }  // namespace sinter

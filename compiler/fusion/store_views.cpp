@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/simplify/operand_at.h"
-#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "compiler/simplify/simplify_structure.h"
 #include "ir/graph/operand_index.h"
 #include "ir/record/record.h"
@@ -55,8 +54,7 @@ const Node* undo_view(GraphData& graph, const Node* node, const Node& view) {
 
 class ViewRewriter {
  public:
-  ViewRewriter(GraphData& graph, const std::vector<int>& outputs)
-      : graph_(graph), replacements_(graph.nodes.size()) {
+  ViewRewriter(GraphData& graph, const std::vector<int>& outputs) : graph_(graph) {
     for (const int output : outputs) {
       const Node* view = graph.outputs[static_cast<std::size_t>(output)].node;
       view_of_[base_of(view)] = view;
@@ -64,34 +62,20 @@ class ViewRewriter {
   }
 
   void run() {
-    for (const Node* node : reachable(graph_)) {
-      const Node* result = replaced(node);
-      if (result != node) name(result, node);
-      replacements_[node->id] = result;
-    }
-    graph_.invalidate_liveness();
-    for (OutputInfo& output : graph_.outputs) output.node = replacement(output.node);
-    for (UpdateInfo& update : graph_.updates) update.value = replacement(update.value);
+    sweep(graph_, [this](const Node& node, std::span<const Node* const> operands) {
+      return replaced(node, operands);
+    });
   }
 
  private:
-  const Node* replacement(const Node* node) const { return replacements_[node->id]; }
-
-  const Node* replaced(const Node* node) {
+  const Node* replaced(const Node& node, std::span<const Node* const> operands) {
     // A view comes after the value that it reorders, which has computed the view already.
-    if (const auto computed = computed_.find(node); computed != computed_.end())
+    if (const auto computed = computed_.find(&node); computed != computed_.end())
       return computed->second;
-    llvm::SmallVector<const Node*, 4> operands;
-    for (const Node* operand : node->operands) operands.push_back(replacement(operand));
-    const Node* result = with_operands(graph_, *node, operands);
-    const auto view = view_of_.find(node);
+    const Node* result = with_operands(graph_, node, operands);
+    const auto view = view_of_.find(&node);
     if (view == view_of_.end()) return is_view(*result) ? merge_chain(graph_, result) : result;
     return undo_views(view->second, computed(*result, view->second));
-  }
-
-  void name(const Node* replacement, const Node* node) {
-    const std::string_view label = graph_.label(node);
-    if (!label.empty() && graph_.label(replacement).empty()) graph_.set_label(replacement, label);
   }
 
   /// The views from a value to `view`, its last one.
@@ -121,7 +105,9 @@ class ViewRewriter {
                                       .shape = view->shape,
                                       .attributes = value.attributes},
                                      graph_.location(&value));
-    name(result, view);
+    if (const std::string_view label = graph_.label(view);
+        !label.empty() && graph_.label(result).empty())
+      graph_.set_label(result, label);
     return computed_[view] = result;
   }
 
@@ -131,7 +117,6 @@ class ViewRewriter {
   }
 
   GraphData& graph_;
-  std::vector<const Node*> replacements_;        ///< by id
   DenseMap<const Node*, const Node*> view_of_;   ///< value → output view
   DenseMap<const Node*, const Node*> computed_;  ///< output view → its replacement
 };

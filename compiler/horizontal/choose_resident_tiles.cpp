@@ -31,33 +31,24 @@ constexpr double kBankBandwidthRatio = 6.5;
 
 class ResidentTileChooser {
  public:
-  ResidentTileChooser(const Program& program, std::span<const Kernel> sections,
-                      std::span<const Body> bodies, std::span<const int> internal_buffers,
-                      const Schedule& fused, const Target& target)
-      : program_(program),
-        sections_(sections),
-        bodies_(bodies),
-        internal_buffers_(internal_buffers),
-        fused_(fused),
-        target_(target) {}
+  ResidentTileChooser(const FusedSections& sections, const Schedule& fused, const Target& target)
+      : sections_(sections), fused_(fused), target_(target) {}
 
   std::vector<ResidentTileChoice> choose() {
     const std::optional<std::int64_t> own = own_shared_bytes();
     if (!own) return {};
     own_shared_bytes_ = *own;
     std::vector<ResidentTileChoice> choices;
-    if (const auto resident_tiles =
-            find_resident_tiles(program_, sections_, bodies_, fused_.sections)) {
+    if (const auto resident_tiles = find_resident_tiles(sections_, fused_.sections)) {
       // Arrays that stay in memory count too: the same few threads process them.
       tiled_bytes_ = static_cast<double>(resident_tiles->bytes());
       consider_sizes(*resident_tiles);
     }
     take_best(choices);
-    std::vector<std::int64_t> units = unit_counts(bodies_);
+    std::vector<std::int64_t> units = unit_counts(sections_.bodies);
     units.push_back(0);
     for (const std::int64_t number : units)
-      if (const auto resident_tiles = find_local_tiles(program_, sections_, bodies_,
-                                                       internal_buffers_, fused_.sections, number))
+      if (const auto resident_tiles = find_local_tiles(sections_, fused_.sections, number))
         consider_sizes(*resident_tiles);
     take_best(choices);
     return choices;
@@ -85,7 +76,7 @@ class ResidentTileChooser {
   std::optional<std::int64_t> own_shared_bytes() const {
     std::int64_t most = 0;
     for (std::size_t i = 0; i < sections_.size(); ++i) {
-      const Body& body = bodies_[i];
+      const Body& body = sections_.bodies[i];
       const Schedule& schedule = fused_.sections[i];
       std::int64_t state = 0;
       for (const std::vector<BodyReduction>* reductions : {&body.reductions, &body.finals})
@@ -112,7 +103,8 @@ class ResidentTileChooser {
         }
         case KernelKind::pointwise:
           if (schedule.tile == 0) break;
-          for (const TiledAccess& access : all_of(body, tiled_accesses(body, program_.facts)))
+          for (const TiledAccess& access :
+               all_of(body, tiled_accesses(body, sections_.program.facts)))
             bytes += tile_bytes(schedule.tile, access.dtype, schedule.vector);
           break;
         default: return std::nullopt;
@@ -126,10 +118,10 @@ class ResidentTileChooser {
   /// resident tiles, the section could keep its rows itself.
   bool reads_again(const ResidentTiles& resident_tiles) const {
     for (std::size_t i = 0; i < sections_.size(); ++i) {
-      if (bodies_[i].passes() == 1 || fused_.sections[i].resident) continue;
-      if (std::ranges::any_of(bodies_[i].values, [&](const Value& value) {
+      if (sections_.bodies[i].passes() == 1 || fused_.sections[i].resident) continue;
+      if (std::ranges::any_of(sections_.bodies[i].values, [&](const Value& value) {
             return value.kind == Value::Kind::load && value.varies &&
-                   !resident_tiles.has_array(program_.buffer_of.lookup(value.node));
+                   !resident_tiles.has_array(sections_.program.buffer_of.lookup(value.node));
           }))
         return true;
     }
@@ -167,7 +159,8 @@ class ResidentTileChooser {
     for (const ResidentTileArray& array : resident_tiles.arrays) {
       if (array.is_produced) continue;
       const int widest = 16 / size_of(array.access.dtype);
-      copies += 1.0 / copy_of(resident_tiles, array, channels, program_.facts.alignment).vector;
+      copies +=
+          1.0 / copy_of(resident_tiles, array, channels, sections_.program.facts.alignment).vector;
       loads += 1.0 / std::min(vector, widest);
     }
     return copies > 0 ? std::min(loads / copies, 1.0) : 1;
@@ -229,7 +222,7 @@ class ResidentTileChooser {
                                             per_round * channels)))
       return;
     const std::int64_t slots = divide_up(per_round * resident_tiles.outer, resident);
-    const int barriers = sections_.back().phase - resident_tiles.first_repeated_phase;
+    const int barriers = sections_.kernels.back().phase - resident_tiles.first_repeated_phase;
     const double lost =
         static_cast<double>(rounds - 1) * (barriers * target_.barrier_seconds + kTileCopySeconds);
     const auto bytes = static_cast<double>(resident_tiles.bytes_saved());
@@ -262,10 +255,10 @@ class ResidentTileChooser {
   /// Considers local tiles, which also save the grid barriers between their phases.
   void consider_local(const ResidentTiles& resident_tiles, std::int64_t channels, int blocks) {
     if (max_slots(resident_tiles, channels, blocks) == 0) return;
-    if (!local_cost_) local_cost_.emplace(program_, sections_, bodies_, fused_, target_);
+    if (!local_cost_) local_cost_.emplace(sections_, fused_, target_);
     const auto bytes = static_cast<double>(resident_tiles.bytes_saved());
     const int barriers =
-        sections_.back().phase - *std::ranges::max_element(resident_tiles.barriers_before);
+        sections_.kernels.back().phase - *std::ranges::max_element(resident_tiles.barriers_before);
     const double saved =
         (bytes - bank_conflict_bytes(resident_tiles, channels)) / target_.bandwidth +
         barriers * target_.barrier_seconds -
@@ -283,7 +276,7 @@ class ResidentTileChooser {
   /// Appends the best choice considered since the last call.
   void take_best(std::vector<ResidentTileChoice>& choices) {
     if (considered_.empty()) return;
-    const double seconds = seconds_without_resident_tiles(bodies_, target_, program_.facts);
+    const double seconds = seconds_without_resident_tiles(sections_, target_);
     choices.push_back(std::move(considered_[best_of(considered_, seconds)]));
     considered_.clear();
   }
@@ -321,10 +314,7 @@ class ResidentTileChooser {
     }
   }
 
-  const Program& program_;
-  std::span<const Kernel> sections_;
-  std::span<const Body> bodies_;
-  std::span<const int> internal_buffers_;
+  const FusedSections& sections_;
   const Schedule& fused_;
   const Target& target_;
   std::int64_t own_shared_bytes_ = 0;  ///< of shared memory that sections use otherwise
@@ -351,19 +341,16 @@ std::size_t best_of(std::span<const ResidentTileChoice> choices, double seconds)
   return best;
 }
 
-double seconds_without_resident_tiles(std::span<const Body> bodies, const Target& target,
-                                      const Facts& facts) {
+double seconds_without_resident_tiles(const FusedSections& sections, const Target& target) {
   double seconds = 0;
-  for (const Body& body : bodies) seconds += cost_of(body, target, facts).seconds;
+  for (const Body& body : sections.bodies)
+    seconds += cost_of(body, target, sections.program.facts).seconds;
   return seconds;
 }
 
-std::vector<ResidentTileChoice> choose_resident_tiles(const Program& program,
-                                                      std::span<const Kernel> sections,
-                                                      std::span<const Body> bodies,
-                                                      std::span<const int> internal_buffers,
+std::vector<ResidentTileChoice> choose_resident_tiles(const FusedSections& sections,
                                                       const Schedule& fused, const Target& target) {
-  return ResidentTileChooser(program, sections, bodies, internal_buffers, fused, target).choose();
+  return ResidentTileChooser(sections, fused, target).choose();
 }
 
 }  // namespace sinter

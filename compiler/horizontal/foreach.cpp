@@ -8,7 +8,7 @@
 
 #include "compiler/body/body_request.h"
 #include "compiler/body/kernel_key.h"
-#include "compiler/body_building/kernel_body.h"
+#include "compiler/body_building/build_body.h"
 #include "ir/support/dense_map.h"
 
 namespace sinter {

@@ -5,15 +5,12 @@
 #include <algorithm>
 #include <ranges>
 #include <set>
-#include <string_view>
 
 #include "compiler/horizontal/foreach.h"
 #include "compiler/horizontal/launch_boundaries.h"
 #include "compiler/horizontal/section_schedules.h"
-#include "compiler/program/buffer_readers.h"
 #include "compiler/program/op_cost.h"
 #include "ir/support/sort_unique.h"
-#include "sinter/error.h"
 
 namespace sinter {
 
@@ -39,17 +36,30 @@ constexpr double kTailBandwidth = 40e9;
 constexpr int kMaxMergedLaunches = 5;
 constexpr std::int64_t kLargeArray = 128 << 10;
 
+/// The work of kernels: predicted times without launch overhead.
+struct LaunchWork {
+  double seconds = 0;
+  double memory_seconds = 0;          ///< the part of `seconds` that keeps the memory busy
+  double seconds_without_shared = 0;  ///< the part of kernels that keep nothing in shared memory
+  double bytes = 0;
+
+  friend LaunchWork operator+(const LaunchWork& a, const LaunchWork& b) {
+    return {.seconds = a.seconds + b.seconds,
+            .memory_seconds = a.memory_seconds + b.memory_seconds,
+            .seconds_without_shared = a.seconds_without_shared + b.seconds_without_shared,
+            .bytes = a.bytes + b.bytes};
+  }
+};
+
 /// Kernels that form one launch, and their totals.
 struct Launch {
   std::vector<int> kernels;
   int phases = 1;
-  std::size_t distinct_kernels = 0;   ///< a list counts as one
-  std::size_t ops = 0;                ///< of the distinct kernels
-  std::size_t arrays = 0;             ///< without those of lists
-  unsigned block_sizes = 0;           ///< that suit all kernels, as bits (supported_block_sizes)
-  double seconds = 0;                 ///< of all kernels, without launch overhead
-  double memory_seconds = 0;          ///< the part of `seconds` that keeps the memory busy
-  double seconds_without_shared = 0;  ///< the part of kernels that keep nothing in shared memory
+  std::size_t distinct_kernels = 0;  ///< a list counts as one
+  std::size_t ops = 0;               ///< of the distinct kernels
+  std::size_t arrays = 0;            ///< without those of lists
+  unsigned block_sizes = 0;          ///< that suit all kernels, as bits (supported_block_sizes)
+  LaunchWork work;
   bool has_shared = false;  ///< some kernel keeps so much there that few blocks fit on an SM
   double tail_bytes = 0;    ///< moved by the phases after the first
   bool has_tail() const { return phases > 1 && tail_bytes <= kMaxTailBytes; }
@@ -69,7 +79,7 @@ class LaunchFuser {
     launch_of_list_.resize(static_cast<std::size_t>(find_foreach_lists(program_)), -1);
     const std::vector<int> order = order_by_lists(program_, kMaxSections);
     find_followers(order);
-    readers_ = BufferReaders(program_);
+    find_readers();
     for (const int number : order) add_to_launch(number);
     if (read_large_array_again(program_.kernels))
       for (int first = 0; first < latest(); ++first) merge_for_resident_tiles(first);
@@ -93,9 +103,36 @@ class LaunchFuser {
   int phase_of(int number) const { return phase_of_[static_cast<std::size_t>(number)]; }
   int latest() const { return static_cast<int>(launches_.size()) - 1; }
 
-  /// The part of a kernel's time that keeps the memory busy.
-  double memory_seconds_of(const Kernel& kernel) const {
-    return std::min(kernel.seconds - target_.launch_seconds, kernel.bytes / target_.bandwidth);
+  void find_readers() {
+    readers_.resize(program_.buffers.size());
+    for (std::size_t i = 0; i < program_.kernels.size(); ++i)
+      for (const int buffer : program_.kernels[i].reads)
+        readers_[static_cast<std::size_t>(buffer)].push_back(static_cast<int>(i));
+  }
+
+  /// The temporaries that only `kernels` write and read.
+  std::vector<int> internal_buffers_of(std::span<const int> kernels) const {
+    const auto is_inside = [&](int reader) {
+      return std::ranges::find(kernels, reader) != kernels.end();
+    };
+    std::vector<int> result;
+    for (const int number : kernels)
+      for (const Store& store : kernel(number).stores) {
+        const Buffer& buffer = program_.buffers[static_cast<std::size_t>(store.buffer)];
+        const auto& readers = readers_[static_cast<std::size_t>(store.buffer)];
+        if (buffer.kind == Buffer::Kind::temporary && buffer.parent < 0 && !readers.empty() &&
+            std::ranges::all_of(readers, is_inside))
+          result.push_back(store.buffer);
+      }
+    return result;
+  }
+
+  LaunchWork work_of(const Kernel& kernel) const {
+    const double seconds = kernel.seconds - target_.launch_seconds;
+    return {.seconds = seconds,
+            .memory_seconds = std::min(seconds, kernel.bytes / target_.bandwidth),
+            .seconds_without_shared = kernel.schedule.in_shared ? 0 : seconds,
+            .bytes = kernel.bytes};
   }
 
   /// Sums the kernels that directly follow each kernel in its list. `add_to_launch` judges them
@@ -105,23 +142,15 @@ class LaunchFuser {
     for (std::size_t i = order.size(); i-- > 1;) {
       const Kernel& next = kernel(order[i]);
       if (next.foreach_list < 0 || next.foreach_list != kernel(order[i - 1]).foreach_list) continue;
-      const double seconds = next.seconds - target_.launch_seconds;
-      const Followers& behind = followers_[static_cast<std::size_t>(order[i])];
-      followers_[static_cast<std::size_t>(order[i - 1])] = {
-          .seconds = behind.seconds + seconds,
-          .memory_seconds = behind.memory_seconds + memory_seconds_of(next),
-          .seconds_without_shared =
-              behind.seconds_without_shared + (next.schedule.in_shared ? 0 : seconds),
-          .bytes = behind.bytes + next.bytes};
+      followers_[static_cast<std::size_t>(order[i - 1])] =
+          followers_[static_cast<std::size_t>(order[i])] + work_of(next);
     }
   }
 
   /// `launch` plus the kernels that directly follow `added` in its list.
   Launch with_followers(Launch launch, int added, int phase) const {
-    const Followers& followers = followers_[static_cast<std::size_t>(added)];
-    launch.seconds += followers.seconds;
-    launch.memory_seconds += followers.memory_seconds;
-    launch.seconds_without_shared += followers.seconds_without_shared;
+    const LaunchWork& followers = followers_[static_cast<std::size_t>(added)];
+    launch.work = launch.work + followers;
     if (phase > 0) launch.tail_bytes += followers.bytes;
     return launch;
   }
@@ -171,7 +200,6 @@ class LaunchFuser {
   Launch totals_with(const Launch& launch, const Kernel& added, int phase,
                      std::span<const int> accessed) const {
     const int own = launch.kernels.empty() ? -2 : latest();
-    const double seconds = added.seconds - target_.launch_seconds;
     const bool is_new_code = added.foreach_list < 0 ||
                              launch_of_list_[static_cast<std::size_t>(added.foreach_list)] != own;
     Launch both{.kernels = {},
@@ -180,10 +208,7 @@ class LaunchFuser {
                 .ops = launch.ops + (is_new_code ? added.nodes.size() : 0),
                 .arrays = launch.arrays,
                 .block_sizes = launch.block_sizes & supported_block_sizes(added, target_),
-                .seconds = launch.seconds + seconds,
-                .memory_seconds = launch.memory_seconds + memory_seconds_of(added),
-                .seconds_without_shared =
-                    launch.seconds_without_shared + (added.schedule.in_shared ? 0 : seconds),
+                .work = launch.work + work_of(added),
                 .has_shared = launch.has_shared || added.schedule.in_shared,
                 .tail_bytes = launch.tail_bytes + (phase > 0 ? added.bytes : 0)};
     for (const int buffer : accessed)
@@ -242,14 +267,14 @@ class LaunchFuser {
                                          : target_.barrier_seconds * (both.phases - before.phases);
     const double saved = target_.stream_launch_seconds - waits;
     const double lost_to_shared =
-        both.has_shared ? kSharedMemoryLoss * both.seconds_without_shared : 0;
+        both.has_shared ? kSharedMemoryLoss * both.work.seconds_without_shared : 0;
     const double lost =
-        (both.is_cooperative() ? kCooperativeLoss * both.memory_seconds : 0) + lost_to_shared;
+        (both.is_cooperative() ? kCooperativeLoss * both.work.memory_seconds : 0) + lost_to_shared;
     if (lost > saved)
       return fmt::format(
           "one launch would save {:.1f} us and lose {:.1f} of {:.0f} us to blocks "
           "that {}",
-          saved * 1e6, lost * 1e6, both.seconds * 1e6,
+          saved * 1e6, lost * 1e6, both.work.seconds * 1e6,
           lost_to_shared > 0 ? "leave an SM little room for others" : "wait for one another");
     if (both.block_sizes == 0 && !has_size_of_heaviest(before, added))
       return "no block size suits both";
@@ -275,17 +300,22 @@ class LaunchFuser {
     }
   }
 
-  /// True if several of `kernels` read one array of at least kLargeArray bytes.
-  template <class Kernels>
-  bool read_large_array_again(const Kernels& kernels) const {
+  /// True if several of `kernels` read one array of at least kLargeArray bytes. With `or_write`:
+  /// also if one of them reads such an array and one of them writes it.
+  bool read_large_array_again(const auto& kernels, bool or_write = false) const {
+    const auto is_large = [&](int buffer) {
+      return bytes_of(program_.buffers[static_cast<std::size_t>(buffer)], program_.facts.symbols) >=
+             kLargeArray;
+    };
     DenseSet<int> read;
     for (const Kernel& kernel : kernels)
       for (const int buffer : kernel.reads)
-        if (!read.insert(buffer).second &&
-            bytes_of(program_.buffers[static_cast<std::size_t>(buffer)], program_.facts.symbols) >=
-                kLargeArray)
-          return true;
-    return false;
+        if (!read.insert(buffer).second && is_large(buffer)) return true;
+    return or_write && std::ranges::any_of(kernels, [&](const Kernel& kernel) {
+             return std::ranges::any_of(kernel.stores, [&](const Store& store) {
+               return read.contains(store.buffer) && is_large(store.buffer);
+             });
+           });
   }
 
   bool try_merge(int first, int last, std::vector<int> kernels) {
@@ -302,8 +332,7 @@ class LaunchFuser {
       all.phases = std::max(all.phases, phases[i] + 1);
       all.ops += kernel(kernels[i]).nodes.size();
       all.block_sizes &= supported_block_sizes(kernel(kernels[i]), target_);
-      all.seconds += kernel(kernels[i]).seconds - target_.launch_seconds;
-      all.memory_seconds += memory_seconds_of(kernel(kernels[i]));
+      all.work = all.work + work_of(kernel(kernels[i]));
     }
     all.tail_bytes = kMaxTailBytes + 1;  // more than a tail may move: the launch is cooperative
     if (all.ops > kMaxOps || arrays.size() > kMaxArrays || all.phases > kMaxPhases ||
@@ -313,8 +342,8 @@ class LaunchFuser {
     for (int launch = first; launch <= last; ++launch)
       if (launches_[static_cast<std::size_t>(launch)].is_cooperative())
         barriers -= launches_[static_cast<std::size_t>(launch)].phases - 1;
-    const double lost =
-        std::max(barriers, 0) * target_.barrier_seconds + kCooperativeLoss * all.memory_seconds;
+    const double lost = std::max(barriers, 0) * target_.barrier_seconds +
+                        kCooperativeLoss * all.work.memory_seconds;
     const double saved = (last - first) * target_.stream_launch_seconds;
     if (seconds_saved_by_resident_tiles(kernels, phases) + saved <= lost) return false;
     for (std::size_t i = 0; i < kernels.size(); ++i)
@@ -338,7 +367,7 @@ class LaunchFuser {
     }
     std::ranges::stable_sort(sections, {}, &Kernel::phase);
     const double saved =
-        with_resident_tiles(program_, sections, readers_.internal_buffers_of(kernels),
+        with_resident_tiles(program_, sections, internal_buffers_of(kernels),
                             section_candidates(sections, program_.facts, target_), target_)
             .seconds_saved;
     return saved > 0 ? saved : -1;
@@ -377,7 +406,7 @@ class LaunchFuser {
   /// The horizontally fused kernel of `launch`. Moves its kernels out of the program.
   Kernel fused_kernel_of(const Launch& launch) {
     Kernel result{.kind = KernelKind::horizontal};
-    result.internal_buffers = readers_.internal_buffers_of(launch.kernels);
+    result.internal_buffers = internal_buffers_of(launch.kernels);
     result.sections.reserve(launch.kernels.size());
     for (const int number : launch.kernels) {
       Kernel& section = result.sections.emplace_back(
@@ -391,10 +420,10 @@ class LaunchFuser {
       result.bytes += section.bytes;
     }
     sort_unique(result.reads);
-    result.seconds = launch.seconds + target_.launch_seconds;
+    result.seconds = launch.work.seconds + target_.launch_seconds;
     result.has_tail = launch.has_tail();
     std::vector<Schedule> schedules = section_candidates(result.sections, program_.facts, target_);
-    if (launch.is_cooperative() && rereads_large_array(program_, result.sections, kLargeArray)) {
+    if (launch.is_cooperative() && read_large_array_again(result.sections, true)) {
       ResidentTileCandidates resident_tiles = with_resident_tiles(
           program_, result.sections, result.internal_buffers, std::move(schedules), target_);
       schedules = std::move(resident_tiles.schedules);
@@ -430,17 +459,9 @@ class LaunchFuser {
     program_.kernels = std::move(kernels);
   }
 
-  /// Totals of the kernels that directly follow a kernel in its list.
-  struct Followers {
-    double seconds = 0;
-    double memory_seconds = 0;
-    double seconds_without_shared = 0;
-    double bytes = 0;
-  };
-
   Program& program_;
   const Target& target_;
-  std::vector<Followers> followers_;  ///< by kernel
+  std::vector<LaunchWork> followers_;  ///< by kernel: of those that directly follow it in its list
   std::vector<Launch> launches_;
   std::vector<std::string> refusals_;  ///< by launch: why its first kernel is not in the one before
   std::vector<int> launch_of_;         ///< by kernel
@@ -448,7 +469,7 @@ class LaunchFuser {
   std::vector<int> section_of_;        ///< by kernel: its index in the launch
   std::vector<int> launch_of_list_;    ///< by list: the latest launch with one of its kernels
   std::vector<int> latest_access_;     ///< by buffer: the latest launch that accesses it
-  BufferReaders readers_;
+  std::vector<llvm::SmallVector<int, 2>> readers_;  ///< by buffer: kernels
 };
 
 }  // namespace

@@ -18,13 +18,13 @@ constexpr double kMaxThreads = 1536;
 
 }  // namespace
 
-LocalTileCost::LocalTileCost(const Program& program, std::span<const Kernel> sections,
-                             std::span<const Body> bodies, const Schedule& fused,
+LocalTileCost::LocalTileCost(const FusedSections& sections, const Schedule& fused,
                              const Target& target)
-    : program_(program), sections_(sections), bodies_(bodies), fused_(fused), target_(target) {
-  for (const Body& body : bodies)
+    : sections_(sections), fused_(fused), target_(target) {
+  for (const Body& body : sections.bodies)
     computing_.push_back(
-        seconds_of({.instructions = cost_of(body, target, program.facts).instructions}, target) -
+        seconds_of({.instructions = cost_of(body, target, sections.program.facts).instructions},
+                   target) -
         target.launch_seconds);
 }
 
@@ -39,17 +39,18 @@ LocalTileCost::Loads LocalTileCost::loads_of(const ResidentTiles& resident_tiles
   if (sections_[section].kind == KernelKind::column_reduce) at_once *= kChunk;
   // A row that stays in registers is loaded at once.
   if (schedule.resident)
-    at_once = std::ceil(
-        static_cast<double>(evaluate(bodies_[section].reduced_size(), program_.facts.symbols)) /
-        (schedule.threads_per_row * schedule.vector));
+    at_once = std::ceil(static_cast<double>(evaluate(sections_.bodies[section].reduced_size(),
+                                                     sections_.program.facts.symbols)) /
+                        (schedule.threads_per_row * schedule.vector));
   Loads result;
-  for (const Value& value : bodies_[section].values) {
+  for (const Value& value : sections_.bodies[section].values) {
     if (value.kind != Value::Kind::load) continue;
-    const int buffer = program_.buffer_of.lookup(value.node);
+    const int buffer = sections_.program.buffer_of.lookup(value.node);
     if (resident_tiles.has_array(buffer)) continue;
     const int size = size_of(value.dtype);
-    result.bytes += static_cast<double>(
-        bytes_of(program_.buffers[static_cast<std::size_t>(buffer)], program_.facts.symbols));
+    result.bytes +=
+        static_cast<double>(bytes_of(sections_.program.buffers[static_cast<std::size_t>(buffer)],
+                                     sections_.program.facts.symbols));
     result.bytes_in_flight += std::min(16, size * schedule.vector) * at_once;
   }
   result.bytes_in_flight = std::min(result.bytes_in_flight, kBytesInFlightPerThread);

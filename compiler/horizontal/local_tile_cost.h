@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "compiler/horizontal/resident_tiles.h"
@@ -25,8 +24,7 @@ double extra_memory_time(const Target& target, double bytes_in_flight);
 
 class LocalTileCost {
  public:
-  LocalTileCost(const Program& program, std::span<const Kernel> sections,
-                std::span<const Body> bodies, const Schedule& fused, const Target& target);
+  LocalTileCost(const FusedSections& sections, const Schedule& fused, const Target& target);
 
   /// The loss in seconds for resident tiles of `channels` channels and `blocks` blocks per SM.
   /// `copy_width`: the vector width of copies, relative to the widest loads.
@@ -41,9 +39,7 @@ class LocalTileCost {
   };
   Loads loads_of(const ResidentTiles& resident_tiles, std::size_t section) const;
 
-  const Program& program_;
-  std::span<const Kernel> sections_;
-  std::span<const Body> bodies_;
+  const FusedSections& sections_;
   const Schedule& fused_;
   const Target& target_;
   std::vector<double> computing_;  ///< seconds, by section

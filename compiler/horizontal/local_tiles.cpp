@@ -8,7 +8,7 @@
 #include "compiler/body/collapse_axes.h"
 #include "compiler/body/footprint.h"
 #include "compiler/body/sub_buffer.h"
-#include "compiler/body_building/kernel_body.h"
+#include "compiler/body_building/build_body.h"
 #include "compiler/horizontal/memory_units.h"
 
 namespace sinter {
@@ -17,17 +17,11 @@ namespace {
 
 class LocalTileFinder {
  public:
-  LocalTileFinder(const Program& program, std::span<const Kernel> sections,
-                  std::span<const Body> bodies, std::span<const int> internal_buffers,
-                  std::span<const Schedule> schedules)
-      : program_(program),
-        sections_(sections),
-        bodies_(bodies),
-        internal_buffers_(internal_buffers),
-        schedules_(schedules) {
+  LocalTileFinder(const FusedSections& sections, std::span<const Schedule> schedules)
+      : program_(sections.program), sections_(sections), schedules_(schedules) {
     for (std::size_t i = 0; i < sections_.size(); ++i) {
       const AccessedBuffers& accessed =
-          accessed_.emplace_back(accessed_buffers(program, sections[i], bodies[i]));
+          accessed_.emplace_back(accessed_buffers(program_, sections_[i], sections_.bodies[i]));
       all_.insert(accessed.loaded.begin(), accessed.loaded.end());
       all_.insert(accessed.stored.begin(), accessed.stored.end());
     }
@@ -40,8 +34,9 @@ class LocalTileFinder {
     for (std::size_t i = 0; i < sections_.size(); ++i) {
       axes_.emplace_back();
       accesses_.emplace_back();
-      visit_units(i, bodies_[i], {}, units);
-      const UnitStrips strips = strips_of_units(sections_[i], bodies_[i], schedules_[i], units);
+      visit_units(i, sections_.bodies[i], {}, units);
+      const UnitStrips strips =
+          strips_of_units(sections_[i], sections_.bodies[i], schedules_[i], units);
       if (strips.strip > 0)
         visit_units(i, in_strips(body_of(program_, sections_[i]), strips.outer, strips.strip),
                     strips, units);
@@ -52,8 +47,7 @@ class LocalTileFinder {
   /// Local tiles of the shape that saves the most bytes, among all shapes that sections visit.
   std::optional<ResidentTiles> of_rows() {
     std::optional<ResidentTiles> best;
-    for (const ResidentTileShape& shape :
-         resident_tile_shapes(program_, sections_, bodies_, schedules_)) {
+    for (const ResidentTileShape& shape : resident_tile_shapes(sections_, schedules_)) {
       resident_tiles_ = {.outer = shape.shape.outer,
                          .channels = shape.shape.channels,
                          .segments = shape.shape.segments,
@@ -63,7 +57,8 @@ class LocalTileFinder {
       accesses_.clear();
       for (std::size_t i = 0; i < sections_.size(); ++i) {
         accesses_.emplace_back();
-        if (axes_[i]) accesses_[i] = accesses_of(program_, sections_[i], bodies_[i], *axes_[i]);
+        if (axes_[i])
+          accesses_[i] = accesses_of(program_, sections_[i], sections_.bodies[i], *axes_[i]);
       }
       std::optional<ResidentTiles> next = finish();
       if (next && (!best || next->bytes_saved() > best->bytes_saved())) best = std::move(next);
@@ -172,7 +167,7 @@ class LocalTileFinder {
     for (std::size_t i = 0; i < sections_.size(); ++i)
       if (i != section && accessed_[i].stored.contains(parent(buffer))) return false;
     int stores = 0;
-    for (const BodyStore& store : bodies_[section].stores) {
+    for (const BodyStore& store : sections_.bodies[section].stores) {
       if (sections_[section].stores[static_cast<std::size_t>(store.request)].buffer != buffer)
         continue;
       if (!store.conditions.empty() || store.elements != product(store.node->shape) ||
@@ -188,9 +183,10 @@ class LocalTileFinder {
     std::int64_t elements = 0;
     for (std::size_t i = 0; i < sections_.size(); ++i) {
       if (!resident_tiles_.runs_on_tiles(i)) continue;
-      for (const Value& value : bodies_[i].values)
+      for (const Value& value : sections_.bodies[i].values)
         if (value.kind == Value::Kind::load && program_.buffer_of.lookup(value.node) == buffer)
-          elements += evaluate(footprint_of(bodies_[i], value).elements, program_.facts.symbols);
+          elements +=
+              evaluate(footprint_of(sections_.bodies[i], value).elements, program_.facts.symbols);
     }
     return elements;
   }
@@ -235,8 +231,8 @@ class LocalTileFinder {
         is_written_outside |= accessed_[i].stored.contains(buffer);
       }
       if (is_written_outside) continue;
-      array.is_in_memory =
-          !array.is_produced || is_read_outside || !std::ranges::count(internal_buffers_, buffer);
+      array.is_in_memory = !array.is_produced || is_read_outside ||
+                           !std::ranges::count(sections_.internal_buffers, buffer);
       resident_tiles_.arrays.push_back(array);
     }
     // If not all arrays fit, those that are read most often come first.
@@ -249,9 +245,7 @@ class LocalTileFinder {
   }
 
   const Program& program_;
-  std::span<const Kernel> sections_;
-  std::span<const Body> bodies_;
-  std::span<const int> internal_buffers_;
+  const FusedSections& sections_;
   std::span<const Schedule> schedules_;
   std::vector<AccessedBuffers> accessed_;  ///< by section
   std::set<int> all_;                      ///< buffers that any section accesses
@@ -262,13 +256,10 @@ class LocalTileFinder {
 
 }  // namespace
 
-std::optional<ResidentTiles> find_local_tiles(const Program& program,
-                                              std::span<const Kernel> sections,
-                                              std::span<const Body> bodies,
-                                              std::span<const int> internal_buffers,
+std::optional<ResidentTiles> find_local_tiles(const FusedSections& sections,
                                               std::span<const Schedule> schedules,
                                               std::int64_t units) {
-  LocalTileFinder finder(program, sections, bodies, internal_buffers, schedules);
+  LocalTileFinder finder(sections, schedules);
   return units > 0 ? finder.of_units(units) : finder.of_rows();
 }
 

@@ -16,11 +16,10 @@
 namespace sinter {
 
 /// The local tiles that `sections` with `schedules` can keep; nullopt if there are none. `units`:
-/// see ResidentTileSchedule::units. `internal_buffers`: temporaries that only these sections
-/// access.
-std::optional<ResidentTiles> find_local_tiles(
-    const Program& program, std::span<const Kernel> sections, std::span<const Body> bodies,
-    std::span<const int> internal_buffers, std::span<const Schedule> schedules, std::int64_t units);
+/// see ResidentTileSchedule::units.
+std::optional<ResidentTiles> find_local_tiles(const FusedSections& sections,
+                                              std::span<const Schedule> schedules,
+                                              std::int64_t units);
 
 /// `resident_tiles` with only those arrays that start at a multiple of 16 bytes in every resident
 /// tile of `channels` units. Without units: unchanged.

@@ -121,12 +121,6 @@ std::optional<std::int64_t> piece_size(SplitAxes& axes, const Index& recorded,
   return size;
 }
 
-bool has_numbers(const Body& body) {
-  for (int axis = 0; axis < body.space.axis_count(); ++axis)
-    if (!body.space.extent(axis).is_number()) return false;
-  return true;
-}
-
 }  // namespace
 
 std::vector<std::int64_t> unit_counts(std::span<const Body> bodies) {
@@ -153,14 +147,14 @@ UnitStrips strips_of_units(const Kernel& kernel, const Body& body, const Schedul
   const bool has_rows =
       kernel.kind == KernelKind::row_reduce && has_independent_blocks(kernel, body, schedule);
   const bool has_elements = kernel.kind == KernelKind::pointwise && schedule.tile == 0;
-  if ((!has_rows && !has_elements) || kernel.foreach_list >= 0 || !has_numbers(body) ||
+  if ((!has_rows && !has_elements) || kernel.foreach_list >= 0 || !constant_extents(body) ||
       body.parallel_axes < 2)
     return {};
   int axis = 1;
   UnitStrips strips{.outer = body.space.extent(0).number()};
   for (; axis < body.parallel_axes && body.space.extent(axis).number() % units != 0; ++axis)
     strips.outer *= body.space.extent(axis).number();
-  if (axis == body.parallel_axes || body.parallel_size().is(0)) return {};
+  if (axis == body.parallel_axes) return {};
   strips.strip = body.parallel_size().number() / (units * strips.outer);
   // Stores must still fill whole sectors, and vectors must not cross a strip.
   const bool is_wide = std::ranges::all_of(body.stores, [&](const BodyStore& store) {
@@ -174,7 +168,7 @@ std::optional<TileAxes> unit_axes_of(const Kernel& kernel, const Body& body,
                                      const Schedule& schedule, const Facts& facts,
                                      std::int64_t units) {
   const std::optional<Prefix> prefix = prefix_of(body, units);
-  if (!prefix || !has_numbers(body) || kernel.foreach_list >= 0) return std::nullopt;
+  if (!prefix || !constant_extents(body) || kernel.foreach_list >= 0) return std::nullopt;
   TileAxes axes{.channels = units};
   axes.positions_per_unit = body.parallel_size().number() / units;
   // A block with a tile of the last axes stays at one position of the others.

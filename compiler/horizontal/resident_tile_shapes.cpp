@@ -47,13 +47,12 @@ std::vector<TileAxes> shapes_of(std::span<const std::optional<TileAxes>> section
 
 }  // namespace
 
-std::vector<ResidentTileShape> resident_tile_shapes(const Program& program,
-                                                    std::span<const Kernel> sections,
-                                                    std::span<const Body> bodies,
+std::vector<ResidentTileShape> resident_tile_shapes(const FusedSections& sections,
                                                     std::span<const Schedule> schedules) {
   std::vector<std::optional<TileAxes>> section_axes;
   for (std::size_t i = 0; i < sections.size(); ++i)
-    section_axes.push_back(tile_axes_of(sections[i], bodies[i], schedules[i], program.facts));
+    section_axes.push_back(
+        tile_axes_of(sections[i], sections.bodies[i], schedules[i], sections.program.facts));
   std::vector<ResidentTileShape> result;
   for (const TileAxes& shape : shapes_of(section_axes)) {
     ResidentTileShape& next =

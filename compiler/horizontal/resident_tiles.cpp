@@ -16,16 +16,14 @@ namespace {
 
 class ResidentTileFinder {
  public:
-  ResidentTileFinder(const Program& program, std::span<const Kernel> sections,
-                     std::span<const Body> bodies, std::span<const Schedule> schedules)
-      : program_(program), sections_(sections), bodies_(bodies), schedules_(schedules) {}
+  ResidentTileFinder(const FusedSections& sections, std::span<const Schedule> schedules)
+      : sections_(sections), schedules_(schedules) {}
 
   /// Resident tiles of the shape that saves the most bytes, among all shapes that sections visit.
   std::optional<ResidentTiles> find() {
     find_written();
     std::optional<ResidentTiles> best;
-    for (const ResidentTileShape& shape :
-         resident_tile_shapes(program_, sections_, bodies_, schedules_)) {
+    for (const ResidentTileShape& shape : resident_tile_shapes(sections_, schedules_)) {
       set_shape(shape);
       find_arrays();
       if (resident_tiles_.arrays.empty()) continue;
@@ -45,14 +43,14 @@ class ResidentTileFinder {
     axes_ = shape.section_axes;
   }
 
-  int parent(int buffer) const { return parent_or_self(program_, buffer); }
+  int parent(int buffer) const { return parent_or_self(sections_.program, buffer); }
 
   /// Finds buffers that one section writes and another one loads, or that two sections write.
   void find_written() {
     std::map<int, std::set<std::size_t>> loaded_by;  // sub-buffers as their parent
     std::map<int, std::set<std::size_t>> stored_by;  // sub-buffers separately
     for (std::size_t i = 0; i < sections_.size(); ++i) {
-      accessed_.push_back(accessed_buffers(program_, sections_[i], bodies_[i]));
+      accessed_.push_back(accessed_buffers(sections_.program, sections_[i], sections_.bodies[i]));
       for (const int buffer : accessed_[i].loaded) loaded_by[buffer].insert(i);
       for (const Store& store : sections_[i].stores) {
         stored_by[store.buffer].insert(i);
@@ -68,7 +66,8 @@ class ResidentTileFinder {
   }
 
   std::vector<ResidentTileAccess> accesses(std::size_t section) const {
-    return accesses_of(program_, sections_[section], bodies_[section], *axes_[section]);
+    return accesses_of(sections_.program, sections_[section], sections_.bodies[section],
+                       *axes_[section]);
   }
 
   /// The last phase that writes `buffer`, its parent or another sub-buffer of that; -1: none.
@@ -164,7 +163,7 @@ class ResidentTileFinder {
   /// value must belong to one channel.
   void assign_rounds() {
     assign_roles();
-    resident_tiles_.first_repeated_phase = sections_.back().phase;
+    resident_tiles_.first_repeated_phase = sections_.kernels.back().phase;
     for (std::size_t i = 0; i < sections_.size(); ++i)
       if (resident_tiles_.sections[i].role != ResidentTileSection::Role::first)
         resident_tiles_.first_repeated_phase =
@@ -181,7 +180,7 @@ class ResidentTileFinder {
       if (axes_[i]) {
         section = {.role = ResidentTileSection::Role::resident_tiles, .axes = *axes_[i]};
       } else {
-        axes_[i] = channel_axes_of(sections_[i], bodies_[i], schedules_[i]);
+        axes_[i] = channel_axes_of(sections_[i], sections_.bodies[i], schedules_[i]);
         const bool has_channels =
             axes_[i] && axes_[i]->channels == resident_tiles_.channels &&
             (axes_[i]->outer == 1 || axes_[i]->outer == resident_tiles_.outer);
@@ -202,7 +201,8 @@ class ResidentTileFinder {
         const int buffer = parent(access.buffer);
         if (!exchanged_.contains(buffer) || written_first_.contains(buffer)) continue;
         ResidentTileAccess in_parent = access;
-        const Extent offset = program_.buffers[static_cast<std::size_t>(access.buffer)].offset;
+        const Extent offset =
+            sections_.program.buffers[static_cast<std::size_t>(access.buffer)].offset;
         in_parent.is_linear &= offset.is_number();
         if (offset.is_number()) in_parent.offset += offset.number();
         const auto [known, is_new] = exchanged.try_emplace(buffer, in_parent);
@@ -212,9 +212,7 @@ class ResidentTileFinder {
     }
   }
 
-  const Program& program_;
-  std::span<const Kernel> sections_;
-  std::span<const Body> bodies_;
+  const FusedSections& sections_;
   std::span<const Schedule> schedules_;
   std::vector<AccessedBuffers> accessed_;      ///< by section
   std::vector<std::optional<TileAxes>> axes_;  ///< for the current shape
@@ -280,11 +278,9 @@ ResidentTileCopy copy_of(const ResidentTiles& resident_tiles, const ResidentTile
   return copy;
 }
 
-std::optional<ResidentTiles> find_resident_tiles(const Program& program,
-                                                 std::span<const Kernel> sections,
-                                                 std::span<const Body> bodies,
+std::optional<ResidentTiles> find_resident_tiles(const FusedSections& sections,
                                                  std::span<const Schedule> schedules) {
-  return ResidentTileFinder(program, sections, bodies, schedules).find();
+  return ResidentTileFinder(sections, schedules).find();
 }
 
 }  // namespace sinter

@@ -83,10 +83,19 @@ struct ResidentTiles {
   std::int64_t bytes_saved() const;
 };
 
+/// The sections of a horizontally fused kernel, and the body of each.
+struct FusedSections {
+  const Program& program;
+  std::span<const Kernel> kernels;
+  std::span<const Body> bodies;
+  std::span<const int> internal_buffers;  ///< temporaries that only these sections access
+
+  std::size_t size() const { return kernels.size(); }
+  const Kernel& operator[](std::size_t section) const { return kernels[section]; }
+};
+
 /// The resident tiles that `sections` with `schedules` can keep; nullopt if there are none.
-std::optional<ResidentTiles> find_resident_tiles(const Program& program,
-                                                 std::span<const Kernel> sections,
-                                                 std::span<const Body> bodies,
+std::optional<ResidentTiles> find_resident_tiles(const FusedSections& sections,
                                                  std::span<const Schedule> schedules);
 
 /// A shape that resident tiles may have, and the axes of each section. nullopt: the section does
@@ -96,9 +105,7 @@ struct ResidentTileShape {
   std::vector<std::optional<TileAxes>> section_axes;
 };
 /// All shapes that `sections` with `schedules` visit.
-std::vector<ResidentTileShape> resident_tile_shapes(const Program& program,
-                                                    std::span<const Kernel> sections,
-                                                    std::span<const Body> bodies,
+std::vector<ResidentTileShape> resident_tile_shapes(const FusedSections& sections,
                                                     std::span<const Schedule> schedules);
 /// True if `access` reaches a different element at each position of `resident_tiles`. The elements
 /// of a tile must also be contiguous along its channels or its rows.
@@ -126,16 +133,11 @@ struct ResidentTileChoice {
 /// fast as the fastest. 0 if there are none. `seconds`: the time without resident tiles.
 std::size_t best_of(std::span<const ResidentTileChoice> choices, double seconds);
 /// The sum of the predicted times of the sections without resident tiles.
-double seconds_without_resident_tiles(std::span<const Body> bodies, const Target& target,
-                                      const Facts& facts);
+double seconds_without_resident_tiles(const FusedSections& sections, const Target& target);
 
 /// Returns `fused`, a schedule of a cooperative kernel, with the best resident tiles, and with the
-/// best local tiles. Leaves out those that save no time. `internal_buffers`: temporaries that only
-/// these sections access.
-std::vector<ResidentTileChoice> choose_resident_tiles(const Program& program,
-                                                      std::span<const Kernel> sections,
-                                                      std::span<const Body> bodies,
-                                                      std::span<const int> internal_buffers,
+/// best local tiles. Leaves out those that save no time.
+std::vector<ResidentTileChoice> choose_resident_tiles(const FusedSections& sections,
                                                       const Schedule& fused, const Target& target);
 
 }  // namespace sinter

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "compiler/body_building/kernel_body.h"
+#include "compiler/body_building/build_body.h"
 #include "compiler/horizontal/resident_tiles.h"
 
 namespace sinter {
@@ -40,33 +40,26 @@ std::optional<Schedule> with_threads(const Kernel& kernel, const Schedule& candi
   if (schedule.threads == threads) return schedule;
   switch (kernel.kind) {
     case KernelKind::pointwise:
+    case KernelKind::scatter:
       if (schedule.tile > 0) return std::nullopt;  // threads have equal shares of a tile
       schedule.threads = threads;
       return schedule;
-    case KernelKind::scatter: schedule.threads = threads; return schedule;
     case KernelKind::row_reduce:
     case KernelKind::column_reduce:
+    case KernelKind::row_column_reduce:
     case KernelKind::scan: {
       if (schedule.tile > 0) return std::nullopt;  // the rows of a block fill sectors
-      // More or fewer rows per block; the work of each thread stays the same.
+      // More or fewer rows (or subtrees of rows) per block; the work of each thread stays the same.
       const int rows = threads / schedule.threads_per_row;
       if (rows == 0 || rows * schedule.threads_per_row != threads) return std::nullopt;
-      // The kept data of more rows might not fit in shared memory.
-      if (schedule.in_shared && rows > schedule.rows_per_block) return std::nullopt;
+      // The kept data of more rows, or their column states, might not fit in shared memory.
+      const bool has_columns = kernel.kind == KernelKind::row_column_reduce;
+      if ((schedule.in_shared || has_columns) && rows > schedule.rows_per_block)
+        return std::nullopt;
       // Shared memory for the exchange grows with the threads: two halves of 24 bytes per state.
       const std::int64_t shared = std::int64_t{threads} * schedule.vector * 48;
-      if (shared > target.shared_per_block_opt_in) return std::nullopt;
+      if (!has_columns && shared > target.shared_per_block_opt_in) return std::nullopt;
       schedule.rows_per_block = rows;
-      schedule.threads = threads;
-      return schedule;
-    }
-    case KernelKind::row_column_reduce: {
-      // Fewer subtrees of rows per block are possible; more might not fit in shared memory.
-      const int pieces = threads / schedule.threads_per_row;
-      if (pieces == 0 || pieces * schedule.threads_per_row != threads ||
-          pieces > schedule.rows_per_block)
-        return std::nullopt;
-      schedule.rows_per_block = pieces;
       schedule.threads = threads;
       return schedule;
     }
@@ -250,13 +243,16 @@ ResidentTileCandidates with_resident_tiles(const Program& program, std::span<con
   }
   std::vector<Body> bodies;
   for (const Kernel& section : sections) bodies.push_back(body_of(program, section));
+  const FusedSections fused{.program = program,
+                            .kernels = sections,
+                            .bodies = bodies,
+                            .internal_buffers = internal_buffers};
   std::vector<ResidentTileChoice> choices;
   std::vector<Schedule> considered;
   const auto consider = [&](const Schedule& schedule) {
     if (std::ranges::find(considered, schedule) != considered.end()) return;
     considered.push_back(schedule);
-    for (ResidentTileChoice& choice :
-         choose_resident_tiles(program, sections, bodies, internal_buffers, schedule, target))
+    for (ResidentTileChoice& choice : choose_resident_tiles(fused, schedule, target))
       choices.push_back(std::move(choice));
   };
   for (const Schedule& schedule : schedules) {
@@ -269,7 +265,7 @@ ResidentTileCandidates with_resident_tiles(const Program& program, std::span<con
   drop_worse_local_tiles(choices);
   std::ranges::stable_sort(choices, std::greater<>(), &ResidentTileChoice::seconds_saved);
   if (!choices.empty()) {
-    const double seconds = seconds_without_resident_tiles(bodies, target, program.facts);
+    const double seconds = seconds_without_resident_tiles(fused, target);
     const auto best = choices.begin() + static_cast<std::ptrdiff_t>(best_of(choices, seconds));
     std::rotate(choices.begin(), best, best + 1);
     result.bytes_saved = choices[0].bytes_saved;

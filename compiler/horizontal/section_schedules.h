@@ -1,7 +1,6 @@
 // Schedules of horizontally fused kernels: one per section, all with the same block size.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -1,7 +1,5 @@
 #include "compiler/horizontal/tile_axes.h"
 
-#include <algorithm>
-
 #include "compiler/tiling/column_split.h"
 #include "compiler/tiling/transpose_tiles.h"
 #include "ir/support/round_up.h"
@@ -9,16 +7,6 @@
 namespace sinter {
 
 namespace {
-
-/// The extents of all axes; nullopt if one of them is symbolic.
-std::optional<std::vector<std::int64_t>> numbers_of(const Body& body) {
-  std::vector<std::int64_t> extents;
-  for (int axis = 0; axis < body.space.axis_count(); ++axis) {
-    if (!body.space.extent(axis).is_number()) return std::nullopt;
-    extents.push_back(body.space.extent(axis).number());
-  }
-  return extents;
-}
 
 /// The parallel axes with more than one position.
 std::vector<int> long_parallel_axes(const Body& body, std::span<const std::int64_t> extents) {
@@ -64,6 +52,16 @@ std::int64_t positions_per_channel(const Kernel& kernel, const TileAxes& axes) {
 
 }  // namespace
 
+std::optional<std::vector<std::int64_t>> constant_extents(const Body& body) {
+  std::vector<std::int64_t> extents;
+  for (int axis = 0; axis < body.space.axis_count(); ++axis) {
+    const Extent extent = body.space.extent(axis);
+    if (!extent.is_number() || extent.is(0)) return std::nullopt;
+    extents.push_back(extent.number());
+  }
+  return extents;
+}
+
 bool has_independent_blocks(const Kernel& kernel, const Body& body, const Schedule& schedule) {
   return !schedule.in_shared && body.finals.empty() && body.columns.empty() &&
          schedule.cluster == 1 && schedule.splits == 1 && !schedule.splits_rows &&
@@ -72,23 +70,20 @@ bool has_independent_blocks(const Kernel& kernel, const Body& body, const Schedu
 
 std::optional<TileAxes> tile_axes_of(const Kernel& kernel, const Body& body,
                                      const Schedule& schedule, const Facts& facts) {
-  const auto extents = numbers_of(body);
+  const auto extents = constant_extents(body);
   if (!extents) return std::nullopt;
   std::vector<int> parallel = long_parallel_axes(body, *extents);
   TileAxes axes;
   switch (kernel.kind) {
     case KernelKind::column_reduce:
-      if (!has_independent_blocks(kernel, body, schedule)) return std::nullopt;
-      axes.row_axis = body.reduced_axis();
-      if (parallel.empty() || parallel.back() != body.parallel_axes - 1 || parallel.size() > 2)
-        return std::nullopt;
-      axes.channel_axis = parallel.back();
-      if (parallel.size() == 2) axes.outer_axis = parallel.front();
-      break;
     case KernelKind::row_reduce:
-      if (!has_independent_blocks(kernel, body, schedule)) return std::nullopt;
+      if (!has_independent_blocks(kernel, body, schedule) || !set_axes(axes, parallel))
+        return std::nullopt;
       axes.row_axis = body.reduced_axis();
-      if (!set_axes(axes, parallel)) return std::nullopt;
+      if (kernel.kind == KernelKind::row_reduce) break;
+      // A block has adjacent columns at one outer position.
+      axes.merges_outer = false;
+      if (axes.channel_axis != body.parallel_axes - 1) return std::nullopt;
       break;
     case KernelKind::pointwise: {
       if (kernel.foreach_list >= 0 || parallel.size() < 2) return std::nullopt;
@@ -113,7 +108,7 @@ std::optional<TileAxes> tile_axes_of(const Kernel& kernel, const Body& body,
 
 std::optional<TileAxes> channel_axes_of(const Kernel& kernel, const Body& body,
                                         const Schedule& schedule) {
-  const auto extents = numbers_of(body);
+  const auto extents = constant_extents(body);
   if (!extents || kernel.foreach_list >= 0) return std::nullopt;
   const std::vector<int> parallel = long_parallel_axes(body, *extents);
   if (parallel.size() != 1) return std::nullopt;

@@ -38,6 +38,9 @@ struct TileAxes {
   std::int64_t rows_per_channel() const { return reduces_all_segments ? 1 : segments; }
 };
 
+/// The extents of all axes of `body`; nullopt if one of them is symbolic or 0.
+std::optional<std::vector<std::int64_t>> constant_extents(const Body& body);
+
 /// True for reductions with independent blocks: without splits, clusters and results of all rows.
 /// Also requires that nothing is kept in shared memory, and that the kernel is in no list.
 bool has_independent_blocks(const Kernel& kernel, const Body& body, const Schedule& schedule);

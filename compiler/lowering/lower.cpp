@@ -1,12 +1,11 @@
 #include "compiler/lowering/lower.h"
 
-#include "compiler/lowering/lower_reduction_levels.h"
-#include "compiler/lowering/unroll_small_reductions.h"
+#include "compiler/lowering/lower_reductions.h"
 #include "compiler/program/guards.h"
 #include "compiler/program/reduction_tree.h"
 #include "compiler/simplify/fold.h"
-#include "compiler/simplify/rewrite.h"
-#include "ir/types/rounding.h"
+#include "compiler/simplify/graph_sweep.h"
+#include "ir/types/casts.h"
 #include "sinter/error.h"
 
 #include <algorithm>
@@ -16,9 +15,11 @@ namespace sinter {
 
 namespace {
 
-/// The result of max and min over no elements. A logsumexp over no elements has the result of max.
-Literal extreme_literal(Op op, DType dtype) {
-  const bool lowest = op == Op::max;
+/// The result of a reduction over no elements.
+Literal identity_of(Op op, DType dtype) {
+  if (op == Op::sum) return cast_literal(Literal::of(0), dtype);
+  if (op == Op::prod) return cast_literal(Literal::of(1), dtype);
+  const bool lowest = op != Op::min;  // of max and logsumexp
   if (is_floating(dtype)) {
     const double infinity = std::numeric_limits<double>::infinity();
     return {.kind = Literal::Kind::real, .real = lowest ? -infinity : infinity};
@@ -45,17 +46,18 @@ class Lowering {
         first_new_id_(graph.nodes.size()) {}
 
   const Node* run() {
+    if (product(node_.shape).is(0)) return zero(node_.dtype).node();  // it has no element
     switch (node_.op) {
-      case Op::sum: return cast_to(node_.dtype, sum_of(accumulated()));
+      case Op::sum:
+      case Op::prod:
+      case Op::logsumexp: return cast_to(node_.dtype, reduce(node_.op, accumulated()));
       case Op::mean: return cast_to(node_.dtype, mean_of(accumulated()));
       case Op::var: return cast_to(node_.dtype, variance());
       case Op::welford: return cast_to(node_.dtype, squared_deviations());
-      case Op::logsumexp: return cast_to(node_.dtype, logsumexp_of(accumulated()));
       case Op::cumsum:
       case Op::cumprod: return cast_to(node_.dtype, scan(accumulated()));
       case Op::cummax:
       case Op::cummin: return cast_to(node_.dtype, scan(comparable()));
-      case Op::prod: return cast_to(node_.dtype, product_of(accumulated()));
       case Op::argmax:
       case Op::argmin: return arg_extreme().node();
       case Op::any: return cast_to(boolean, extreme(Op::max));
@@ -88,7 +90,10 @@ class Lowering {
     return levels_of(operand().shape(), reduction_order(node_), facts_, notes_.guards);
   }
 
-  Tensor reduce(Op op, Tensor x) { return reduce_levels(op, x, levels(), keep(), location_); }
+  Tensor reduce(Op op, Tensor x) {
+    if (reduced_extent(node_).is(0)) return filled(identity_of(op, x.dtype()), x.dtype());
+    return reduce_levels(op, x, levels(), keep(), location_);
+  }
 
   Tensor filled(Literal value, DType dtype) {
     const Attribute attributes[] = {{.extents = node_.shape}, {.literal = value}, {.dtype = dtype}};
@@ -99,27 +104,7 @@ class Lowering {
                                        .attributes = attributes},
                                       location_));
   }
-
-  Tensor zero(DType dtype) {
-    if (is_floating(dtype)) return filled({.kind = Literal::Kind::real, .real = 0.0}, dtype);
-    return filled({.kind = Literal::Kind::integer, .integer = 0}, dtype);
-  }
-
-  Tensor sum_of(Tensor x) {
-    if (reduced_extent(node_).is(0)) return zero(x.dtype());
-    return reduce(Op::sum, x);
-  }
-
-  Tensor product_of(Tensor x) {
-    if (reduced_extent(node_).is(0))
-      return filled(cast_literal(Literal::of(1), x.dtype()), x.dtype());
-    return reduce(Op::prod, x);
-  }
-
-  Tensor logsumexp_of(Tensor x) {
-    if (reduced_extent(node_).is(0)) return filled(extreme_literal(Op::max, x.dtype()), x.dtype());
-    return reduce(Op::logsumexp, x);
-  }
+  Tensor zero(DType dtype) { return filled(identity_of(Op::sum, dtype), dtype); }
 
   /// The operand in a dtype that threads can exchange: at least 4 bytes wide.
   Tensor comparable() {
@@ -137,13 +122,13 @@ class Lowering {
 
   Tensor extreme(Op op) {
     const DType dtype = node_.dtype;
-    if (reduced_extent(node_).is(0)) return filled(extreme_literal(op, dtype), dtype);
+    if (reduced_extent(node_).is(0)) return filled(identity_of(op, dtype), dtype);
     const Tensor x = comparable();
     const Tensor result = reduce(op, x);
     if (x.dtype() == dtype || reduced_extent(node_).is_number()) return result;
     // A symbolic extent may be 0. The reduction then gives the extreme of the wider dtype, so clamp
     // it.
-    const Operand end(extreme_literal(op, dtype), location_);
+    const Operand end(identity_of(op, dtype), location_);
     return op == Op::max ? maximum(operand(result), end) : minimum(operand(result), end);
   }
 
@@ -158,7 +143,9 @@ class Lowering {
     return div(operand(sum), operand(record_size(graph_, count, sum.dtype(), location_)));
   }
 
-  Tensor mean_of(Tensor x) { return divided(named(sum_of(x), "sum"), reduced_extent(node_)); }
+  Tensor mean_of(Tensor x) {
+    return divided(named(reduce(Op::sum, x), "sum"), reduced_extent(node_));
+  }
 
   Tensor variance() {
     const Extent correction = attribute(node_, "correction").integer;
@@ -217,10 +204,6 @@ Lowered lower(const Graph& recorded, std::span<const Node* const> needed, const 
     if (graph.label(node).empty()) graph.set_label(node, label);
   unroll_small_reductions(graph);
   return {.graph = std::move(lowered), .guards = std::move(notes.guards)};
-}
-
-Lowered lower(const Graph& recorded, const Facts& facts) {
-  return lower(recorded, reachable(recorded.data()), facts);
 }
 
 }  // namespace sinter

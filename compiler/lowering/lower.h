@@ -24,6 +24,5 @@ struct Lowered {
 /// operand, result and accumulator have one dtype. No reduction has a reduced extent that is the
 /// number 0. Only welford may have reduced extents that are all 1.
 Lowered lower(const Graph& recorded, std::span<const Node* const> needed, const Facts& facts);
-Lowered lower(const Graph& recorded, const Facts& facts);
 
 }  // namespace sinter

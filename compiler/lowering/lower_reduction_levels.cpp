@@ -1,5 +1,5 @@
-#include "compiler/lowering/lower_reduction_levels.h"
-
+// Splits reductions into one node per level of the reduction tree.
+#include "compiler/lowering/lower_reductions.h"
 #include "compiler/program/guards.h"
 #include "compiler/program/reduction_tree.h"
 

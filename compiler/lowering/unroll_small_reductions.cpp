@@ -1,12 +1,11 @@
-#include "compiler/lowering/unroll_small_reductions.h"
-
+// Unrolls sums of few elements into additions.
+#include "compiler/lowering/lower_reductions.h"
 #include "compiler/program/reduction_tree.h"
-#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "ir/graph/operand_index.h"
 #include "ir/record/record.h"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 namespace sinter {
@@ -22,54 +21,37 @@ bool is_small_sum(const Node& node) {
          extent.number() <= static_cast<std::int64_t>(kChunk);
 }
 
-class SmallSumUnroller {
- public:
-  explicit SmallSumUnroller(GraphData& graph) : graph_(graph), uses_(graph.nodes.size()) {
-    for (const Node* node : reachable(graph))
-      for (const Node* operand : node->operands) ++uses_[operand->id];
-    for (const OutputInfo& output : graph.outputs) ++uses_[output.node->id];
-    for (const UpdateInfo& update : graph.updates) ++uses_[update.value->id];
+/// True if `node`, and every value that it is a view or cast of, has exactly one use.
+bool has_single_use(const Node* node, std::span<const int> uses) {
+  for (;; node = node->operand(0)) {
+    if (node->id >= uses.size() || uses[node->id] != 1) return false;
+    if (!is_view(*node) && node->op != Op::cast) return true;
   }
+}
 
-  bool can_unroll(const Node& node) const {
-    return is_small_sum(node) && has_single_use(node.operand(0));
-  }
-
-  const Node* additions(const Node& node) const {
-    const Location location = graph_.location(&node);
-    const auto operand = [&](Tensor x) { return Operand(x, location.file, location.line); };
-    const Tensor x = tensor(graph_, node.operand(0));
-    const auto axis = static_cast<int>(reduced_axes(node)[0]);
-    const std::int64_t count = x.shape()[static_cast<std::size_t>(axis)].number();
-    const auto element = [&](std::int64_t i) {
-      return reshape(operand(slice(operand(x), axis, i, i + 1, 1)), node.shape);
-    };
-    Tensor result = element(0);
-    for (std::int64_t i = 1; i < count; ++i) result = add(operand(result), operand(element(i)));
-    return result.node();
-  }
-
- private:
-  /// True if `node`, and every value that it is a view or cast of, has exactly one use.
-  bool has_single_use(const Node* node) const {
-    for (;; node = node->operand(0)) {
-      if (node->id >= uses_.size() || uses_[node->id] != 1) return false;
-      if (!is_view(*node) && node->op != Op::cast) return true;
-    }
-  }
-
-  GraphData& graph_;
-  std::vector<int> uses_;
-};
+const Node* additions(GraphData& graph, const Node& sum) {
+  const auto operand = [&](Tensor x) { return operand_at(graph, x.node(), &sum); };
+  const Tensor x = tensor(graph, sum.operand(0));
+  const auto axis = static_cast<int>(reduced_axes(sum)[0]);
+  const std::int64_t count = x.shape()[static_cast<std::size_t>(axis)].number();
+  const auto element = [&](std::int64_t i) {
+    return reshape(operand(slice(operand(x), axis, i, i + 1, 1)), sum.shape);
+  };
+  Tensor result = element(0);
+  for (std::int64_t i = 1; i < count; ++i) result = add(operand(result), operand(element(i)));
+  return result.node();
+}
 
 }  // namespace
 
 void unroll_small_reductions(GraphData& graph) {
   if (std::ranges::none_of(graph.nodes, [](const Node* node) { return is_small_sum(*node); }))
     return;
-  const SmallSumUnroller sums(graph);
-  rewrite(graph,
-          [&](const Node* node) { return sums.can_unroll(*node) ? sums.additions(*node) : node; });
+  const std::vector<int> uses = use_counts(graph);
+  rewrite(graph, [&](const Node* node) {
+    return is_small_sum(*node) && has_single_use(node->operand(0), uses) ? additions(graph, *node)
+                                                                         : node;
+  });
 }
 
 }  // namespace sinter

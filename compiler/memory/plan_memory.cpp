@@ -28,8 +28,7 @@ struct Tenancy {
   int first_writer() const { return writers.empty() ? -1 : writers.front(); }
 };
 
-template <class List>
-void add_once(List& kernels, int number) {
+void add_once(llvm::SmallVectorImpl<int>& kernels, int number) {
   if (kernels.empty() || kernels.back() != number) kernels.push_back(number);
 }
 

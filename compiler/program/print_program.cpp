@@ -15,8 +15,8 @@ class Printer {
 
   std::string run() {
     text_ = fmt::format("program {}: {} of {}\n", program_.graph->name(),
-                        count(program_.kernels.size(), "kernel"),
-                        count(static_cast<std::size_t>(program_.recorded_ops), "recorded op"));
+                        counted(std::ssize(program_.kernels), "kernel"),
+                        counted(program_.recorded_ops, "recorded op"));
     for (const Kernel& kernel : program_.kernels) print_kernel(kernel);
     for (const Boundary& boundary : program_.boundaries)
       line("{} {} | {} ({}): {}", boundary.is_inside ? "inside" : "boundary", boundary.producer,
@@ -31,10 +31,6 @@ class Printer {
     text_ += fmt::format(format, std::forward<Arguments>(arguments)...) + "\n";
   }
 
-  static std::string count(std::size_t number, std::string_view what) {
-    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-  }
-
   void print_kernel(const Kernel& kernel) {
     const bool is_scheduled = !kernel.candidates.empty();
     if (kernel.kind == KernelKind::opaque) {
@@ -45,8 +41,8 @@ class Printer {
       line("kernel {}{}", kernel.name, is_scheduled ? space_text(kernel) : "");
       print_work(kernel);
     } else {
-      line("kernel {}: {} in {}{}", kernel.name, count(kernel.sections.size(), "section"),
-           count(static_cast<std::size_t>(phases(kernel)), "phase"),
+      line("kernel {}: {} in {}{}", kernel.name, counted(std::ssize(kernel.sections), "section"),
+           counted(phases(kernel), "phase"),
            kernel.has_tail ? ", the last block runs the later phases" : "");
     }
     for (const Kernel& section : kernel.sections) {
@@ -99,6 +95,10 @@ class Printer {
 }  // namespace
 
 std::string print(const Program& program) { return Printer(program).run(); }
+
+std::string counted(std::int64_t number, std::string_view what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
 
 std::string bytes_text(double bytes) {
   if (bytes >= 1 << 20) return fmt::format("{:.1f} MiB", bytes / (1 << 20));

@@ -3,8 +3,9 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
+
+#include "ir/support/round_up.h"
 
 namespace sinter {
 
@@ -23,12 +24,10 @@ struct Tree {
 };
 
 constexpr Tree tree_of(std::int64_t extent) {
-  Tree tree{.extent = extent, .chunks = (extent + kChunk - 1) / kChunk};
-  const auto share = static_cast<std::uint64_t>(extent / 4096);
-  tree.parts = std::clamp<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(share)), 1, 1024);
-  tree.chunks_per_part = (tree.chunks + tree.parts - 1) / tree.parts;
-  const auto chunks = static_cast<std::uint64_t>(std::max<std::int64_t>(tree.chunks_per_part, 1));
-  tree.accumulators = std::min<std::int64_t>(512, static_cast<std::int64_t>(std::bit_ceil(chunks)));
+  Tree tree{.extent = extent, .chunks = divide_up(extent, kChunk)};
+  tree.parts = std::clamp<std::int64_t>(bit_floor(extent / 4096), 1, 1024);
+  tree.chunks_per_part = divide_up(tree.chunks, tree.parts);
+  tree.accumulators = std::min<std::int64_t>(512, bit_ceil(tree.chunks_per_part));
   return tree;
 }
 
@@ -36,9 +35,7 @@ constexpr Tree tree_of(std::int64_t extent) {
 /// bit, because the missing elements would be identities.
 inline constexpr std::int64_t kScanChunks = 256;
 inline std::int64_t scan_chunks(std::int64_t extent) {
-  const auto chunks = static_cast<std::uint64_t>((extent + kChunk - 1) / kChunk);
-  const auto wanted = static_cast<std::int64_t>(std::bit_ceil(std::max<std::uint64_t>(chunks, 1)));
-  return std::min(wanted, kScanChunks);
+  return std::min(bit_ceil(divide_up(extent, kChunk)), kScanChunks);
 }
 
 }  // namespace sinter

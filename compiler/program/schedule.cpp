@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "compiler/program/print_program.h"
+
 namespace sinter {
 
 std::string to_string(const Schedule& schedule) {
@@ -18,18 +20,16 @@ std::string to_string(const Schedule& schedule) {
                           to_string(*first));
       first = next;
     }
-    if (schedule.resident_tiles.is_local)
-      text += fmt::format(" | local tiles of {} {}{}, {} blocks per SM",
-                          schedule.resident_tiles.channels,
-                          schedule.resident_tiles.units > 0 ? "unit" : "channel",
-                          schedule.resident_tiles.channels == 1 ? "" : "s", schedule.blocks_per_sm);
-    else if (schedule.resident_tiles)
-      text += fmt::format(
-          " | {} resident tile{} of {} channel{} per block, {} round{}, {} blocks per SM",
-          schedule.resident_tiles.per_block, schedule.resident_tiles.per_block == 1 ? "" : "s",
-          schedule.resident_tiles.channels, schedule.resident_tiles.channels == 1 ? "" : "s",
-          schedule.resident_tiles.rounds, schedule.resident_tiles.rounds == 1 ? "" : "s",
-          schedule.blocks_per_sm);
+    const ResidentTileSchedule& tiles = schedule.resident_tiles;
+    if (tiles.is_local)
+      text += fmt::format(" | local tiles of {}, {} blocks per SM",
+                          counted(tiles.channels, tiles.units > 0 ? "unit" : "channel"),
+                          schedule.blocks_per_sm);
+    else if (tiles)
+      text +=
+          fmt::format(" | {} of {} per block, {}, {} blocks per SM",
+                      counted(tiles.per_block, "resident tile"), counted(tiles.channels, "channel"),
+                      counted(tiles.rounds, "round"), schedule.blocks_per_sm);
     return text;
   }
   std::string text = fmt::format("threads {}, vector {}", schedule.threads, schedule.vector);
@@ -49,13 +49,10 @@ std::string to_string(const Schedule& schedule) {
   if (schedule.tile > 0)
     text += schedule.rows_per_block > 1 ? ", rows turned in tiles"
                                         : fmt::format(", tiles of {0} x {0}", schedule.tile);
-  if (schedule.strips)
-    text += fmt::format(", strips of {} channel{}", schedule.strips.channels,
-                        schedule.strips.channels == 1 ? "" : "s");
+  if (schedule.strips) text += ", strips of " + counted(schedule.strips.channels, "channel");
   if (schedule.block_limit > 0) text += fmt::format(", stops at {}", schedule.block_limit);
   if (schedule.blocks_per_sm > 0)
-    text += fmt::format(", {} block{} per SM", schedule.blocks_per_sm,
-                        schedule.blocks_per_sm == 1 ? "" : "s");
+    text += fmt::format(", {} per SM", counted(schedule.blocks_per_sm, "block"));
   return text;
 }
 

@@ -6,8 +6,9 @@
 
 #include "compiler/cost/cost.h"
 #include "compiler/program/op_cost.h"
-#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "ir/record/opaque.h"
+#include "ir/support/sort_unique.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -48,26 +49,16 @@ void assign_call_buffers(GraphData& graph) {
   if (std::ranges::none_of(graph.nodes, [](const Node* node) { return is_opaque(*node); })) return;
   copy_results(graph);
   const DenseSet<const Node*> not_row_major = nodes_not_row_major(graph);
-  std::vector<const Node*> replacements(graph.nodes.size());  // by id
-  const std::vector<const Node*> nodes = reachable(graph);
-  for (const Node* node : nodes) {
-    llvm::SmallVector<const Node*, 4> operands;
-    for (const Node* operand : node->operands) {
-      const Node* own = replacements[operand->id];
-      const bool is_strided = operand->op == Op::input && !is_row_major_input(*operand);
-      if (is_opaque(*node) && (is_strided || not_row_major.contains(operand)))
-        own = copy_of(graph, own);
-      operands.push_back(own);
-    }
-    const Node* result = with_operands(graph, *node, operands);
-    if (const std::string_view label = graph.label(node);
-        result != node && !label.empty() && graph.label(result).empty())
-      graph.set_label(result, label);
-    replacements[node->id] = result;
-  }
-  graph.invalidate_liveness();
-  for (OutputInfo& output : graph.outputs) output.node = replacements[output.node->id];
-  for (UpdateInfo& update : graph.updates) update.value = replacements[update.value->id];
+  sweep(graph, [&](const Node& node, std::span<const Node* const> operands) {
+    llvm::SmallVector<const Node*, 4> own(operands.begin(), operands.end());
+    if (is_opaque(node))
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        const Node* operand = node.operand(i);
+        const bool is_strided = operand->op == Op::input && !is_row_major_input(*operand);
+        if (is_strided || not_row_major.contains(operand)) own[i] = copy_of(graph, own[i]);
+      }
+    return with_operands(graph, node, own);
+  });
 }
 
 bool must_be_stored_for_call(const Node& operand) {
@@ -89,8 +80,7 @@ void schedule_call(const Program& program, Kernel& kernel, const Target& target)
       ensure(found != program.buffer_of.end(), "a call reads a value that no kernel stores");
       kernel.reads.push_back(found->second);
     }
-  std::ranges::sort(kernel.reads);
-  kernel.reads.erase(std::unique(kernel.reads.begin(), kernel.reads.end()), kernel.reads.end());
+  sort_unique(kernel.reads);
   for (const int buffer : kernel.reads)
     cost.bytes_read +=
         static_cast<double>(bytes_of(program.buffers[static_cast<std::size_t>(buffer)], symbols));

@@ -7,9 +7,8 @@
 #include <utility>
 
 #include "compiler/body/body_request.h"
-#include "compiler/body/footprint.h"
 #include "compiler/body/kernel_key.h"
-#include "compiler/body_building/kernel_body.h"
+#include "compiler/body_building/build_body.h"
 #include "compiler/candidates/candidates.h"
 #include "compiler/cost/cost.h"
 #include "compiler/program/guards.h"
@@ -17,7 +16,6 @@
 #include "compiler/schedule/opaque_calls.h"
 #include "compiler/tiling/kernel_kind.h"
 #include "compiler/tiling/transpose_tiles.h"
-#include "ir/support/checked_arithmetic.h"
 #include "sinter/error.h"
 
 namespace sinter {

@@ -1,8 +1,8 @@
 #include "compiler/simplify/fold.h"
 
-#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "ir/ops/evaluate_op.h"
-#include "ir/types/rounding.h"
+#include "ir/types/casts.h"
 #include "sinter/error.h"
 
 #include <algorithm>
@@ -36,19 +36,6 @@ std::optional<Literals> uniform_operands(const Node& node) {
   return result;
 }
 
-Literal apply_reals(const OpInfo& row, const Literals& operands, DType dtype) {
-  llvm::SmallVector<long double, 3> values;
-  for (const Literal& operand : operands) values.push_back(exact_real(operand));
-  if (is_floating(dtype)) return real_literal(evaluate(row, values, dtype));
-  return integer_literal(static_cast<std::int64_t>(row.host(values, dtype)), dtype);
-}
-
-Literal apply_integers(const OpInfo& row, const Literals& operands, DType taken, DType dtype) {
-  llvm::SmallVector<Wide, 3> values;
-  for (const Literal& operand : operands) values.push_back(integer_of(operand));
-  return integer_literal(wrap_to(dtype, row.host_integer(values, width_of(taken))), dtype);
-}
-
 std::optional<Literal> apply(const Node& node) {
   const OpInfo& row = info(node.op);
   // Ops with a nonzero ulp give the bits of the device's library, which are not known here.
@@ -56,9 +43,16 @@ std::optional<Literal> apply(const Node& node) {
   const std::optional<Literals> operands = uniform_operands(node);
   if (!operands) return std::nullopt;
   // The last operand decides, because the first operand of a `where` is a condition.
-  const bool reals = operands->back().kind == Literal::Kind::real;
-  return reals ? apply_reals(row, *operands, node.dtype)
-               : apply_integers(row, *operands, node.operands.back()->dtype, node.dtype);
+  if (operands->back().kind != Literal::Kind::real) {
+    llvm::SmallVector<Wide, 3> values;
+    for (const Literal& operand : *operands) values.push_back(integer_of(operand));
+    const int width = width_of(node.operands.back()->dtype);
+    return integer_literal(wrap_to(node.dtype, row.host_integer(values, width)), node.dtype);
+  }
+  llvm::SmallVector<long double, 3> values;
+  for (const Literal& operand : *operands) values.push_back(exact_real(operand));
+  if (is_floating(node.dtype)) return real_literal(evaluate(row, values, node.dtype));
+  return integer_literal(static_cast<std::int64_t>(row.host(values, node.dtype)), node.dtype);
 }
 
 bool is_nonempty(std::span<const Extent> shape) {

@@ -1,6 +1,7 @@
 #include "compiler/simplify/rule.h"
 
 #include "compiler/simplify/fold.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "ir/record/record.h"
 #include "sinter/error.h"
 
@@ -59,11 +60,10 @@ bool match(When when, const Node& pattern, const Node& node, WildcardBindings& b
 /// Converts `result` so that it can replace `like`. Rounds a number of the compute type as the
 /// replaced op would have. Broadcasts to the shape of `like`.
 const Node* conform(GraphData& graph, const Node* result, const Node& like) {
-  const Location location = graph.location(&like);
-  const auto operand = [&] { return Operand(tensor(graph, result), location.file, location.line); };
-  if (result->dtype != like.dtype) result = fold_node(graph, cast(operand(), like.dtype).node());
+  if (result->dtype != like.dtype)
+    result = fold_node(graph, cast(operand_at(graph, result, &like), like.dtype).node());
   if (!std::ranges::equal(result->shape, like.shape))
-    result = fold_node(graph, broadcast_to(operand(), like.shape).node());
+    result = fold_node(graph, broadcast_to(operand_at(graph, result, &like), like.shape).node());
   return result;
 }
 
@@ -80,19 +80,17 @@ void give_dtype(GraphData& graph, std::span<const Node*> operands, const Node& l
 struct ListedRule {
   const Rule* rule = nullptr;
   const Node* filter = nullptr;
-  bool is_number = false;  ///< `filter` is a number
 };
 
 ListedRule listed(const Rule& rule) {
   for (const Node* operand : rule.from.node()->operands)
-    if (!is_wildcard(*operand))
-      return {.rule = &rule, .filter = operand, .is_number = is_uniform(*operand)};
+    if (!is_wildcard(*operand)) return {.rule = &rule, .filter = operand};
   return {.rule = &rule};
 }
 
 bool may_fit(const ListedRule& listed, const Node& node) {
   return !listed.filter || std::ranges::any_of(node.operands, [&](const Node* operand) {
-    return listed.is_number ? is_uniform(*operand) : operand->op == listed.filter->op;
+    return is_uniform(*listed.filter) ? is_uniform(*operand) : operand->op == listed.filter->op;
   });
 }
 

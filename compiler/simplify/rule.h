@@ -5,7 +5,6 @@
 #include "ir/support/adt.h"
 
 #include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 

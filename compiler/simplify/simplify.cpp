@@ -1,9 +1,8 @@
 #include "compiler/simplify/simplify.h"
 
 #include "compiler/simplify/fold.h"
-#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "compiler/simplify/rule.h"
-#include "compiler/simplify/simplify_concat_slices.h"
 #include "compiler/simplify/simplify_structure.h"
 #include "ir/graph/operand_index.h"
 #include "ir/support/dense_map.h"
@@ -23,10 +22,6 @@ const Node* step(GraphData& graph, const Node* node) {
         apply_rules, divide_by_power_of_two, view_of_same})
     if (const Node* result = simpler(graph, node); result != node) return result;
   return node;
-}
-
-bool has_same_axis(const Node* a, const Node* b) {
-  return attribute(*a, "axis").integer == attribute(*b, "axis").integer;
 }
 
 /// True if all segments of `concat` are computed, so that kernels may store them directly into the
@@ -50,16 +45,12 @@ bool has_concat_of_concat(const GraphData& graph) {
 DenseSet<const Node*> nested_concats(const GraphData& graph) {
   DenseSet<const Node*> result;
   if (!has_concat_of_concat(graph)) return result;
-  DenseMap<const Node*, int> readers;
-  for (const OutputInfo& output : graph.outputs) ++readers[output.node];
-  for (const UpdateInfo& update : graph.updates) ++readers[update.value];
-  const std::vector<const Node*> nodes = reachable(graph);
-  for (const Node* node : nodes)
-    for (const Node* operand : node->operands) ++readers[operand];
-  for (const Node* node : nodes) {
+  const std::vector<int> uses = use_counts(graph);
+  for (const Node* node : reachable(graph)) {
     if (node->op != Op::concat || !has_computed_segments(node)) continue;
     for (const Node* operand : node->operands)
-      if (operand->op == Op::concat && readers[operand] == 1 && has_same_axis(operand, node) &&
+      if (operand->op == Op::concat && uses[operand->id] == 1 &&
+          attribute(*operand, "axis").integer == attribute(*node, "axis").integer &&
           has_computed_segments(operand))
         result.insert(operand);
   }

@@ -1,7 +1,6 @@
-#include "compiler/simplify/simplify_concat_slices.h"
-
-#include "compiler/simplify/operand_at.h"
-
+// Simplifies slices and concats that cancel each other.
+#include "compiler/simplify/graph_sweep.h"
+#include "compiler/simplify/simplify_structure.h"
 #include "ir/record/record.h"
 
 #include <algorithm>

@@ -1,12 +1,10 @@
 #include "compiler/simplify/simplify_structure.h"
 
 #include "compiler/simplify/fold.h"
-#include "compiler/simplify/operand_at.h"
-#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "ir/record/record.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace sinter {

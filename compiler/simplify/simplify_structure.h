@@ -1,4 +1,4 @@
-// Simplifications of views, casts and number operands that the rule table cannot express.
+// Simplifications of views, casts, number operands and concats that the rule table cannot express.
 #pragma once
 
 #include "ir/graph/node.h"
@@ -24,5 +24,18 @@ const Node* divide_by_power_of_two(GraphData& graph, const Node* node);
 /// Replaces op(view(x)) by view(op(x)) if the graph already contains op(x). Returns `node` itself
 /// otherwise.
 const Node* view_of_same(GraphData& graph, const Node* node);
+
+// Slices and concats that cancel each other (simplify_concat_slices.cpp). Values that were written
+// into an array one after another (select_scatter, slice_scatter) are then read directly, without
+// the array.
+
+/// Replaces a slice within one operand of a concat by a slice of that operand. Returns `node`
+/// itself otherwise.
+const Node* slice_of_segment(GraphData& graph, const Node* node);
+
+/// Merges the operands of a concat. A slice of another concat that covers whole operands becomes
+/// these operands, and adjacent slices of one array become one slice. Returns `node` itself if
+/// there is nothing to merge.
+const Node* merge_segments(GraphData& graph, const Node* node);
 
 }  // namespace sinter

@@ -16,13 +16,14 @@ constexpr int kMaxThreadsPerBlock = 1024;
 constexpr int kPartitions = 4;
 constexpr int kRegisterGranularity = 256;  ///< per warp
 
-/// Fraction of the data sheet's bandwidth that long streams reach: 4.43 of 4.8 TB/s, measured on an
-/// H200.
+/// Fraction of the data sheet's bandwidth that long streams reach. NVIDIA published 4.43 of 4.8
+/// TB/s for CUB's DeviceTransform on an H200 (NVIDIA/cccl PR #2086). An assumption for other GPUs.
 constexpr double kReached = 4.43 / 4.8;
 
-// Sources. Limits of each chip: CUDA C++ Programming Guide, table of technical specifications per
-// compute capability. SMs, L2 and bandwidth: NVIDIA's data sheets. Bytes in flight: CUB's tuning of
-// DeviceTransform (`cc_to_min_bytes_in_flight`), or latency times bandwidth if CUB has no value.
+// From NVIDIA's documents: the limits of each chip (CUDA C++ Programming Guide, technical
+// specifications per compute capability), and its SMs, L2 and bandwidth (data sheets). From CUB's
+// tuning of DeviceTransform (`cc_to_min_bytes_in_flight` in NVIDIA/cccl): the bytes in flight of
+// A100, H100, H200 and B200. Those of other GPUs are assumptions.
 // clang-format off
 constexpr Target kTargets[] = {
     {.name = "h200", .arch = "sm_90", .compute_capability = 90, .sm_count = 132, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
@@ -104,6 +105,7 @@ int blocks_per_sm(const Target& target, int threads, int registers, std::int64_t
 }
 
 double issue_rate(const Target& target) {
+  // Assumptions: a clock below the maximum, and the lanes of compute capability 8.6 and later.
   constexpr double kClock = 1.7e9;
   constexpr double kLanesPerSm = 128;
   return target.sm_count * kLanesPerSm * kClock;

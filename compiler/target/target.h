@@ -23,7 +23,8 @@ struct Target {
   int max_cluster = 1;               ///< portable cluster size in blocks; 1: no clusters
   double bandwidth = 0;              ///< achievable bytes per second for long streams
   std::int64_t bytes_in_flight = 0;  ///< per SM, needed to reach `bandwidth`
-  // Measured on an H200. The launch costs are those of a small device copy.
+  // From published runs of RRZE-HPC/gpu-benches on an H200 (gpu-small-kernels). Assumptions for
+  // other GPUs.
   double launch_seconds = 1.3e-6;         ///< fixed cost of one kernel in a CUDA Graph
   double stream_launch_seconds = 2.5e-6;  ///< fixed cost of one kernel in a stream
   double barrier_seconds = 1.2e-6;        ///< one grid-wide barrier
@@ -43,8 +44,7 @@ int largest_cluster(const Target& target);
 /// Blocks of a kernel that are resident on one SM at once.
 int blocks_per_sm(const Target& target, int threads, int registers, std::int64_t shared_bytes);
 
-/// Thread-level instructions per second of the whole GPU, at the clock observed for memory-bound
-/// kernels.
+/// Thread-level instructions per second of the whole GPU, at an assumed clock.
 double issue_rate(const Target& target);
 
 }  // namespace sinter

@@ -10,6 +10,10 @@
 
 namespace sinter {
 
+// Some constants follow from published runs of RRZE-HPC/gpu-benches. The L2 ratios are rounded from
+// the bandwidth of an H200 and the latencies of a GH200. The minimum bytes of a block follow from
+// the rate at which an H200 starts blocks. All other constants here are assumptions.
+
 /// Below this number of waves, a partial last wave matters: it has few loads in flight.
 inline constexpr double kFewWaves = 4;
 /// A schedule with full waves replaces another if it takes at most this fraction of the other's

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/body/access.h"
+#include "compiler/target/gpu_constants.h"
 #include "compiler/tiling/transpose_tiles.h"
 #include "ir/support/adt.h"
 

@@ -4,7 +4,6 @@
 
 #include "compiler/body/body.h"
 #include "compiler/program/kernel.h"
-#include "compiler/target/gpu_constants.h"
 
 namespace sinter {
 

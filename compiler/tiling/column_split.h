@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
-#include "compiler/body/body.h"
+#include "compiler/body/access.h"
+#include "compiler/program/op_cost.h"
 #include "compiler/program/reduction_tree.h"
 #include "compiler/program/schedule.h"
+#include "ir/support/round_up.h"
 
 namespace sinter {
 
@@ -27,7 +29,7 @@ constexpr ColumnSplit split_of(const Tree& tree, std::int64_t splits) {
                     .parts = std::max<std::int64_t>(tree.parts / splits, 1),
                     .residues = std::max<std::int64_t>(splits / tree.parts, 1)};
   split.accumulators = tree.accumulators / split.residues;
-  split.chunks_per_part = (tree.chunks_per_part + split.residues - 1) / split.residues;
+  split.chunks_per_part = divide_up(tree.chunks_per_part, split.residues);
   return split;
 }
 
@@ -57,9 +59,13 @@ inline std::int64_t columns_of(const Schedule& schedule) {
 /// Bytes for states of `state_bytes` per column from every block of a cluster, rounded up so that
 /// any state type may follow.
 inline std::int64_t cluster_bytes(const Schedule& schedule, std::int64_t state_bytes) {
-  return (schedule.cluster * columns_of(schedule) * state_bytes + 15) / 16 * 16;
+  return round_up(schedule.cluster * columns_of(schedule) * state_bytes, 16);
 }
 /// The maximum over the passes of `body` of the sum over that pass's reductions.
-std::int64_t cluster_bytes(const Schedule& schedule, const Body& body);
+inline std::int64_t cluster_bytes(const Schedule& schedule, const Body& body) {
+  return std::ranges::max(sums_by_pass(body, [&](const Node& reduction) {
+    return cluster_bytes(schedule, state_bytes(reduction));
+  }));
+}
 
 }  // namespace sinter

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "compiler/body/access.h"
 #include "compiler/body/footprint.h"
 #include "compiler/tiling/row_residency.h"
 

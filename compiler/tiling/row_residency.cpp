@@ -1,7 +1,6 @@
 #include "compiler/tiling/row_residency.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "compiler/body/access.h"
 #include "compiler/body/footprint.h"
@@ -56,10 +55,6 @@ bool is_residency_faster(const Body& body, std::int64_t blocks, std::int64_t par
 
 }  // namespace
 
-bool fits_resident(const Body& body, const Target& target) {
-  return fits_resident(body, target, target.max_cluster);
-}
-
 bool fits_resident(const Body& body, const Target& target, int most_blocks) {
   if (!body.has_reduced_axis || body.passes() == 1 || !body.reduced_size().is_number())
     return false;
@@ -72,9 +67,8 @@ bool fits_resident(const Body& body, const Target& target, int most_blocks) {
   if (extent * all <= blocks * kResidentBytes) return true;
   const PassPlan plan = plan_resident_passes(body);
   if (extent * kept_bytes_per_element(body, plan) <= blocks * kResidentBytes) return true;
-  const std::vector<int> slots = kept_slots(body, plan).bytes;
-  const std::int64_t bytes = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
-  return extent * bytes <= blocks * (target.shared_per_block_opt_in - kExchangeBytes);
+  return extent * kept_slots(body, plan).bytes_per_element() <=
+         blocks * (target.shared_per_block_opt_in - kExchangeBytes);
 }
 
 bool splits_rows(std::int64_t rows, std::int64_t extent, const Target& target) {
@@ -86,7 +80,7 @@ bool should_split_rows(const Body& body, const Target& target, const Facts& fact
   const std::int64_t rows = evaluate(body.parallel_size(), facts.symbols);
   const std::int64_t extent = evaluate(body.reduced_size(), facts.symbols);
   if (!splits_rows(rows, extent, target)) return false;
-  if (body.passes() == 1 || !fits_resident(body, target)) return true;
+  if (body.passes() == 1 || !fits_resident(body, target, target.max_cluster)) return true;
   const std::int64_t parts = tree_of(extent).parts;
   const std::int64_t blocks = rows * std::min<std::int64_t>(target.max_cluster, parts);
   return splits_rows(blocks, extent, target) &&

@@ -21,17 +21,9 @@ bool is_plain_row(const Body& body, const Value& load) {
 bool stays_in_row(const Body& body, const Value& load, Extent shift) {
   Extent begin = 0;
   Extent end = body.reduced_size();
-  for (const Condition& condition : load.conditions) {
-    const Index& at = condition.at;
-    const bool is_on_row = at.terms.size() == 1 && at.terms[0].coefficient.is(1) &&
-                           at.terms[0].atom->kind == IndexAtom::Kind::axis &&
-                           at.terms[0].atom->axis == body.reduced_axis();
-    if (!is_on_row) continue;
-    if (const Extent first = condition.begin - at.constant; provably_nonnegative(first - begin))
-      begin = first;
-    if (const Extent last = condition.end - at.constant; provably_nonnegative(end - last))
-      end = last;
-  }
+  for (const Condition& condition : load.conditions)
+    if (has_unit_stride(condition.at, body.reduced_axis()))
+      narrow_range(begin, end, body.reduced_axis(), condition);
   return provably_nonnegative(begin + shift) &&
          provably_nonnegative(body.reduced_size() - (end + shift));
 }

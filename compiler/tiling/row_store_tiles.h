@@ -6,7 +6,6 @@
 
 #include "compiler/body/body.h"
 #include "compiler/program/kernel.h"
-#include "compiler/target/target.h"
 
 namespace sinter {
 

@@ -5,6 +5,7 @@
 
 #include "compiler/body/access.h"
 #include "compiler/body/footprint.h"
+#include "compiler/program/op_cost.h"
 #include "compiler/target/gpu_constants.h"
 
 namespace sinter {
@@ -32,44 +33,6 @@ bool is_plain(const TiledAccess& access) {
          });
 }
 
-class Finder {
- public:
-  Finder(const Body& body, const Facts& facts) : body_(body), facts_(facts) {}
-
-  TiledAccesses find() {
-    for (std::size_t i = 0; i < body_.values.size(); ++i) {
-      if (body_.values[i].kind != Value::Kind::load) continue;
-      const int value = static_cast<int>(i);
-      add(load_of(body_, value), footprint_of(body_, body_.values[i]).elements,
-          [&](TiledAccesses& found) { found.loads.push_back(value); });
-    }
-    for (std::size_t i = 0; i < body_.stores.size(); ++i)
-      add(store_of(body_, static_cast<int>(i)), stored_elements(body_, body_.stores[i]),
-          [&](TiledAccesses& found) { found.stores.push_back(static_cast<int>(i)); });
-    if (by_axis_.empty()) return {};
-    const auto most = std::ranges::max_element(bytes_, {}, &std::pair<const int, double>::second);
-    return by_axis_.at(most->first);
-  }
-
- private:
-  template <class Add>
-  void add(const TiledAccess& access, Extent elements, const Add& add_to) {
-    if (!is_plain(access)) return;
-    for (int axis = 0; axis + 1 < body_.parallel_axes; ++axis) {
-      if (!is_contiguous_along(body_, access, axis, facts_)) continue;
-      by_axis_[axis].axis = axis;
-      add_to(by_axis_[axis]);
-      bytes_[axis] +=
-          static_cast<double>(evaluate(elements, facts_.symbols)) * size_of(access.dtype);
-    }
-  }
-
-  const Body& body_;
-  const Facts& facts_;
-  std::map<int, TiledAccesses> by_axis_;
-  std::map<int, double> bytes_;
-};
-
 }  // namespace
 
 bool TiledAccesses::has_load(int value) const { return std::ranges::binary_search(loads, value); }
@@ -77,7 +40,32 @@ bool TiledAccesses::has_store(int store) const { return std::ranges::binary_sear
 
 TiledAccesses tiled_accesses(const Body& body, const Facts& facts) {
   if (body.has_reduced_axis || body.scatter || body.scan) return {};
-  return Finder(body, facts).find();
+  struct Found {
+    TiledAccesses accesses;
+    double bytes = 0;
+  };
+  std::map<int, Found> by_axis;
+  const auto add = [&](const TiledAccess& access, Extent elements,
+                       std::vector<int> TiledAccesses::*list, std::size_t number) {
+    if (!is_plain(access)) return;
+    for (int axis = 0; axis + 1 < body.parallel_axes; ++axis) {
+      if (!is_contiguous_along(body, access, axis, facts)) continue;
+      Found& found = by_axis[axis];
+      found.accesses.axis = axis;
+      (found.accesses.*list).push_back(static_cast<int>(number));
+      found.bytes += bytes_of(elements, access.dtype, facts);
+    }
+  };
+  for (std::size_t i = 0; i < body.values.size(); ++i)
+    if (body.values[i].kind == Value::Kind::load)
+      add(load_of(body, static_cast<int>(i)), footprint_of(body, body.values[i]).elements,
+          &TiledAccesses::loads, i);
+  for (std::size_t i = 0; i < body.stores.size(); ++i)
+    add(store_of(body, static_cast<int>(i)), stored_elements(body, body.stores[i]),
+        &TiledAccesses::stores, i);
+  if (by_axis.empty()) return {};
+  return std::ranges::max_element(by_axis, {}, [](const auto& entry) { return entry.second.bytes; })
+      ->second.accesses;
 }
 
 TiledAccess load_of(const Body& body, int value) {

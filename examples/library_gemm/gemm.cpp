@@ -61,5 +61,3 @@ sinter::OpaqueFunction gemm() {
   constexpr std::int64_t kWorkspace = 32 << 20;  // NVIDIA's recommendation for Hopper
   return {.enqueue = multiply, .workspace = [](const sinter::OpaqueSizes&) { return kWorkspace; }};
 }
-
-std::string why_no_cublaslt() { return cublaslt::why_missing(); }

@@ -2,9 +2,8 @@
 #include "ir/autodiff/op_vjp.h"
 
 #include "ir/autodiff/reduction_vjp.h"
-#include "ir/autodiff/scan_vjp.h"
-#include "ir/record/record.h"
-#include "sinter/ops.h"
+#include "ir/record/index_operands.h"
+#include "sinter/views.h"
 
 namespace sinter {
 
@@ -22,17 +21,46 @@ Tensor signs_product(Tensor a, Tensor b) {
   const Tensor sign_of_b = copysign(1, b);
   return sign(a) * sign_of_b;
 }
-/// True if fmax(a, b) returns a: if a > b, or if b is NaN. Of equal operands fmax returns b.
-Tensor is_larger(Tensor a, Tensor b) {
-  const Tensor is_above = gt(a, b);
+/// True if fmax or fmin returns a: if a `exceeds` b, or if b is NaN. Of equal operands it returns
+/// b.
+Tensor selects_first(Tensor exceeds, Tensor b) {
   const Tensor is_alone = isnan(b);
-  return logical_or(is_above, is_alone);
+  return logical_or(exceeds, is_alone);
 }
-/// True if fmin(a, b) returns a: if a < b, or if b is NaN.
-Tensor is_smaller(Tensor a, Tensor b) {
-  const Tensor is_below = lt(a, b);
-  const Tensor is_alone = isnan(b);
-  return logical_or(is_below, is_alone);
+
+Tensor reverse_cumsum(Tensor g, int axis) { return cumsum(g, axis, {.reverse = true}); }
+
+/// Exact also if elements of x are 0.
+Tensor cumprod_vjp(Tensor x, Tensor y, Tensor g, int axis) {
+  const Tensor is_zero = eq(x, 0);
+  const Tensor zeros = cumsum(is_zero, axis);
+  const Tensor usable = where(is_zero, 1, x);
+  // Elements before the first zero; from the first zero on, y is 0.
+  const Tensor before = reverse_cumsum(g * y, axis) / usable;
+  // The first zero uses the products in which it is replaced by 1.
+  const Tensor is_first = logical_and(is_zero, eq(zeros, 1));
+  const Tensor without = cumprod(where(is_first, 1, x), axis);
+  const Tensor at_first = reverse_cumsum(g * without, axis);
+  const Tensor from_first = where(is_first, at_first, 0);
+  return where(eq(zeros, 0), before, from_first);
+}
+
+/// The vjp of cummax and cummin. The first of equal extremes gets the sum of the cotangents of all
+/// results that equal it.
+Tensor extreme_scan_vjp(Tensor x, Tensor y, Tensor g, int axis) {
+  const Op op = y.node()->op;
+  const Tensor before = record_scan(op, x, axis, {.exclusive = true});
+  // The extreme changes where x exceeds it, and at the first NaN: no comparison with NaN is true.
+  const Tensor exceeds = op == Op::cummax ? gt(x, before) : lt(x, before);
+  const Tensor was_number = logical_not(isnan(before));
+  const Tensor first_nan = logical_and(isnan(x), was_number);
+  const Tensor is_new = logical_or(exceeds, first_nan);
+  // Adds g at each position to the cotangent of the last position so far at which it changed.
+  GraphData& data = *x.graph();
+  const Tensor index =
+      indices_along(data, x.shape(), static_cast<std::size_t>(axis), data.location(x.node()));
+  const Tensor leader = cummax(where(is_new, index, 0), axis);
+  return scatter_add(zeros_like(x), axis, leader, g);
 }
 
 // clang-format off
@@ -49,7 +77,8 @@ Tensor is_smaller(Tensor a, Tensor b) {
 
 #define SCAN(NAME, TYPES, STATE, VJP, DOC)                                                                  \
   std::vector<Tensor> vjp_of_##NAME(std::span<const Tensor> operands, Tensor y, Tensor g) {                 \
-    const Tensor x = operands[0];                                                                           \
+    [[maybe_unused]] const Tensor x = operands[0];                                                          \
+    const auto axis = static_cast<int>(attribute(*y.node(), "axis").integer);                               \
     return {VJP};                                                                                           \
   }
 #include "sinter/ops.def"

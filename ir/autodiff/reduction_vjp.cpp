@@ -64,10 +64,9 @@ Tensor ReductionVjp::widened(Tensor x) const {
 }
 
 Tensor ReductionVjp::count() const {
-  Extent size = 1;
-  for (const std::int64_t axis : axes_) size = size * x_.shape()[static_cast<std::size_t>(axis)];
+  GraphData& graph = *x_.graph();
   const Tensor count =
-      record_size(*x_.graph(), size, accumulator(), x_.graph()->location(y_.node()));
+      record_size(graph, reduced_extent(*y_.node()), accumulator(), graph.location(y_.node()));
   return y_.node()->op == Op::var
              ? count - static_cast<double>(attribute(*y_.node(), "correction").integer)
              : count;

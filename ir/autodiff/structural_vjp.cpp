@@ -89,14 +89,6 @@ Tensor slice_vjp(const Node& node, Tensor g) {
   return spread_blocks(unsqueeze(g, -1), axis, begin, step, extent);
 }
 
-Tensor permute_vjp(const Node& node, Tensor g) {
-  const std::span<const std::int64_t> axes = attribute(node, "axes").integers;
-  AxesVector back(axes.size());
-  for (std::size_t i = 0; i < axes.size(); ++i)
-    back[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
-  return permute(g, back);
-}
-
 // A window of unfold covers `parts` = ⌈size / step⌉ blocks of `step` elements, and block b is part
 // j of window b - j. So block b of x's cotangent is the sum over j of part j of window b - j. The
 // two functions below compute it; `fold_windows` chooses between them.
@@ -147,14 +139,6 @@ Tensor unfold_vjp(const Node& node, Tensor g) {
   return fold_windows(g, axis, attribute(node, "step").integer, node.operand(0)->shape[axis]);
 }
 
-/// 0, 1, 2, … along `axis` of `shape`; the other axes have extent 1.
-Tensor indices_along(Tensor like, std::span<const Extent> shape, std::size_t axis) {
-  ShapeVector along(shape.size(), Extent(1));
-  along[axis] = shape[axis];
-  GraphData& graph = *like.graph();
-  return reshape(axis_indices(graph, shape[axis], graph.location(like.node())), along);
-}
-
 Tensor as_strided_vjp(const Node& node, Tensor g) {
   GraphData& graph = *g.graph();
   const Location location = graph.location(&node);
@@ -162,7 +146,7 @@ Tensor as_strided_vjp(const Node& node, Tensor g) {
   Tensor position = record_size(graph, attribute(node, "offset").extent, i64, location);
   for (std::size_t axis = 0; axis < strides.size(); ++axis) {
     const Tensor stride = record_size(graph, strides[axis], i64, location);
-    const Tensor along = indices_along(g, node.shape, axis) * stride;
+    const Tensor along = indices_along(graph, node.shape, axis, location) * stride;
     position = position + along;
   }
   const Extent count = product(node.shape);
@@ -195,8 +179,9 @@ Tensor take_along_axis_vjp(const Node& node, Tensor g) {
     return scatter_add(zeros, static_cast<int>(axis), indices, g);
   }
   // Only one element of each line was read, so a comparison replaces the scatter.
-  const Tensor chosen = resolve_indices(indices, shape[axis], g.graph()->location(&node));
-  const Tensor is_it = eq(indices_along(g, shape, axis), chosen);
+  const Location location = g.graph()->location(&node);
+  const Tensor chosen = resolve_indices(indices, shape[axis], location);
+  const Tensor is_it = eq(indices_along(*g.graph(), shape, axis, location), chosen);
   return where(is_it, g, 0);
 }
 
@@ -261,7 +246,7 @@ Tensor structural_vjp(Tensor y, std::size_t operand, Tensor g) {
   switch (node.op) {
     case Op::cast: return cast(g, x.dtype);
     case Op::reshape: return reshape(g, x.shape);
-    case Op::permute: return permute_vjp(node, g);
+    case Op::permute: return permute_back(g, attribute(node, "axes").integers);
     case Op::broadcast_to: return unbroadcast(g, x.shape);
     case Op::slice: return slice_vjp(node, g);
     case Op::flip: return flip(g, attribute(node, "axes").integers);

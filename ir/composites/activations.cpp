@@ -50,70 +50,54 @@ Tensor leaky_relu(Operand x, double slope) {
 }
 
 Tensor elu(Operand x, double alpha) {
-  const LocationScope scope(x);
-  const Widening to("elu", {&x});
-  return to.narrow(exponential_below(to.wide(x), alpha));
+  return compute_wide("elu", x,
+                      [&](const Operand& wide) { return exponential_below(wide, alpha); });
 }
 
 Tensor selu(Operand x) {
-  const LocationScope scope(x);
   constexpr double kAlpha = 1.6732632423543772;
   constexpr double kScale = 1.0507009873554805;
-  const Widening to("selu", {&x});
-  return to.narrow(exponential_below(to.wide(x), kAlpha) * kScale);
+  return compute_wide("selu", x,
+                      [](const Operand& wide) { return exponential_below(wide, kAlpha) * kScale; });
 }
 
 Tensor silu(Operand x) {
-  const LocationScope scope(x);
-  const Widening to("silu", {&x});
-  const Operand wide = to.wide(x);
-  return to.narrow(wide * sigmoid(wide));
+  return compute_wide("silu", x, [](const Operand& wide) { return wide * sigmoid(wide); });
 }
 
 Tensor swish(Operand x, double beta) {
-  const LocationScope scope(x);
-  const Widening to("swish", {&x});
-  const Operand wide = to.wide(x);
-  return to.narrow(wide * sigmoid(wide * beta));
+  return compute_wide("swish", x, [&](const Operand& wide) { return wide * sigmoid(wide * beta); });
 }
 
 Tensor mish(Operand x) {
-  const LocationScope scope(x);
-  const Widening to("mish", {&x});
-  const Operand wide = to.wide(x);
-  return to.narrow(wide * tanh(log1p_exp(wide)));
+  return compute_wide("mish", x, [](const Operand& wide) { return wide * tanh(log1p_exp(wide)); });
 }
 
 Tensor softplus(Operand x, double beta, double threshold) {
-  const LocationScope scope(x);
-  const Widening to("softplus", {&x});
-  const Operand wide = to.wide(x);
-  const Operand scaled = with_location(wide * beta, x);
-  const Tensor smooth = log1p_exp(scaled) / beta;
-  const Tensor is_linear = gt(scaled, threshold);
-  return to.narrow(where(is_linear, wide, smooth));
+  return compute_wide("softplus", x, [&](const Operand& wide) {
+    const Operand scaled = with_location(wide * beta, wide);
+    const Tensor smooth = log1p_exp(scaled) / beta;
+    const Tensor is_linear = gt(scaled, threshold);
+    return where(is_linear, wide, smooth);
+  });
 }
 
 Tensor gelu_tanh(Operand x) {
-  const LocationScope scope(x);
   constexpr double kTwiceRootTwoOverPi = 1.5957691216057308;
-  const Widening to("gelu_tanh", {&x});
-  const Operand wide = to.wide(x);
-  const Tensor cubic = wide * wide * wide * 0.044715;
-  return to.narrow(wide * sigmoid((cubic + wide) * kTwiceRootTwoOverPi));
+  return compute_wide("gelu_tanh", x, [](const Operand& wide) {
+    const Tensor cubic = wide * wide * wide * 0.044715;
+    return wide * sigmoid((cubic + wide) * kTwiceRootTwoOverPi);
+  });
 }
 
 Tensor hardswish(Operand x) {
-  const LocationScope scope(x);
-  const Widening to("hardswish", {&x});
-  const Operand wide = to.wide(x);
-  return to.narrow(wide * shifted_relu6(wide) / 6);
+  return compute_wide("hardswish", x,
+                      [](const Operand& wide) { return wide * shifted_relu6(wide) / 6; });
 }
 
 Tensor hardsigmoid(Operand x) {
-  const LocationScope scope(x);
-  const Widening to("hardsigmoid", {&x});
-  return to.narrow(shifted_relu6(to.wide(x)) / 6);
+  return compute_wide("hardsigmoid", x,
+                      [](const Operand& wide) { return shifted_relu6(wide) / 6; });
 }
 
 Tensor hardtanh(Operand x, double low, double high) {
@@ -125,10 +109,7 @@ Tensor hardtanh(Operand x, double low, double high) {
 }
 
 Tensor softsign(Operand x) {
-  const LocationScope scope(x);
-  const Widening to("softsign", {&x});
-  const Operand wide = to.wide(x);
-  return to.narrow(wide / (abs(wide) + 1.0));
+  return compute_wide("softsign", x, [](const Operand& wide) { return wide / (abs(wide) + 1.0); });
 }
 
 Tensor swiglu(Operand gate, Operand up) {
@@ -158,8 +139,7 @@ Tensor rotary_embedding(Operand x, Operand cosines, Operand sines) {
          fmt::format("the last extent of x, which is {}, must be even", type_text(node)),
          x.location);
   for (const Operand* table : {&cosines, &sines}) {
-    graph_of("rotary_embedding", *table);
-    const Node* const both[] = {&node, table->tensor.node()};
+    const Node* const both[] = {&node, &node_of("rotary_embedding", *table)};
     if (!std::ranges::equal(broadcast_shapes("rotary_embedding", both, x.location), node.shape))
       fail("rotary_embedding",
            fmt::format("{} must broadcast to x, which is {}", type_text(*both[1]), type_text(node)),

@@ -26,27 +26,25 @@ Tensor neg_abs(const Operand& x) {
 }
 
 Tensor sigmoid(Operand x) {
-  const LocationScope scope(x);
-  const Widening to("sigmoid", {&x});
-  const Operand wide = to.wide(x);
-  // exp(-|x|) never overflows, so the gradient is exact everywhere. Both choices use one condition
-  // instead of abs, so that the gradient is exact at 0, where abs has slope 0.
-  const Tensor is_positive = ge(wide, number_at(0.0, x));
-  const Tensor negative = neg(wide);
-  const Tensor e = exp(where(is_positive, negative, wide));
-  const Tensor numerator = where(is_positive, number_at(1.0, x), e);
-  return to.narrow(numerator / (e + 1.0));
+  return compute_wide("sigmoid", x, [](const Operand& wide) {
+    // exp(-|x|) never overflows, so the gradient is exact everywhere. Both choices use one
+    // condition instead of abs, so that the gradient is exact at 0, where abs has slope 0.
+    const Tensor is_positive = ge(wide, number_at(0.0, wide));
+    const Tensor negative = neg(wide);
+    const Tensor e = exp(where(is_positive, negative, wide));
+    const Tensor numerator = where(is_positive, number_at(1.0, wide), e);
+    return numerator / (e + 1.0);
+  });
 }
 
 Tensor gelu(Operand x) {
-  const LocationScope scope(x);
   constexpr double kSqrtHalf = 0.7071067811865476;
-  const Widening to("gelu", {&x});
-  const Operand wide = to.wide(x);
-  // erfc is used because 1 + erf cancels to 0 far below 0. The two statements fix the recording
-  // order: a C++ compiler may evaluate the operands of one expression in any order.
-  const Tensor twice_share = erfc(wide * -kSqrtHalf);
-  return to.narrow(wide * 0.5 * twice_share);
+  return compute_wide("gelu", x, [](const Operand& wide) {
+    // erfc is used because 1 + erf cancels to 0 far below 0. The two statements fix the recording
+    // order: a C++ compiler may evaluate the operands of one expression in any order.
+    const Tensor twice_share = erfc(wide * -kSqrtHalf);
+    return wide * 0.5 * twice_share;
+  });
 }
 
 Tensor trigamma(Operand x) {
@@ -75,23 +73,21 @@ Tensor trigamma(Operand x) {
 }
 
 Tensor softmax(Operand x, int axis) {
-  const LocationScope scope(x);
-  const Widening to("softmax", {&x});
-  const Operand wide = to.wide(x);
-  // The largest element is subtracted so that exp never overflows. The result does not depend on
-  // the subtracted value, so the gradient treats it as a constant.
-  const Tensor largest = stop_gradient(max(wide, {axis}, keep));
-  const Tensor e = exp(wide - largest);
-  return to.narrow(e / sum(e, {axis}, keep));
+  return compute_wide("softmax", x, [&](const Operand& wide) {
+    // The largest element is subtracted so that exp never overflows. The result does not depend on
+    // the subtracted value, so the gradient treats it as a constant.
+    const Tensor largest = stop_gradient(max(wide, {axis}, keep));
+    const Tensor e = exp(wide - largest);
+    return e / sum(e, {axis}, keep);
+  });
 }
 
 Tensor log_softmax(Operand x, int axis) {
-  const LocationScope scope(x);
-  const Widening to("log_softmax", {&x});
-  const Operand wide = to.wide(x);
-  const Tensor largest = stop_gradient(max(wide, {axis}, keep));
-  const Tensor shifted = wide - largest;
-  return to.narrow(shifted - log(sum(exp(shifted), {axis}, keep)));
+  return compute_wide("log_softmax", x, [&](const Operand& wide) {
+    const Tensor largest = stop_gradient(max(wide, {axis}, keep));
+    const Tensor shifted = wide - largest;
+    return shifted - log(sum(exp(shifted), {axis}, keep));
+  });
 }
 
 }  // namespace sinter

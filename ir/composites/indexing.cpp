@@ -35,11 +35,7 @@ Tensor triu(Operand x, std::int64_t diagonal) { return triangle("triu", x, diago
 Tensor one_hot(Operand indices, Extent classes, DType dtype) {
   const LocationScope scope(indices);
   GraphData& data = graph_of("one_hot", indices);
-  if (!is_integer(indices.tensor.dtype()))
-    fail(
-        "one_hot",
-        fmt::format("the indices are {}; they must be integers", type_text(*indices.tensor.node())),
-        indices.location);
+  check_integers("one_hot", indices);
   const Tensor index = unsqueeze(cast(indices, i64), -1);
   const Tensor classes_in_order = axis_indices(data, classes, indices.location);
   return cast(eq(index, classes_in_order), dtype);
@@ -55,22 +51,11 @@ Tensor index(Operand x, std::span<const Operand> indices, Axes axes) {
 
   // Moves the indexed axes together and merges them. The indices become positions along the merged
   // axis.
-  std::int64_t first = 0;
-  if (!are_adjacent(checked, first)) first = 0;
-  AxesVector order;
-  ShapeVector merged;
-  Extent all = 1;
-  for (std::int64_t axis = 0; axis < node.rank(); ++axis) {
-    if (static_cast<std::int64_t>(order.size()) == first && merged.size() == order.size()) {
-      order.append(checked.begin(), checked.end());
-      for (const std::int64_t indexed : checked)
-        all = all * node.shape[static_cast<std::size_t>(indexed)];
-      merged.push_back(all);
-    }
-    if (std::ranges::find(checked, axis) != checked.end()) continue;
-    order.push_back(axis);
-    merged.push_back(node.shape[static_cast<std::size_t>(axis)]);
-  }
+  const std::int64_t first = first_index_axis(checked);
+  AxesVector order = other_axes(node, checked);
+  order.insert(order.begin() + first, checked.begin(), checked.end());
+  ShapeVector merged = reduced_shape(node, checked, Keep::no);
+  merged.insert(merged.begin() + first, extent_of_axes(node, checked));
   const Tensor neighbours = permute(x, order);
   const Tensor flat = reshape(neighbours, merged);
   const Tensor position = linear_index(x, indices, checked);

@@ -13,17 +13,6 @@ namespace sinter {
 
 namespace {
 
-/// `axes` counted from the front and sorted; all axes of `x` if `axes` is empty.
-AxesVector ascending(std::string_view op, const Operand& x, Axes axes) {
-  const Node& node = *x.tensor.node();
-  AxesVector result;
-  for (const std::int64_t axis : axes) result.push_back(checked_axis(op, axis, node, x.location));
-  if (axes.empty())
-    for (int axis = 0; axis < node.rank(); ++axis) result.push_back(axis);
-  std::ranges::sort(result);
-  return result;
-}
-
 /// The axes `first`, …, `rank` - 1.
 AxesVector axes_from(int first, int rank) {
   AxesVector result;
@@ -58,17 +47,16 @@ struct Parameters {
 
   /// Throws UserError unless `parameter` has the extents of `axes` of x.
   void check(std::string_view role, const Operand& parameter) const {
-    graph_of(op, parameter);
+    const Node& given = node_of(op, parameter);
     ShapeVector expected;
     const Node& node = *x.tensor.node();
     for (const std::int64_t axis : axes)
       expected.push_back(node.shape[static_cast<std::size_t>(axis)]);
-    if (!std::ranges::equal(parameter.tensor.shape(), expected))
+    if (!std::ranges::equal(given.shape, expected))
       fail(op,
            fmt::format("{} is {}; its shape must be {}, that of axes [{}] of x, which is {}", role,
-                       type_text(*parameter.tensor.node()),
-                       to_string(std::span<const Extent>(expected)), fmt::join(axes, ", "),
-                       type_text(node)),
+                       type_text(given), to_string(std::span<const Extent>(expected)),
+                       fmt::join(axes, ", "), type_text(node)),
            parameter.location);
   }
 };
@@ -105,7 +93,7 @@ Tensor normalized(const Operand& x, const VarMean& moments, double eps) {
 Tensor layer_norm(Operand x, Axes axes, Operand weight, Operand bias, double eps) {
   const LocationScope scope(x);
   const Widening to("layer_norm", {&x});
-  const AxesVector over = ascending("layer_norm", x, axes);
+  const AxesVector over = axes_to_reduce("layer_norm", *x.tensor.node(), axes, x.location);
   const Operand wide = to.wide(x);
   const VarMean moments = var_mean(wide, over, 0, keep);
   const Tensor y = normalized(wide, moments, eps);
@@ -115,7 +103,7 @@ Tensor layer_norm(Operand x, Axes axes, Operand weight, Operand bias, double eps
 Tensor rms_norm(Operand x, Axes axes, Operand weight, std::optional<double> eps) {
   const LocationScope scope(x);
   const Widening to("rms_norm", {&x});
-  const AxesVector over = ascending("rms_norm", x, axes);
+  const AxesVector over = axes_to_reduce("rms_norm", *x.tensor.node(), axes, x.location);
   const Operand wide = to.wide(x);
   const Tensor mean_square = mean(square(wide), over, keep);
   const double smallest = to.compute() == f64 ? 0x1p-52 : 0x1p-23;

@@ -45,19 +45,14 @@ Tensor padded(std::string_view op, const Operand& x, Axes low, Axes high, const 
   return result;
 }
 
-Tensor filled(GraphData& data, std::span<const Extent> shape, double value, DType dtype,
-              Location location) {
-  const Node* number = constant(data, "pad", Literal::of(value), dtype, location);
-  return broadcast_to(Operand(tensor(data, number), location.file, location.line), shape);
-}
-
 }  // namespace
 
 Tensor pad(Operand x, Axes low, Axes high, double value) {
   return padded("pad", x, low, high, [&](Tensor middle, int axis, std::int64_t count, bool) {
     ShapeVector shape(middle.shape().begin(), middle.shape().end());
     shape[static_cast<std::size_t>(axis)] = count;
-    return filled(*middle.graph(), shape, value, middle.dtype(), x.location);
+    const Tensor filler = as_tensor("pad", *middle.graph(), number_at(value, x), middle.dtype());
+    return broadcast_to(with_location(filler, x), shape);
   });
 }
 
@@ -113,8 +108,7 @@ Tensor interleaved(Tensor x, Tensor source, int axis, Extent count, int step) {
 
 Tensor slice_scatter(Operand x, Operand source, int axis, Extent begin, Extent end, int step) {
   const LocationScope scope(x);
-  graph_of("slice_scatter", x);
-  const Node& node = *x.tensor.node();
+  const Node& node = node_of("slice_scatter", x);
   const auto at = static_cast<std::size_t>(checked_axis("slice_scatter", axis, node, x.location));
   const int along = static_cast<int>(at);
   if (step < 1)
@@ -128,12 +122,8 @@ Tensor slice_scatter(Operand x, Operand source, int axis, Extent begin, Extent e
   const Extent count = slice_length(first, last, step);
   ShapeVector shape(node.shape.begin(), node.shape.end());
   shape[at] = count;
-  const Tensor typed =
-      source.is_literal()
-          ? tensor(*x.tensor.graph(), constant(*x.tensor.graph(), "slice_scatter", source.literal,
-                                               node.dtype, x.location))
-          : cast(source, node.dtype);
-  const Tensor part = broadcast_to(Operand(typed, x.location.file, x.location.line), shape);
+  const Tensor typed = as_tensor("slice_scatter", *x.tensor.graph(), source, node.dtype);
+  const Tensor part = broadcast_to(with_location(typed, x), shape);
   if (count.is(0)) return x.tensor;
   const Tensor head = slice(x, along, 0, first);
   if (step == 1) {
@@ -153,8 +143,7 @@ Tensor slice_scatter(Operand x, Operand source, int axis, Extent begin, Extent e
 
 Tensor select_scatter(Operand x, Operand source, int axis, Extent index) {
   const LocationScope scope(x);
-  graph_of("select_scatter", x);
-  const Node& node = *x.tensor.node();
+  const Node& node = node_of("select_scatter", x);
   const auto at = static_cast<std::size_t>(checked_axis("select_scatter", axis, node, x.location));
   const Extent from_front = checked_index("select_scatter", index, at, node, x.location);
   const Operand part =

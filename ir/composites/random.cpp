@@ -1,6 +1,6 @@
 // Random numbers, composed from philox and iota.
 #include "ir/record/composite.h"
-#include "ir/record/record.h"
+#include "ir/record/index_operands.h"
 #include "sinter/views.h"
 
 #include <cmath>
@@ -10,13 +10,6 @@
 namespace sinter {
 
 namespace {
-
-/// `number` as u64; a negative number keeps its bits.
-Tensor as_u64(std::string_view op, GraphData& data, const Operand& number) {
-  if (number.is_literal())
-    return tensor(data, constant(data, op, number.literal, u64, number.location));
-  return cast(number, u64);
-}
 
 /// Random word `step` · i + `first` for each element i of `shape`, counted in row-major order.
 Tensor random_words(std::string_view op, const Operand& seed, Extents shape, const Operand& offset,
@@ -32,14 +25,10 @@ Tensor random_words(std::string_view op, const Operand& seed, Extents shape, con
            fmt::format("the seed or offset is {}; it must be an integer of rank 0",
                        type_text(*number->tensor.node())),
            seed.location);
-  const Extent count = product(shape);
-  const Attribute attributes[] = {
-      {.extent = count}, {.integer = first}, {.integer = step}, {.dtype = i64}};
-  const Tensor numbers =
-      record_node(data, Op::iota, i64, {}, {&count, 1}, attributes, seed.location);
+  const Tensor numbers = axis_indices(data, product(shape), seed.location, first, step);
   const Tensor element = reshape(numbers, shape);
-  const Tensor key = as_u64(op, data, seed);
-  const Tensor block = as_u64(op, data, offset);
+  const Tensor key = as_tensor(op, data, seed, u64);
+  const Tensor block = as_tensor(op, data, offset, u64);
   return philox(key, block, cast(element, u64));
 }
 

@@ -1,7 +1,6 @@
 // Records scatter, and the indexed writes composed from it.
 #include "ir/record/composite.h"
 #include "ir/record/index_operands.h"
-#include "ir/record/record.h"
 #include "sinter/views.h"
 
 #include <algorithm>
@@ -39,12 +38,6 @@ Tensor scatter(Operand x, Operand indices, Operand source, bool accumulate) {
 
 namespace {
 
-/// A literal as a Tensor of `dtype`, or a Tensor cast to `dtype`.
-Tensor as_tensor(const Operand& operand, DType dtype, GraphData& data, std::string_view op) {
-  if (!operand.is_literal()) return cast(operand, dtype);
-  return tensor(data, constant(data, op, operand.literal, dtype, operand.location));
-}
-
 /// scatter, with `accumulate` in a wider dtype if the dtype of `rows` would round every sum.
 Tensor scattered(Tensor rows, Tensor position, Tensor source, bool accumulate) {
   const DType dtype = rows.dtype();
@@ -79,24 +72,18 @@ Tensor index_put(Operand x, Operand values, std::span<const Operand> indices, Ax
 
   // Reshapes x to two axes: the merged indexed axes, then the merged other axes.
   AxesVector order = checked;
-  ShapeVector rest;
-  for (std::int64_t axis = 0; axis < node.rank(); ++axis) {
-    if (std::ranges::find(checked, axis) != checked.end()) continue;
-    order.push_back(axis);
-    rest.push_back(node.shape[static_cast<std::size_t>(axis)]);
-  }
+  order.append(other_axes(node, checked));
+  const ShapeVector rest = reduced_shape(node, checked, Keep::no);
   const Tensor position = linear_index(x, indices, checked);
   const ShapeVector index_shape(position.shape().begin(), position.shape().end());
-  Extent rows = 1;
-  for (const std::int64_t axis : checked) rows = rows * node.shape[static_cast<std::size_t>(axis)];
+  const Extent rows = extent_of_axes(node, checked);
   const Extent columns = product(rest);
   const Extent count = product(index_shape);
   const Tensor indexed_first = permute(x, order);
   const Tensor flat = reshape(indexed_first, {rows, columns});
 
   // The values have the shape that `index` returns. Their index axes move to the front.
-  std::int64_t first = 0;
-  if (!are_adjacent(checked, first)) first = 0;
+  const std::int64_t first = first_index_axis(checked);
   ShapeVector value_shape(rest.begin(), rest.begin() + first);
   value_shape.append(index_shape.begin(), index_shape.end());
   value_shape.append(rest.begin() + first, rest.end());
@@ -109,11 +96,11 @@ Tensor index_put(Operand x, Operand values, std::span<const Operand> indices, Ax
     const Tensor permuted = permute(filled, to_front);
     return reshape(permuted, {count, columns});
   };
-  Tensor source = as_rows(as_tensor(values, node.dtype, data, "index_put"));
+  Tensor source = as_rows(as_tensor("index_put", data, values, node.dtype));
   Tensor target = reshape(cast(position, i64), {count});
 
   if (mask && first == 0 && is_per_index(*mask, rest.size())) {
-    const Tensor holds = as_tensor(*mask, boolean, data, "index_put");
+    const Tensor holds = as_tensor("index_put", data, *mask, boolean);
     ShapeVector per_index = index_shape;
     per_index.append(rest.size(), Extent(1));
     const Tensor filled = broadcast_to(holds, per_index);
@@ -123,13 +110,13 @@ Tensor index_put(Operand x, Operand values, std::span<const Operand> indices, Ax
   Tensor written;
   if (!mask || accumulate) {
     if (mask) {
-      const Tensor holds = as_rows(as_tensor(*mask, boolean, data, "index_put"));
+      const Tensor holds = as_rows(as_tensor("index_put", data, *mask, boolean));
       source = where(holds, source, Operand(neutral(node.dtype), x.location));
     }
     written = scattered(flat, target, source, accumulate);
   } else {
     // The mask varies within a row, so elements are scattered instead of rows.
-    const Tensor holds = as_rows(as_tensor(*mask, boolean, data, "index_put"));
+    const Tensor holds = as_rows(as_tensor("index_put", data, *mask, boolean));
     const Tensor width = record_size(data, columns, i64, x.location);
     const Tensor begin = unsqueeze(target * width, 1);
     const Tensor element = begin + axis_indices(data, columns, x.location);
@@ -141,13 +128,7 @@ Tensor index_put(Operand x, Operand values, std::span<const Operand> indices, Ax
     written = reshape(one_by_one, {rows, columns});
   }
 
-  ShapeVector permuted_shape;
-  for (const std::int64_t axis : order)
-    permuted_shape.push_back(node.shape[static_cast<std::size_t>(axis)]);
-  AxesVector back(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-  return permute(reshape(written, permuted_shape), back);
+  return permute_back(reshape(written, indexed_first.shape()), order);
 }
 
 Tensor index_put(Operand x, Operand values, std::initializer_list<Operand> indices, Axes axes,
@@ -187,14 +168,8 @@ Tensor scatter_add(Operand x, int axis, Operand indices, Operand source) {
   Tensor position;
   Extent stride = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {
-    Tensor along;
-    if (i == at) {
-      along = resolve_indices(indices.tensor, node.shape[i], x.location);
-    } else {
-      ShapeVector one_axis(shape.size(), Extent(1));
-      one_axis[i] = shape[i];
-      along = reshape(axis_indices(data, shape[i], x.location), one_axis);
-    }
+    const Tensor along = i == at ? resolve_indices(indices.tensor, node.shape[i], x.location)
+                                 : indices_along(data, shape, i, x.location);
     const Tensor step = record_size(data, stride, i64, x.location);
     const Tensor part = stride.is(1) ? along : along * step;
     position = position.node() ? position + part : part;

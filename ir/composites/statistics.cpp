@@ -30,21 +30,20 @@ Tensor sqrt_with_zero_slope(Tensor total) {
 }  // namespace
 
 Tensor norm(Operand x, double p, Axes axes, Keep keep_axes) {
-  const LocationScope scope(x);
-  const Widening to("norm", {&x});
-  const Operand wide = to.wide(x);
-  if (p == 1) return to.narrow(sum(abs(wide), axes, keep_axes));
-  if (p == 2) return to.narrow(sqrt_with_zero_slope(sum(square(wide), axes, keep_axes)));
-  // max over no elements is -inf, so 0 is the lower bound.
-  if (p == std::numeric_limits<double>::infinity())
-    return to.narrow(maximum(max(abs(wide), axes, keep_axes), 0));
-  fail("norm", fmt::format("p is {}; it must be 1, 2 or infinity", p), x.location);
+  return compute_wide("norm", x, [&](const Operand& wide) {
+    if (p == 1) return sum(abs(wide), axes, keep_axes);
+    if (p == 2) return sqrt_with_zero_slope(sum(square(wide), axes, keep_axes));
+    // max over no elements is -inf, so 0 is the lower bound.
+    if (p == std::numeric_limits<double>::infinity())
+      return maximum(max(abs(wide), axes, keep_axes), 0);
+    fail("norm", fmt::format("p is {}; it must be 1, 2 or infinity", p), x.location);
+  });
 }
 
 Tensor std_dev(Operand x, Axes axes, int correction, Keep keep_axes) {
-  const LocationScope scope(x);
-  const Widening to("std", {&x});
-  return to.narrow(sqrt_with_zero_slope(var(to.wide(x), axes, correction, keep_axes)));
+  return compute_wide("std", x, [&](const Operand& wide) {
+    return sqrt_with_zero_slope(var(wide, axes, correction, keep_axes));
+  });
 }
 
 Tensor count_nonzero(Operand x, Axes axes, Keep keep_axes) {
@@ -53,10 +52,8 @@ Tensor count_nonzero(Operand x, Axes axes, Keep keep_axes) {
 }
 
 Tensor l2_normalize(Operand x, int axis, double eps) {
-  const LocationScope scope(x);
-  const Widening to("l2_normalize", {&x});
-  const Operand wide = to.wide(x);
-  return to.narrow(wide / lengths(wide, axis, eps, keep));
+  return compute_wide("l2_normalize", x,
+                      [&](const Operand& wide) { return wide / lengths(wide, axis, eps, keep); });
 }
 
 Tensor cosine_similarity(Operand a, Operand b, int axis, double eps) {

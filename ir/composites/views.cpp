@@ -19,8 +19,7 @@ ShapeVector shape_of(const Operand& x) {
 
 /// `axis` counted from the front. Throws UserError if it is out of range.
 std::size_t axis_from_front(std::string_view op, const Operand& x, std::int64_t axis) {
-  graph_of(op, x);
-  return static_cast<std::size_t>(checked_axis(op, axis, *x.tensor.node(), x.location));
+  return static_cast<std::size_t>(checked_axis(op, axis, node_of(op, x), x.location));
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // Chooses the compute and result dtypes of a composite.
 #include "ir/composites/widening.h"
 
-#include <optional>
-
 #include <fmt/format.h>
 
 namespace sinter {
@@ -16,18 +14,11 @@ Widening::Widening(std::string_view op, std::initializer_list<const Operand*> op
     const Node* node = operand->tensor.node();
     if (node->dtype == c64)
       fail(op, fmt::format("{} is for storage only; cast it", type_text(*node)), operand->location);
-    const std::optional<DType> common =
-        nodes.empty() ? node->dtype : common_dtype(result_, node->dtype);
-    if (!common)
-      fail(op,
-           fmt::format("{} and {} have no dtype in common; cast one of them", type_text(*nodes[0]),
-                       type_text(*node)),
-           operand->location);
-    result_ = *common;
     nodes.push_back(node);
   }
-  broadcast_shapes(op, nodes, refs[0]->location);
+  result_ = common_dtype(op, refs);
   if (!is_floating(result_)) result_ = f32;
+  broadcast_shapes(op, nodes, refs[0]->location);
   compute_ = info(result_).compute;
 }
 

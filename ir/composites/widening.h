@@ -1,8 +1,10 @@
 // Lets composites of halves and integers compute in f32 and round once at the end.
 #pragma once
 
+#include "ir/record/composite.h"
 #include "ir/record/record.h"
 
+#include <concepts>
 #include <initializer_list>
 #include <string_view>
 
@@ -26,14 +28,17 @@ class Widening {
   DType compute_ = f32;
 };
 
-/// `y` as an operand with the source location of `like`, for messages.
-inline Operand with_location(Tensor y, const Operand& like) {
-  return {y, like.location.file, like.location.line};
-}
-
 /// True if `x` is the literal `value`; false for a Tensor.
 inline bool is_number(const Operand& x, double value) {
   return x.is_literal() && as_real(x.literal) == value;
+}
+
+/// A composite of one operand: `formula` of x in the compute dtype, rounded once at the end.
+template <std::invocable<const Operand&> Formula>
+Tensor compute_wide(std::string_view op, const Operand& x, const Formula& formula) {
+  const LocationScope scope(x);
+  const Widening to(op, {&x});
+  return to.narrow(formula(to.wide(x)));
 }
 
 }  // namespace sinter

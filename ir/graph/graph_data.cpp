@@ -64,18 +64,12 @@ const Node* GraphData::find(const NodeDraft& draft, std::uint64_t hash) const {
 const Node* GraphData::find(const NodeDraft& draft) const { return find(draft, hash_of(draft)); }
 
 const Node* GraphData::make(const NodeDraft& draft, Location location) {
-  const std::uint64_t hash = hash_of(draft);
+  return make(draft, location, hash_of(draft));
+}
+
+const Node* GraphData::make(const NodeDraft& draft, Location location, std::uint64_t hash) {
   if (const Node* known = find(draft, hash)) return known;
-  return create_node(hash, draft, location);
-}
-
-const Node* GraphData::copy_new(const Node& node, const NodeDraft& draft, Location location) {
-  return create_node(node.hash, draft, location);
-}
-
-const Node* GraphData::find_or_copy(const Node& node, const NodeDraft& draft, Location location) {
-  if (const Node* known = find(draft, node.hash)) return known;
-  return create_node(node.hash, draft, location);
+  return create_node(draft, location, hash);
 }
 
 void GraphData::retain_nodes(std::span<const Node* const> live) {
@@ -118,7 +112,7 @@ void GraphData::reserve(std::size_t count) {
   unique_.reserve(count);
 }
 
-const Node* GraphData::create_node(std::uint64_t hash, const NodeDraft& draft, Location location) {
+const Node* GraphData::create_node(const NodeDraft& draft, Location location, std::uint64_t hash) {
   // Most results have the shape of an operand. Sharing it makes comparisons of shapes cheap.
   const auto same_shape_operand = std::ranges::find_if(draft.operands, [&](const Node* operand) {
     return std::ranges::equal(operand->shape, draft.shape);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "ir/shape/strides.h"
 #include "sinter/error.h"
@@ -40,29 +39,35 @@ std::span<const std::int64_t> reduced_axes(const Node& node) {
 }
 
 std::vector<std::int64_t> reduction_order(const Node& node) {
-  const std::span<const std::int64_t> axes = reduced_axes(node);
-  if (!gives_index(node.op) && !is_scan(node.op)) {
-    const std::span<const std::int64_t> order = attribute(node, "order").integers;
-    if (!order.empty()) return {order.begin(), order.end()};
-  }
-  return {axes.begin(), axes.end()};
+  std::span<const std::int64_t> order;
+  if (!gives_index(node.op) && !is_scan(node.op)) order = attribute(node, "order").integers;
+  if (order.empty()) order = reduced_axes(node);
+  return {order.begin(), order.end()};
+}
+
+llvm::SmallVector<std::int64_t, 6> other_axes(const Node& x, std::span<const std::int64_t> axes) {
+  llvm::SmallVector<std::int64_t, 6> result;
+  for (int axis = 0; axis < x.rank(); ++axis)
+    if (std::ranges::find(axes, axis) == axes.end()) result.push_back(axis);
+  return result;
+}
+
+Extent extent_of_axes(const Node& x, std::span<const std::int64_t> axes) {
+  Extent result = 1;
+  for (const std::int64_t axis : axes) result = result * x.shape[static_cast<std::size_t>(axis)];
+  return result;
 }
 
 std::vector<Extent> parallel_extents(const Node& reduction) {
   const Node& operand = *reduction.operand(0);
-  const std::span<const std::int64_t> axes = reduced_axes(reduction);
   std::vector<Extent> result;
-  for (int axis = 0; axis < operand.rank(); ++axis)
-    if (std::ranges::find(axes, axis) == axes.end())
-      result.push_back(operand.shape[static_cast<std::size_t>(axis)]);
+  for (const std::int64_t axis : other_axes(operand, reduced_axes(reduction)))
+    result.push_back(operand.shape[static_cast<std::size_t>(axis)]);
   return result;
 }
 
 Extent reduced_extent(const Node& reduction) {
-  Extent result = 1;
-  for (const std::int64_t axis : reduced_axes(reduction))
-    result = result * reduction.operand(0)->shape[static_cast<std::size_t>(axis)];
-  return result;
+  return extent_of_axes(*reduction.operand(0), reduced_axes(reduction));
 }
 
 bool keeps_axes(const Node& node) { return attribute(node, "keep").integer != 0; }

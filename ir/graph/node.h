@@ -85,17 +85,18 @@ struct NodeDraft {
   std::span<const Attribute> attributes = {};
 };
 
-/// The set of values that one field has in the items of a growing list. A lookup takes constant
-/// time.
+/// Finds the items of a growing list by the value of one field, in constant time.
 template <class Key>
 class FieldIndex {
  public:
-  /// True if `field` of an item of `list` is `key`. Calls must pass the same list and field.
+  /// The item of `list` whose `field` is `key`; nullptr if there is none. Calls must pass the same
+  /// list and field.
   template <class Item>
-  bool contains(const std::vector<Item>& list, Key Item::*field, const Key& key) {
+  const Item* find(const std::vector<Item>& list, Key Item::*field, const Key& key) {
     for (; indexed_ < list.size(); ++indexed_) ids_.add(hash_of(list[indexed_].*field), indexed_);
     const auto has_key = [&](std::uint32_t id) { return list[id].*field == key; };
-    return ids_.find(hash_of(key), has_key).has_value();
+    const std::optional<std::uint32_t> id = ids_.find(hash_of(key), has_key);
+    return id ? &list[*id] : nullptr;
   }
 
  private:
@@ -126,12 +127,10 @@ struct GraphData {
   const Node* make(const NodeDraft& draft, Location location);
   /// The node of `draft`, or nullptr if there is none.
   const Node* find(const NodeDraft& draft) const;
-  /// Copies `node` of another graph. `draft` is the node with operands and extents of this graph.
-  /// The graph must not have a node for it.
-  const Node* copy_new(const Node& node, const NodeDraft& draft, Location location);
-  /// The same, but returns the existing node if there is one. Equal nodes have equal hashes in all
-  /// graphs.
-  const Node* find_or_copy(const Node& node, const NodeDraft& draft, Location location);
+  /// make(draft), given the hash of the draft: equal nodes have equal hashes in all graphs.
+  const Node* make(const NodeDraft& draft, Location location, std::uint64_t hash);
+  /// The same, but the graph must not have the node.
+  const Node* create_node(const NodeDraft& draft, Location location, std::uint64_t hash);
   /// True if `node` is the node that `make` returns for its content.
   bool is_unique(const Node& node) const;
   /// Allocates space for `nodes` nodes in total.
@@ -147,14 +146,16 @@ struct GraphData {
   /// inputs come first, then `live` in order, with new ids.
   void retain_nodes(std::span<const Node* const> live);
 
-  bool has_input(const std::string& input) {
-    return input_names_.contains(inputs, &InputInfo::name, input);
+  /// The input or output called `input` or `output`, or the update of `parameter`; nullptr if there
+  /// is none.
+  const InputInfo* find_input(const std::string& input) {
+    return input_names_.find(inputs, &InputInfo::name, input);
   }
-  bool has_output(const std::string& output) {
-    return output_names_.contains(outputs, &OutputInfo::name, output);
+  const OutputInfo* find_output(const std::string& output) {
+    return output_names_.find(outputs, &OutputInfo::name, output);
   }
-  bool has_update(const Node* parameter) {
-    return updated_.contains(updates, &UpdateInfo::parameter, parameter);
+  const UpdateInfo* find_update(const Node* parameter) {
+    return updated_.find(updates, &UpdateInfo::parameter, parameter);
   }
 
   Location location(const Node* node) const { return locations_[node->id]; }
@@ -181,8 +182,6 @@ struct GraphData {
 
  private:
   const Node* find(const NodeDraft& draft, std::uint64_t hash) const;
-  /// Creates the node of `draft`, which must not exist yet.
-  const Node* create_node(std::uint64_t hash, const NodeDraft& draft, Location location);
 
   SlabArena arena_;
   std::size_t live_count_ = 0;  ///< the number of nodes when all were known to be live
@@ -216,6 +215,10 @@ const Attribute& attribute(const Node& node, std::string_view name);
 std::span<const std::int64_t> reduced_axes(const Node& node);
 /// The reduced axes from the outermost to the innermost level of the reduction tree.
 std::vector<std::int64_t> reduction_order(const Node& node);
+/// The axes of `x` that `axes` does not name, ascending.
+llvm::SmallVector<std::int64_t, 6> other_axes(const Node& x, std::span<const std::int64_t> axes);
+/// The product of the extents of x's `axes`.
+Extent extent_of_axes(const Node& x, std::span<const std::int64_t> axes);
 /// The number of elements that each result of `reduction` combines.
 Extent reduced_extent(const Node& reduction);
 /// The extents of the operand's axes that `reduction` does not reduce.

@@ -49,16 +49,15 @@ class ViewFinder {
     const Node* at = output.node;
     const int rank = at->rank();
     for (int length = 0; length < kLongest; ++length) {
-      if (const int base = base_output(at, number); base >= 0) {
+      int base = base_output(at, number);
+      const auto copy = permuted_copies_.find(at);
+      if (base < 0 && copy != permuted_copies_.end()) {
+        base = copy->second.output;
+        index = index_in_copy(space, std::move(index), copy->second);
+      }
+      if (base >= 0) {
         const OutputInfo& info = graph_.outputs[static_cast<std::size_t>(base)];
         return strided_view(address(space, index, strides_of(info)), rank, false, base);
-      }
-      if (const auto found = permuted_copies_.find(at); found != permuted_copies_.end()) {
-        const PermutedCopy& copy = found->second;
-        return strided_view(
-            address(space, index_in_copy(space, std::move(index), copy),
-                    strides_of(graph_.outputs[static_cast<std::size_t>(copy.output)])),
-            rank, false, copy.output);
       }
       if (at->op == Op::input) {
         if (updated_.contains(at)) return std::nullopt;

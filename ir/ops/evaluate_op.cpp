@@ -1,12 +1,12 @@
 // Correct rounding of the results of host formulas.
 #include "ir/ops/evaluate_op.h"
 
-#include "ir/types/rounding.h"
+#include "ir/types/casts.h"
+#include "ir/types/long_double_limits.h"
 
 #include <bit>
 #include <cfenv>
 #include <cmath>
-#include <limits>
 
 namespace sinter {
 
@@ -43,8 +43,7 @@ double resolve_tie(const OpInfo& row, std::span<const long double> operands, lon
   const long double above = row.host(operands, dtype);
   std::fesetround(mode);
   if (below == above) return round_to(dtype, tie);
-  const long double infinity = std::numeric_limits<long double>::infinity();
-  return round_to(dtype, std::nextafter(tie, below == tie ? infinity : -infinity));
+  return round_to(dtype, std::nextafter(tie, below == tie ? kInfinity : -kInfinity));
 }
 
 }  // namespace

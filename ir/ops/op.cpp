@@ -6,7 +6,7 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "ir/ops/host_functions.h"
+#include "ir/ops/op_formulas.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -62,10 +62,10 @@ std::string_view reduction_attributes(Op op) {
          .types = TypeRule::TYPES, .traits = TRAITS, .inputs = Inputs::INPUTS,                              \
          .cuda = CUDA, .cuda_integer = CUDA_INTEGER, .fast = FAST,                                                       \
          .host = [](std::span<const long double> operands, [[maybe_unused]] DType dtype) -> long double {   \
-           using namespace host_functions;                                                                  \
+           using namespace op_formulas;                                                                     \
            OPERANDS##ARITY(long double) return static_cast<long double>(HOST); },                           \
          .host_integer = [](std::span<const Wide> operands, [[maybe_unused]] int bits) -> Wide {            \
-           using namespace host_functions;                                                                  \
+           using namespace op_formulas;                                                                     \
            OPERANDS##ARITY(Wide) return static_cast<Wide>(HOST_INTEGER); },                                 \
          .ulp = ULP, .state = {}, .attributes = {}, .doc = DOC},
 #define UNARY(...) ROW(1, __VA_ARGS__)
@@ -150,8 +150,6 @@ DType reduction_result(Op op, DType dtype) {
   const bool adds_up = op == Op::sum || op == Op::prod || op == Op::cumsum || op == Op::cumprod;
   return adds_up && !is_floating(dtype) ? info(dtype).accumulator : dtype;
 }
-
-bool AttributeInfo::required() const { return default_text.empty(); }
 
 constinit std::atomic<const OpInfo*> op_table_rows = nullptr;
 

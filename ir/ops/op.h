@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -98,7 +97,7 @@ struct AttributeInfo {
   std::string_view name;
   AttributeKind kind;
   std::string_view default_text;  ///< in the text form; empty: the attribute is required
-  bool required() const;
+  bool required() const { return default_text.empty(); }
 };
 
 /// A row of the op table. ir/include/sinter/ops.def describes the columns.

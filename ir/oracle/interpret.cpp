@@ -2,10 +2,10 @@
 #include "ir/oracle/interpret.h"
 
 #include "ir/oracle/interpret_ops.h"
-#include "ir/shape/evaluate_extents.h"
+#include "ir/shape/extent.h"
 #include "ir/shape/strided_iterator.h"
-#include "ir/types/rounding.h"
-#include "ir/verify/bind_symbols.h"
+#include "ir/types/casts.h"
+#include "ir/verify/symbol_sizes.h"
 #include "sinter/error.h"
 
 #include <algorithm>
@@ -22,6 +22,21 @@ Expected make_expected(DType dtype, std::vector<std::int64_t> shape, bool with_b
   else
     result.integers.resize(count);
   if (with_bounds) result.bounds.resize(count);
+  return result;
+}
+
+Expected from_array(const HostArray& array) {
+  Expected result =
+      make_expected(array.dtype(), {array.shape().begin(), array.shape().end()}, false);
+  StridedIterator iterator(array.shape(), {{array.strides().begin(), array.strides().end()}});
+  for (double& real : result.reals) {
+    real = array.real_at(iterator.offset(0));
+    iterator.next();
+  }
+  for (std::int64_t& integer : result.integers) {
+    integer = array.integer_at(iterator.offset(0));
+    iterator.next();
+  }
   return result;
 }
 
@@ -51,17 +66,7 @@ Expected read_input(const InputInfo& input, const HostArrays& inputs,
         fmt::format("input {}: the array is {}[{}] but the graph says {}, which is [{}]",
                     input.name, name(array.dtype()), fmt::join(array.shape(), ", "),
                     type_text(*input.node), fmt::join(shape, ", ")));
-  Expected result = make_expected(array.dtype(), shape, false);
-  StridedIterator iterator(shape, {{array.strides().begin(), array.strides().end()}});
-  for (double& real : result.reals) {
-    real = array.real_at(iterator.offset(0));
-    iterator.next();
-  }
-  for (std::int64_t& integer : result.integers) {
-    integer = array.integer_at(iterator.offset(0));
-    iterator.next();
-  }
-  return result;
+  return from_array(array);
 }
 
 void fill(Expected& result, const Literal& literal) {

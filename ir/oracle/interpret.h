@@ -3,6 +3,7 @@
 
 #include "ir/graph/node.h"
 #include "ir/shape/host_array.h"
+#include "ir/types/wide_integer.h"
 #include "sinter/graph.h"
 
 #include <cmath>
@@ -31,11 +32,13 @@ struct Expected {
     return bounds.empty() ? 0.0 : bounds[static_cast<std::size_t>(i)];
   }
   bool is_undecided(std::int64_t i) const { return std::isinf(bound(i)); }
+  /// The exact element `i` of an integer or bool dtype.
+  Wide wide(std::int64_t i) const {
+    return from_storage_bits(dtype, integers[static_cast<std::size_t>(i)]);
+  }
   /// Element `i` of any dtype as a real; rounded for integers beyond 2^53.
   double real(std::int64_t i) const {
-    const auto at = static_cast<std::size_t>(i);
-    return is_floating(dtype) ? reals[at]
-                              : static_cast<double>(from_storage_bits(dtype, integers[at]));
+    return is_floating(dtype) ? reals[static_cast<std::size_t>(i)] : static_cast<double>(wide(i));
   }
 };
 
@@ -46,9 +49,9 @@ struct Interpretation {
 };
 
 /// Computes `graph` op by op. `inputs` holds every input by name, and every scalar as an array of
-/// rank 0. `symbols` holds the sizes by symbol id, as returned by `bind_symbols`. All nodes read
-/// the contents of inputs before any update. Throws UserError on missing inputs, inputs of another
-/// dtype or shape, and sizes that check_sizes rejects.
+/// rank 0. `symbols` holds the sizes by symbol id, as returned by `symbols_from_sizes`. All nodes
+/// read the contents of inputs before any update. Throws UserError on missing inputs, inputs of
+/// another dtype or shape, and sizes that check_sizes rejects.
 Interpretation interpret(const GraphData& graph, const HostArrays& inputs,
                          std::span<const std::int64_t> symbols);
 inline Interpretation interpret(const Graph& graph, const HostArrays& inputs,

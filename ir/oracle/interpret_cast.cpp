@@ -1,7 +1,7 @@
 // The oracle for cast and bitcast. A cast to integers is undecided if the error of the operand can
 // change its result.
 #include "ir/oracle/interpret_ops.h"
-#include "ir/types/rounding.h"
+#include "ir/types/casts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,11 +9,6 @@
 namespace sinter {
 
 namespace {
-
-Element cast_to_real(DType to, long double value, long double bound) {
-  if (std::isinf(bound)) return {.value = round_to(to, value), .bound = kUndecided};
-  return to_element(rounded({.value = value, .low = value - bound, .high = value + bound}, to));
-}
 
 /// True if every value within `bound` of `value` converts to the same integer.
 bool is_decided(DType to, long double value, long double bound) {
@@ -30,14 +25,10 @@ Expected interpret_bitcast(const NodeEvaluation& evaluation) {
   const HostArray array = to_array(from);
   HostArray same_bits(evaluation.node.dtype, evaluation.shape);
   std::ranges::copy(array.bytes(), same_bits.bytes().begin());
-  Expected result = make_expected(evaluation.node.dtype, evaluation.shape, !from.bounds.empty());
+  Expected result = from_array(same_bits);
   for (std::int64_t i = 0; i < result.size(); ++i) {
     const auto at = static_cast<std::size_t>(i);
     const bool has_payload = is_floating(from.dtype) && std::isnan(from.reals[at]);
-    if (is_floating(result.dtype))
-      result.reals[at] = same_bits.real_at(i);
-    else
-      result.integers[at] = same_bits.integer_at(i);
     if (from.bound(i) == 0 && !has_payload) continue;
     result.bounds.resize(static_cast<std::size_t>(result.size()));
     result.bounds[at] = kUndecided;
@@ -55,22 +46,23 @@ Expected interpret_cast(const NodeEvaluation& evaluation) {
   in_parallel(result.size(), 30, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const auto at = static_cast<std::size_t>(i);
-      double bound = from.bound(i);
+      const double bound = from.bound(i);
       if (is_floating(from.dtype) && is_floating(to)) {
-        const Element element = cast_to_real(to, from.reals[at], bound);
-        result.reals[at] = element.value;
-        bound = element.bound;
+        set_element(result, at, round_within(to, from.reals[at], bound));
       } else if (is_floating(from.dtype)) {
-        result.integers[at] = to_storage_bits(cast_to_integer(to, from.reals[at]));
-        bound = is_decided(to, from.reals[at], bound) ? 0 : kUndecided;
-      } else if (is_floating(to)) {
-        result.reals[at] = round_to(
-            to, static_cast<long double>(from_storage_bits(from.dtype, from.integers[at])));
+        const bool decided = is_decided(to, from.reals[at], bound);
+        set_element(result, at,
+                    IntegerElement{.value = cast_to_integer(to, from.reals[at]),
+                                   .bound = decided ? 0 : kUndecided});
       } else {
-        result.integers[at] =
-            to_storage_bits(wrap_to(to, from_storage_bits(from.dtype, from.integers[at])));
+        const Wide value = from.wide(i);
+        if (is_floating(to))
+          set_element(
+              result, at,
+              Element{.value = round_to(to, static_cast<long double>(value)), .bound = bound});
+        else
+          set_element(result, at, IntegerElement{.value = wrap_to(to, value), .bound = bound});
       }
-      if (!result.bounds.empty()) result.bounds[at] = bound;
     }
   });
   drop_exact_bounds(result);

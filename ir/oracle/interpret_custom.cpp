@@ -2,7 +2,7 @@
 #include "ir/oracle/interpret_ops.h"
 #include "ir/record/custom.h"
 #include "ir/shape/strided_iterator.h"
-#include "ir/types/rounding.h"
+#include "ir/types/casts.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #include "ir/ops/evaluate_op.h"
 #include "ir/oracle/interpret_ops.h"
 #include "ir/shape/strided_iterator.h"
-#include "ir/types/rounding.h"
+#include "ir/types/casts.h"
 #include "ir/types/wide_integer.h"
 #include "sinter/error.h"
 
@@ -88,22 +88,18 @@ bool may_jump(const OpInfo& row, const Arguments& x, const Interval& over) {
 /// The formula at one corner of the box. The library's long double fma takes 0.4 µs, too much for
 /// eight corners. A product and a sum replace it, and the interval includes their rounding errors.
 Interval at_corner(const OpInfo& row, const Arguments& x, DType dtype) {
-  if (row.op != Op::fma) {
-    const long double value = row.host(x.span(), dtype);
-    return {.value = value, .low = value, .high = value};
-  }
+  if (row.op != Op::fma) return certain(row.host(x.span(), dtype));
   const long double product = x.values[0] * x.values[1];
   const long double value = product + x.values[2];
   const long double error = (std::fabs(product) + std::fabs(x.values[2])) * 0x1p-62L;
-  if (!std::isfinite(error)) return {.value = value, .low = value, .high = value};
-  return {.value = value, .low = value - error, .high = value + error};
+  return std::isfinite(error) ? within(value, error) : certain(value);
 }
 
 /// The formula over the box of values that the operands may have. Most ops are monotone in each
 /// operand where they are continuous, or convex (abs, lgamma), so they change most towards a
 /// corner. The others are sinusoids, whose slope is at most 1.
 Interval over_box(const OpInfo& row, const Arguments& x, long double value, DType dtype) {
-  Interval result{.value = value, .low = value, .high = value};
+  Interval result = certain(value);
   if (x.is_exact()) return result;
   if (row.traits & Sinusoid) {
     result.low = std::max(value - x.bounds[0], -1.0L);
@@ -179,22 +175,20 @@ IntegerElement predicate(const OpInfo& row, const Arguments& x, DType dtype) {
     return static_cast<std::int64_t>(row.host({&value, 1}, dtype));
   };
   const std::int64_t value = at(x.values[0]);
-  if (x.bounds[0] == 0) return {.value = value, .bound = 0};
-  const bool decided = std::isfinite(x.bounds[0]) && at(x.values[0] - x.bounds[0]) == value &&
-                       at(x.values[0] + x.bounds[0]) == value;
+  const bool decided =
+      x.bounds[0] == 0 || (std::isfinite(x.bounds[0]) && at(x.values[0] - x.bounds[0]) == value &&
+                           at(x.values[0] + x.bounds[0]) == value);
   return {.value = value, .bound = decided ? 0 : kUndecided};
 }
 
 IntegerElement comparison(const OpInfo& row, const Arguments& x, DType dtype) {
   if (row.types == TypeRule::Predicate) return predicate(row, x, dtype);
   const auto value = static_cast<std::int64_t>(row.host(x.span(), dtype));
-  if (x.is_exact()) return {.value = value, .bound = 0};
   // A NaN that is not undecided is NaN on the device too.
   const bool has_nan = std::isnan(x.values[0]) || std::isnan(x.values[1]);
-  if (has_nan && !x.is_undecided()) return {.value = value, .bound = 0};
-  if (x.variable[1] == 0 && !x.is_undecided()) return {.value = value, .bound = 0};
   const long double distance = std::fabs(x.values[0] - x.values[1]);
-  const bool decided = distance > x.bounds[0] + x.bounds[1];
+  const bool decided = x.is_exact() || ((has_nan || x.variable[1] == 0) && !x.is_undecided()) ||
+                       distance > x.bounds[0] + x.bounds[1];
   return {.value = value, .bound = decided ? 0 : kUndecided};
 }
 
@@ -216,16 +210,6 @@ IntegerElement integer_element(const OpInfo& row, std::span<const Wide> values,
   return {.value = value, .bound = 0};
 }
 
-void store(Expected& result, std::int64_t i, double value, double bound) {
-  result.reals[static_cast<std::size_t>(i)] = value;
-  if (!result.bounds.empty()) result.bounds[static_cast<std::size_t>(i)] = bound;
-}
-
-void store(Expected& result, std::int64_t i, std::int64_t value, double bound) {
-  result.integers[static_cast<std::size_t>(i)] = value;
-  if (!result.bounds.empty()) result.bounds[static_cast<std::size_t>(i)] = bound;
-}
-
 /// Calls `body(iterator, i)` for every element i; iterator.offset(k) is the offset in operand k.
 template <class Body>
 void for_each_element(const NodeEvaluation& evaluation, std::int64_t cost, const Body& body) {
@@ -236,7 +220,8 @@ void for_each_element(const NodeEvaluation& evaluation, std::int64_t cost, const
     if (begin == end) return;
     StridedIterator iterator(evaluation.shape, strides);
     iterator.seek(begin);
-    for (std::int64_t i = begin; i < end; ++i, iterator.next()) body(iterator, i);
+    for (std::int64_t i = begin; i < end; ++i, iterator.next())
+      body(iterator, static_cast<std::size_t>(i));
   });
 }
 
@@ -245,27 +230,27 @@ void for_each_element(const NodeEvaluation& evaluation, std::int64_t cost, const
 void select(const NodeEvaluation& evaluation, Expected& result) {
   const std::span<const Expected* const> operands = evaluation.operands;
   const Expected& condition = *operands[0];
-  for_each_element(evaluation, 20, [&](const StridedIterator& iterator, std::int64_t i) {
+  for_each_element(evaluation, 20, [&](const StridedIterator& iterator, std::size_t i) {
     const std::size_t side =
         condition.integers[static_cast<std::size_t>(iterator.offset(0))] ? 1 : 2;
     const Expected& chosen = *operands[side];
     const Expected& other = *operands[3 - side];
     const std::int64_t at = iterator.offset(side);
     const std::int64_t at_other = iterator.offset(3 - side);
-    double bound = chosen.bound(at);
-    const bool decided = !condition.is_undecided(iterator.offset(0));
+    const bool are_exact = chosen.bound(at) == 0 && other.bound(at_other) == 0;
+    const auto bound = [&](bool are_equal) {
+      const bool decided = !condition.is_undecided(iterator.offset(0));
+      return decided || (are_exact && are_equal) ? chosen.bound(at) : kUndecided;
+    };
     if (is_floating(result.dtype)) {
       // A constant operand may have the compute dtype, so it is rounded here.
       const double value = round_to(result.dtype, chosen.real(at));
-      const bool same = bound == 0 && other.bound(at_other) == 0 &&
-                        round_to(result.dtype, other.real(at_other)) == value;
-      store(result, i, value, decided || same ? bound : kUndecided);
-      return;
+      const bool are_equal = round_to(result.dtype, other.real(at_other)) == value;
+      return set_element(result, i, Element{.value = value, .bound = bound(are_equal)});
     }
-    const std::int64_t value = chosen.integers[static_cast<std::size_t>(at)];
-    const bool same = bound == 0 && other.bound(at_other) == 0 &&
-                      other.integers[static_cast<std::size_t>(at_other)] == value;
-    store(result, i, value, decided || same ? bound : kUndecided);
+    const Wide value = chosen.wide(at);
+    set_element(result, i,
+                IntegerElement{.value = value, .bound = bound(other.wide(at_other) == value)});
   });
 }
 
@@ -281,18 +266,16 @@ void compute_from_reals(const NodeEvaluation& evaluation, Expected& result) {
             ? i
             : static_cast<std::size_t>(std::ranges::find(operands, operands[i]) - operands.begin());
   const std::int64_t cost = row.ulp > 0 ? 500 : result.bounds.empty() ? 40 : 150;
-  for_each_element(evaluation, cost, [&](const StridedIterator& iterator, std::int64_t i) {
+  for_each_element(evaluation, cost, [&](const StridedIterator& iterator, std::size_t i) {
     Arguments x = pattern;
     for (std::size_t k = 0; k < x.count; ++k) {
       x.values[k] = operands[k]->reals[static_cast<std::size_t>(iterator.offset(k))];
       x.bounds[k] = operands[k]->bound(iterator.offset(k));
     }
-    if (!is_floating(result.dtype)) {
-      const IntegerElement element = comparison(row, x, operands[0]->dtype);
-      return store(result, i, to_storage_bits(element.value), element.bound);
-    }
-    const Element element = real_element(row, x, result.dtype);
-    store(result, i, element.value, element.bound);
+    if (is_floating(result.dtype))
+      set_element(result, i, real_element(row, x, result.dtype));
+    else
+      set_element(result, i, comparison(row, x, operands[0]->dtype));
   });
 }
 
@@ -302,7 +285,7 @@ void compute_from_integers(const NodeEvaluation& evaluation, Expected& result) {
   const DType dtype = operands.back()->dtype;
   const int bits = width_of(dtype);
   const std::int64_t cost = row.op == Op::philox ? 100 : 40;
-  for_each_element(evaluation, cost, [&](const StridedIterator& iterator, std::int64_t i) {
+  for_each_element(evaluation, cost, [&](const StridedIterator& iterator, std::size_t i) {
     std::array<Wide, kMaxOperands> values = {};
     std::array<double, kMaxOperands> bounds = {};
     for (std::size_t k = 0; k < operands.size(); ++k) {
@@ -310,10 +293,9 @@ void compute_from_integers(const NodeEvaluation& evaluation, Expected& result) {
           dtype, operands[k]->integers[static_cast<std::size_t>(iterator.offset(k))]);
       bounds[k] = operands[k]->bound(iterator.offset(k));
     }
-    const IntegerElement element =
-        integer_element(row, {values.data(), operands.size()}, {bounds.data(), operands.size()},
-                        result.dtype, bits);
-    store(result, i, to_storage_bits(element.value), element.bound);
+    set_element(result, i,
+                integer_element(row, {values.data(), operands.size()},
+                                {bounds.data(), operands.size()}, result.dtype, bits));
   });
 }
 

@@ -1,16 +1,11 @@
 // Intervals of the oracle: the values that a device may have before rounding, and their rounding.
 #include "ir/oracle/interpret_ops.h"
-#include "ir/types/rounding.h"
+#include "ir/types/casts.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace sinter {
-
-Interval interval_around(long double value, long double a, long double b) {
-  if (std::isnan(a) || std::isnan(b)) return {.value = value, .low = a, .high = b};
-  return {.value = value, .low = std::min({value, a, b}), .high = std::max({value, a, b})};
-}
 
 Interval rounded(const Interval& exact, DType dtype) {
   return {.value = round_to(dtype, exact.value),
@@ -31,6 +26,11 @@ Element to_element(const Interval& representable) {
   auto narrow = static_cast<double>(bound);
   if (static_cast<long double>(narrow) < bound) narrow = std::nextafter(narrow, kUndecided);
   return {.value = value, .bound = narrow};
+}
+
+Element round_within(DType dtype, long double value, long double bound) {
+  if (std::isinf(bound)) return {.value = round_to(dtype, value), .bound = kUndecided};
+  return to_element(rounded(within(value, bound), dtype));
 }
 
 }  // namespace sinter

@@ -3,8 +3,8 @@
 #include "ir/ops/op.h"
 #include "ir/oracle/reduced_view.h"
 #include "ir/oracle/running_totals.h"
+#include "ir/types/casts.h"
 #include "ir/types/long_double_limits.h"
-#include "ir/types/rounding.h"
 
 #include <algorithm>
 #include <cmath>
@@ -79,8 +79,7 @@ Interval logsumexp_of(const ReducedView& view) {
   bool has_bounds = false;
   for (std::size_t i = 0; i < view.offsets.size(); ++i) {
     const double bound = view.bound(i);
-    if (std::isnan(view.real(i)) && std::isfinite(bound))
-      return certain(std::numeric_limits<long double>::quiet_NaN());
+    if (std::isnan(view.real(i)) && std::isfinite(bound)) return certain(kNan);
     has_undecided |= std::isinf(bound);
     has_bounds |= bound != 0;
   }

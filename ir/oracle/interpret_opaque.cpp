@@ -1,13 +1,12 @@
 // The oracle for opaque calls: calls the function's reference. Without one, results are undecided.
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 
 #include "ir/oracle/interpret_ops.h"
 #include "ir/record/opaque.h"
-#include "ir/shape/evaluate_extents.h"
-#include "ir/types/rounding.h"
+#include "ir/shape/extent.h"
+#include "ir/types/casts.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -20,12 +19,8 @@ void round_to_dtype(Expected& value) {
   for (std::size_t i = 0; i < value.bounds.size(); ++i) {
     double& bound = value.bounds[i];
     if (!(bound >= 0)) bound = kUndecided;
-    if (!is_floating(value.dtype)) continue;
-    const long double exact = value.reals[i];
-    const Element element = to_element(
-        rounded({.value = exact, .low = exact - bound, .high = exact + bound}, value.dtype));
-    value.reals[i] = element.value;
-    if (std::isfinite(bound)) bound = element.bound;
+    if (is_floating(value.dtype))
+      set_element(value, i, round_within(value.dtype, value.reals[i], bound));
   }
   for (std::int64_t& integer : value.integers)
     integer = to_storage_bits(wrap_to(value.dtype, from_storage_bits(value.dtype, integer)));

@@ -23,6 +23,17 @@ struct Interval {
   long double high;
 };
 
+/// A value that the device must match exactly.
+inline Interval certain(long double value) { return {.value = value, .low = value, .high = value}; }
+/// A value that any device result matches.
+inline Interval undecided(long double value) {
+  return {.value = value, .low = std::numeric_limits<long double>::quiet_NaN(), .high = value};
+}
+/// A value from which the device's may differ by `error`.
+inline Interval within(long double value, long double error) {
+  return {.value = value, .low = value - error, .high = value + error};
+}
+
 /// A rounded result.
 struct Element {
   double value;
@@ -35,15 +46,25 @@ struct IntegerElement {
   double bound;
 };
 
-/// The smallest interval that contains `value`, `a` and `b`. The ends are `a` and `b` if one is
-/// NaN.
-Interval interval_around(long double value, long double a, long double b);
 /// Rounds the value and both ends to `dtype`. Rounding is monotone, so the device's result is
 /// between the rounded ends.
 Interval rounded(const Interval& exact, DType dtype);
 /// Converts an interval of representable numbers to a value and a bound. Exact if value and ends
 /// are equal or all NaN; otherwise undecided if one of them is infinite or NaN.
 Element to_element(const Interval& representable);
+/// Rounds `value` to `dtype`. The device rounds a value that differs by at most `bound`; undecided
+/// if `bound` is infinite.
+Element round_within(DType dtype, long double value, long double bound);
+
+/// Sets element `i` and its bound, if `result` has bounds.
+inline void set_element(Expected& result, std::size_t i, const Element& element) {
+  result.reals[i] = element.value;
+  if (!result.bounds.empty()) result.bounds[i] = element.bound;
+}
+inline void set_element(Expected& result, std::size_t i, const IntegerElement& element) {
+  result.integers[i] = to_storage_bits(element.value);
+  if (!result.bounds.empty()) result.bounds[i] = element.bound;
+}
 
 /// A node with the values of its operands and the evaluated shape of its result.
 struct NodeEvaluation {
@@ -67,6 +88,8 @@ Expected interpret_structural(const NodeEvaluation& evaluation);
 
 /// A value of `dtype` and `shape` with all elements 0, and all bounds 0 if `with_bounds`.
 Expected make_expected(DType dtype, std::vector<std::int64_t> shape, bool with_bounds);
+/// The exact values of `array`.
+Expected from_array(const HostArray& array);
 /// Clears the bounds if all are 0.
 void drop_exact_bounds(Expected& value);
 /// True if any operand has bounds.
@@ -84,11 +107,10 @@ void in_parallel(std::int64_t count, std::int64_t cost, const Body& body) {
   const auto start = [&](std::int64_t thread) {
     return count / threads * thread + std::min(thread, count % threads);
   };
-  std::vector<std::thread> others;
+  std::vector<std::jthread> others;
   for (std::int64_t thread = 1; thread < threads; ++thread)
     others.emplace_back([&, thread] { body(start(thread), start(thread + 1)); });
   body(std::int64_t{0}, start(1));
-  for (std::thread& other : others) other.join();
 }
 
 }  // namespace sinter

@@ -1,7 +1,7 @@
 // The oracle for products, with an error bound that holds for any order of multiplication.
 #include "ir/oracle/reduced_view.h"
 #include "ir/oracle/running_totals.h"
-#include "ir/types/rounding.h"
+#include "ir/types/casts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,10 +24,9 @@ void Factors::multiply(double x, double bound) {
 
 Interval product_interval(const Factors& factors, DType accumulator, std::int64_t steps) {
   const auto limit = largest_finite(accumulator);
-  if (factors.has_nan) return certain(std::numeric_limits<long double>::quiet_NaN());
+  if (factors.has_nan) return certain(kNan);
   if (factors.has_undecided) return undecided(factors.product);
-  if (factors.has_infinity && factors.has_zero)
-    return certain(std::numeric_limits<long double>::quiet_NaN());
+  if (factors.has_infinity && factors.has_zero) return certain(kNan);
   const long double gamma = rounding_errors(accumulator, steps);
   // The order of multiplication decides whether an infinite partial product meets a 0.
   const bool may_overflow = !(factors.above_one * (1 + gamma) <= limit);
@@ -42,9 +41,7 @@ Interval product_interval(const Factors& factors, DType accumulator, std::int64_
   if (may_underflow)
     error += static_cast<long double>(steps + 1) * ulp_at(accumulator, 0) * factors.above_one *
              (1 + gamma);
-  return rounded(
-      {.value = factors.product, .low = factors.product - error, .high = factors.product + error},
-      accumulator);
+  return rounded(within(factors.product, error), accumulator);
 }
 
 Interval product_of(const ReducedView& view) {

@@ -2,10 +2,11 @@
 // the reduction tree makes in the accumulator.
 #include "ir/ops/evaluate_op.h"
 #include "ir/oracle/reduced_view.h"
+#include "ir/oracle/running_totals.h"
 #include "ir/shape/strided_iterator.h"
 #include "ir/support/round_up.h"
+#include "ir/types/casts.h"
 #include "ir/types/long_double_limits.h"
-#include "ir/types/rounding.h"
 #include "sinter/error.h"
 
 #include <algorithm>
@@ -72,28 +73,16 @@ Interval quotient(const Interval& numerator, long double divisor, DType dtype) {
   const long double value = divide(numerator.value);
   // A quotient with an undecided numerator is undecided for every divisor.
   if (std::isnan(numerator.low) && !std::isnan(numerator.value)) return undecided(value);
-  return interval_around(value, divide(numerator.low), divide(numerator.high));
+  const long double a = divide(numerator.low);
+  const long double b = divide(numerator.high);
+  if (std::isnan(a) || std::isnan(b)) return {.value = value, .low = a, .high = b};
+  return {.value = value, .low = std::min({value, a, b}), .high = std::max({value, a, b})};
 }
 
-/// max for sign 1; min for sign -1, as the negated max of the negated elements.
-Interval extreme_of(const ReducedView& view, long double sign) {
-  Interval result = certain(-kInfinity);
-  bool has_undecided = false;
-  for (std::size_t i = 0; i < view.offsets.size(); ++i) {
-    const long double x = sign * view.real(i);
-    const long double bound = view.bound(i);
-    if (std::isnan(x) && std::isfinite(bound))
-      return certain(std::numeric_limits<long double>::quiet_NaN());
-    has_undecided |= std::isinf(bound);
-    if (std::isinf(bound)) continue;
-    result.value = std::max(result.value, x);
-    result.low = std::max(result.low, x - bound);
-    result.high = std::max(result.high, x + bound);
-  }
-  if (has_undecided) return undecided(sign * result.value);
-  return {.value = sign * result.value,
-          .low = std::min(sign * result.low, sign * result.high),
-          .high = std::max(sign * result.low, sign * result.high)};
+Interval extreme_of(const ReducedView& view, int sign) {
+  Extreme extreme{.sign = sign};
+  for (std::size_t i = 0; i < view.offsets.size(); ++i) extreme.add(view.real(i), view.bound(i));
+  return extreme.interval();
 }
 
 /// The index of the first NaN, else of the first largest element (smallest for `sign` -1).
@@ -230,14 +219,9 @@ Expected interpret_reduction(const NodeEvaluation& evaluation) {
                              .accumulator = accumulator,
                              .depth = depth};
       if (is_floating(node.dtype)) {
-        const Interval value = reduce_reals(node, view);
-        const Element element = to_element(rounded(value, node.dtype));
-        result.reals[i] = element.value;
-        result.bounds[i] = element.bound;
+        set_element(result, i, to_element(rounded(reduce_reals(node, view), node.dtype)));
       } else {
-        const IntegerElement element = reduce_integers(node.op, view, node.dtype);
-        result.integers[i] = to_storage_bits(element.value);
-        result.bounds[i] = element.bound;
+        set_element(result, i, reduce_integers(node.op, view, node.dtype));
       }
     }
   });

@@ -2,12 +2,11 @@
 // errors that a device's tiles make in the accumulator.
 #include "ir/oracle/reduced_view.h"
 #include "ir/oracle/running_totals.h"
-#include "ir/types/rounding.h"
+#include "ir/types/casts.h"
 #include "ir/types/wide_integer.h"
 #include "sinter/error.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace sinter {
 
@@ -26,21 +25,17 @@ struct Line {
   std::int64_t extent;
 
   std::size_t at(std::int64_t i) const { return static_cast<std::size_t>(begin + i * stride); }
+  Wide wide(std::int64_t i) const { return from.wide(begin + i * stride); }
   double bound(std::int64_t i) const { return from.bound(begin + i * stride); }
   void store(std::int64_t i, const Interval& interval, DType accumulator) const {
-    const Element element = to_element(rounded(rounded(interval, accumulator), to.dtype));
-    to.reals[at(i)] = element.value;
-    to.bounds[at(i)] = element.bound;
+    set_element(to, at(i), to_element(rounded(rounded(interval, accumulator), to.dtype)));
   }
 };
 
 void scan_reals(Op op, const Line& line, DType accumulator) {
   Totals totals;
   Factors factors;
-  const int sign = op == Op::cummin ? -1 : 1;
-  Interval extreme = certain(-std::numeric_limits<long double>::infinity());
-  bool has_nan = false;
-  bool has_undecided = false;
+  Extreme extreme{.sign = op == Op::cummin ? -1 : 1};
   for (std::int64_t i = 0; i < line.extent; ++i) {
     const double x = line.from.reals[line.at(i)];
     const double bound = line.bound(i);
@@ -52,19 +47,8 @@ void scan_reals(Op op, const Line& line, DType accumulator) {
       factors.multiply(x, bound);
       line.store(i, product_interval(factors, accumulator, i), accumulator);
     } else {
-      has_nan |= std::isnan(x) && std::isfinite(bound);
-      has_undecided |= std::isinf(bound);
-      const long double leading = sign * static_cast<long double>(x);
-      if (std::isfinite(bound) && !std::isnan(x))
-        extreme = {.value = std::max(extreme.value, leading),
-                   .low = std::max(extreme.low, leading - bound),
-                   .high = std::max(extreme.high, leading + bound)};
-      Interval result = {.value = sign * extreme.value,
-                         .low = std::min(sign * extreme.low, sign * extreme.high),
-                         .high = std::max(sign * extreme.low, sign * extreme.high)};
-      if (has_undecided) result = undecided(result.value);
-      if (has_nan) result = certain(std::numeric_limits<long double>::quiet_NaN());
-      line.store(i, result, accumulator);
+      extreme.add(x, bound);
+      line.store(i, extreme.interval(), accumulator);
     }
   }
 }
@@ -74,7 +58,7 @@ void scan_integers(Op op, const Line& line) {
   Wide value = op == Op::cumprod ? 1 : 0;
   double bound = 0;
   for (std::int64_t i = 0; i < line.extent; ++i) {
-    const Wide x = from_storage_bits(line.from.dtype, line.from.integers[line.at(i)]);
+    const Wide x = line.wide(i);
     switch (op) {
       case Op::cumsum: value = wrap_to(dtype, value + x); break;
       case Op::cumprod: value = wrap_to(dtype, wrapping_mul(value, x)); break;
@@ -83,8 +67,7 @@ void scan_integers(Op op, const Line& line) {
       default: throw InternalError("interpret: no such scan of integers");
     }
     bound = std::max(bound, line.bound(i));
-    line.to.integers[line.at(i)] = to_storage_bits(value);
-    line.to.bounds[line.at(i)] = bound;
+    set_element(line.to, line.at(i), IntegerElement{.value = value, .bound = bound});
   }
 }
 

@@ -2,13 +2,13 @@
 // code with the index maps from which kernels are generated.
 #include "ir/ops/evaluate_op.h"
 #include "ir/oracle/interpret_ops.h"
-#include "ir/shape/evaluate_extents.h"
+#include "ir/shape/extent.h"
 #include "ir/shape/strided_iterator.h"
-#include "ir/types/rounding.h"
+#include "ir/types/casts.h"
 #include "sinter/error.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 namespace sinter {
 
@@ -24,47 +24,53 @@ void copy_element(Expected& to, std::int64_t i, const Expected& from, std::int64
   if (!to.bounds.empty()) to.bounds[static_cast<std::size_t>(i)] = from.bound(k);
 }
 
-/// result[index] = from[base + Σ index · stride] for every index of the result.
-void copy_strided(Expected& result, const Expected& from, std::int64_t base,
-                  const Numbers& strides) {
-  if (result.size() == 0) return;
-  StridedIterator iterator(result.shape, {strides});
-  for (std::int64_t i = 0; i < result.size(); ++i, iterator.next())
-    copy_element(result, i, from, base + iterator.offset(0));
-}
-
-void permute_into(Expected& result, const Expected& from, std::span<const std::int64_t> axes) {
-  const Numbers dense = row_major(from.shape);
-  Numbers strides;
-  for (const std::int64_t axis : axes) strides.push_back(dense[static_cast<std::size_t>(axis)]);
-  copy_strided(result, from, 0, strides);
-}
-
-void slice_into(Expected& result, const Expected& from, std::size_t axis, std::int64_t begin,
-                std::int64_t step) {
-  Numbers strides = row_major(from.shape);
-  const std::int64_t base = begin * strides[axis];
-  strides[axis] *= step;
-  copy_strided(result, from, base, strides);
-}
-
-void flip_into(Expected& result, const Expected& from, std::span<const std::int64_t> axes) {
-  if (result.size() == 0) return;
-  Numbers strides = row_major(from.shape);
+/// Element `index` of a view is element base + Σ index · stride of the operand.
+struct View {
   std::int64_t base = 0;
-  for (const std::int64_t axis : axes) {
-    const auto at = static_cast<std::size_t>(axis);
-    base += (from.shape[at] - 1) * strides[at];
-    strides[at] = -strides[at];
+  Numbers strides;
+};
+
+View view_of(const NodeEvaluation& evaluation) {
+  const Node& node = evaluation.node;
+  const Numbers& shape = evaluation.operands[0]->shape;
+  View view{.strides = row_major(shape)};
+  Numbers& strides = view.strides;
+  const auto axis = [&] { return static_cast<std::size_t>(attribute(node, "axis").integer); };
+  switch (node.op) {
+    case Op::permute: {
+      const Numbers dense = std::exchange(strides, {});
+      for (const std::int64_t from : attribute(node, "axes").integers)
+        strides.push_back(dense[static_cast<std::size_t>(from)]);
+      return view;
+    }
+    case Op::broadcast_to: return {.strides = broadcast_strides(shape, evaluation.shape)};
+    case Op::slice:
+      view.base = evaluate(attribute(node, "begin").extent, evaluation.symbols) * strides[axis()];
+      strides[axis()] *= attribute(node, "step").integer;
+      return view;
+    case Op::flip:
+      for (const std::int64_t flipped : attribute(node, "axes").integers) {
+        const auto at = static_cast<std::size_t>(flipped);
+        view.base += (shape[at] - 1) * strides[at];
+        strides[at] = -strides[at];
+      }
+      return view;
+    case Op::as_strided:
+      return {.base = evaluate(attribute(node, "offset").extent, evaluation.symbols),
+              .strides = evaluate_all(attribute(node, "strides").extents, evaluation.symbols)};
+    case Op::unfold:
+      strides.push_back(strides[axis()]);
+      strides[axis()] *= attribute(node, "step").integer;
+      return view;
+    default: throw InternalError("interpret: unknown structural op");
   }
-  copy_strided(result, from, base, strides);
 }
 
-void unfold_into(Expected& result, const Expected& from, std::size_t axis, std::int64_t step) {
-  Numbers strides = row_major(from.shape);
-  strides.push_back(strides[axis]);
-  strides[axis] *= step;
-  copy_strided(result, from, 0, strides);
+void copy_view(Expected& result, const Expected& from, const View& view) {
+  if (result.size() == 0) return;
+  StridedIterator iterator(result.shape, {view.strides});
+  for (std::int64_t i = 0; i < result.size(); ++i, iterator.next())
+    copy_element(result, i, from, view.base + iterator.offset(0));
 }
 
 void concat_into(Expected& result, std::span<const Expected* const> parts, std::size_t axis) {
@@ -123,29 +129,19 @@ void take_along_axis_into(Expected& result, const Expected& x, const Expected& i
 }
 
 /// to[i] += from[k], rounded once; the new bound covers both bounds and the rounding.
-void add_element(Expected& to, std::size_t i, const Expected& from, std::size_t k) {
+void add_element(Expected& to, std::int64_t i, const Expected& from, std::int64_t k) {
+  const auto at = static_cast<std::size_t>(i);
   if (!is_floating(to.dtype)) {
-    const Wide sum =
-        from_storage_bits(to.dtype, to.integers[i]) + from_storage_bits(to.dtype, from.integers[k]);
-    to.integers[i] = to_storage_bits(wrap_to(to.dtype, sum));
-    if (from.bound(static_cast<std::int64_t>(k)) != 0) to.bounds[i] = kUndecided;
+    to.integers[at] = to_storage_bits(wrap_to(to.dtype, to.wide(i) + from.wide(k)));
+    if (from.bound(k) != 0) to.bounds[at] = kUndecided;
     return;
   }
-  const long double operands[] = {to.reals[i], from.reals[k]};
-  const long double value = operands[0] + operands[1];
-  const double bound =
-      to.bounds.empty() ? 0 : to.bounds[i] + from.bound(static_cast<std::int64_t>(k));
-  if (bound == 0) {
-    to.reals[i] = evaluate(info(Op::add), operands, to.dtype);
-    return;
-  }
-  const Element sum =
-      std::isinf(bound)
-          ? Element{.value = round_to(to.dtype, value), .bound = kUndecided}
-          : to_element(
-                rounded({.value = value, .low = value - bound, .high = value + bound}, to.dtype));
-  to.reals[i] = sum.value;
-  to.bounds[i] = sum.bound;
+  const long double operands[] = {to.reals[at], from.reals[static_cast<std::size_t>(k)]};
+  const double bound = to.bound(i) + from.bound(k);
+  if (bound == 0)
+    to.reals[at] = evaluate(info(Op::add), operands, to.dtype);
+  else
+    set_element(to, at, round_within(to.dtype, operands[0] + operands[1], bound));
 }
 
 void scatter_into(Expected& result, const Expected& x, const Expected& indices,
@@ -159,14 +155,13 @@ void scatter_into(Expected& result, const Expected& x, const Expected& indices,
       std::ranges::fill(result.bounds, kUndecided);
       return;
     }
-    const Wide row =
-        from_storage_bits(indices.dtype, indices.integers[static_cast<std::size_t>(k)]);
+    const Wide row = indices.wide(k);
     if (row < 0 || row >= rows) continue;
     for (std::int64_t column = 0; column < columns; ++column) {
       const std::int64_t to = static_cast<std::int64_t>(row) * columns + column;
       const std::int64_t from = k * columns + column;
       if (accumulate)
-        add_element(result, static_cast<std::size_t>(to), source, static_cast<std::size_t>(from));
+        add_element(result, to, source, from);
       else
         copy_element(result, to, source, from);
     }
@@ -187,20 +182,6 @@ Expected interpret_structural(const NodeEvaluation& evaluation) {
       result.integers = x.integers;
       result.bounds = x.bounds;
       break;
-    case Op::permute: permute_into(result, x, attribute(node, "axes").integers); break;
-    case Op::broadcast_to:
-      copy_strided(result, x, 0, broadcast_strides(x.shape, result.shape));
-      break;
-    case Op::slice:
-      slice_into(result, x, axis(), evaluate(attribute(node, "begin").extent, evaluation.symbols),
-                 attribute(node, "step").integer);
-      break;
-    case Op::flip: flip_into(result, x, attribute(node, "axes").integers); break;
-    case Op::as_strided:
-      copy_strided(result, x, evaluate(attribute(node, "offset").extent, evaluation.symbols),
-                   evaluate_all(attribute(node, "strides").extents, evaluation.symbols));
-      break;
-    case Op::unfold: unfold_into(result, x, axis(), attribute(node, "step").integer); break;
     case Op::concat: concat_into(result, operands, axis()); break;
     case Op::scatter:
       scatter_into(result, x, *operands[1], *operands[2],
@@ -208,7 +189,7 @@ Expected interpret_structural(const NodeEvaluation& evaluation) {
       break;
     case Op::take: take_into(result, x, *operands[1], axis()); break;
     case Op::take_along_axis: take_along_axis_into(result, x, *operands[1], axis()); break;
-    default: throw InternalError("interpret: unknown structural op");
+    default: copy_view(result, x, view_of(evaluation));
   }
   drop_exact_bounds(result);
   return result;

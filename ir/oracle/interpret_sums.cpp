@@ -2,8 +2,8 @@
 // makes in the accumulator.
 #include "ir/oracle/reduced_view.h"
 #include "ir/oracle/running_totals.h"
+#include "ir/types/casts.h"
 #include "ir/types/long_double_limits.h"
-#include "ir/types/rounding.h"
 
 #include <algorithm>
 #include <bit>
@@ -65,7 +65,7 @@ Interval sum_interval(const Totals& totals, DType accumulator, std::int64_t step
       bounds == 0 && (magnitude == 0 || magnitude <= std::ldexp(1.0L, totals.lowest_bit + bits));
   if (exact) return certain(sum);
   const long double error = gamma * (magnitude + bounds) + bounds;
-  Interval result = rounded({.value = sum, .low = sum - error, .high = sum + error}, accumulator);
+  Interval result = rounded(within(sum, error), accumulator);
   if (!totals.may_be_negative) result.low = std::max(result.low, 0.0L);
   return result;
 }

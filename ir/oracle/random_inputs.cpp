@@ -1,7 +1,7 @@
 // Generates random input arrays from a hash of seed, input name and element index.
 #include "ir/oracle/random_inputs.h"
 
-#include "ir/shape/evaluate_extents.h"
+#include "ir/shape/extent.h"
 #include "ir/shape/strided_iterator.h"
 #include "sinter/error.h"
 

@@ -2,12 +2,9 @@
 #pragma once
 
 #include "ir/oracle/interpret_ops.h"
-#include "ir/types/wide_integer.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <span>
 
 namespace sinter {
@@ -43,13 +40,6 @@ struct ReducedView {
   /// The relative error bound of `steps` successive roundings to the accumulator's dtype.
   long double gamma(std::int64_t steps) const { return rounding_errors(accumulator, steps); }
 };
-
-/// A value that the device must match exactly.
-inline Interval certain(long double value) { return {.value = value, .low = value, .high = value}; }
-/// A value that any device result matches.
-inline Interval undecided(long double value) {
-  return {.value = value, .low = std::numeric_limits<long double>::quiet_NaN(), .high = value};
-}
 
 /// The sum in the accumulator's dtype; +0 for an empty view.
 Interval sum_of(const ReducedView& view);

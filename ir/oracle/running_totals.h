@@ -1,10 +1,13 @@
-// Internal to the oracle: sums and products built element by element. Their intervals hold for any
-// order in which a device takes the elements.
+// Internal to the oracle: sums, products and extremes built element by element. Their intervals
+// hold for any order in which a device takes the elements.
 #pragma once
 
 #include "ir/oracle/interpret_ops.h"
+#include "ir/types/long_double_limits.h"
 
+#include <algorithm>
 #include <climits>
+#include <cmath>
 #include <cstdint>
 
 namespace sinter {
@@ -57,5 +60,30 @@ struct Factors {
 
 /// The product of `factors` after `steps` rounded multiplications in any order.
 Interval product_interval(const Factors& factors, DType accumulator, std::int64_t steps);
+
+/// The largest element for sign 1; the smallest for sign -1, as the negated largest of the negated
+/// elements.
+struct Extreme {
+  int sign = 1;
+  Interval largest = certain(-kInfinity);
+  bool has_nan = false;
+  bool has_undecided = false;
+
+  void add(double x, double bound) {
+    has_nan |= std::isnan(x) && std::isfinite(bound);
+    has_undecided |= std::isinf(bound);
+    if (std::isnan(x) || std::isinf(bound)) return;
+    const Interval element = within(sign * static_cast<long double>(x), bound);
+    largest = {.value = std::max(largest.value, element.value),
+               .low = std::max(largest.low, element.low),
+               .high = std::max(largest.high, element.high)};
+  }
+  Interval interval() const {
+    if (has_nan) return certain(kNan);
+    if (has_undecided) return undecided(sign * largest.value);
+    return sign > 0 ? largest
+                    : Interval{.value = -largest.value, .low = -largest.high, .high = -largest.low};
+  }
+};
 
 }  // namespace sinter

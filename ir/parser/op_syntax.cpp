@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <limits>
 #include <unordered_map>
 
@@ -13,10 +14,23 @@
 
 namespace sinter {
 
+namespace {
+
+/// The number that `text` is, in every locale.
+template <class Number>
+Number number_from(std::string_view text) {
+  Number number = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
+  ensure(result.ec == std::errc(), "op table: the default of a number is a number");
+  return number;
+}
+
+}  // namespace
+
 void read_default(const AttributeInfo& info, ParsedAttribute& argument) {
   const std::string_view text = info.default_text;
   switch (info.kind) {
-    case AttributeKind::integer: argument.integer = std::stoll(std::string(text)); return;
+    case AttributeKind::integer: argument.integer = number_from<std::int64_t>(text); return;
     case AttributeKind::boolean: argument.integer = text == "true"; return;
     case AttributeKind::string: argument.text = text; return;
     case AttributeKind::dtype:
@@ -25,10 +39,8 @@ void read_default(const AttributeInfo& info, ParsedAttribute& argument) {
       return;
     case AttributeKind::integers:
     case AttributeKind::extents: return;  // the only default of a list is the empty list
-    case AttributeKind::extent: argument.extent = std::stoll(std::string(text)); return;
-    case AttributeKind::literal:
-      argument.literal = Literal::of(std::stod(std::string(text)));
-      return;
+    case AttributeKind::extent: argument.extent = number_from<std::int64_t>(text); return;
+    case AttributeKind::literal: argument.literal = Literal::of(number_from<double>(text)); return;
   }
   throw InternalError(fmt::format("op table: attribute {} cannot have a default", info.name));
 }
@@ -184,12 +196,9 @@ const OpSyntax* find_op_syntax(std::string_view name) {
   return found == by_name.end() ? nullptr : found->second;
 }
 
-const std::vector<std::string_view>& op_names() {
-  static const auto& names = *[] {
-    auto* const result = new std::vector<std::string_view>;
-    for (const OpSyntax& syntax : all_op_syntax()) result->push_back(syntax.name);
-    return result;
-  }();
+std::vector<std::string_view> op_names() {
+  std::vector<std::string_view> names;
+  for (const OpSyntax& syntax : all_op_syntax()) names.push_back(syntax.name);
   return names;
 }
 

@@ -62,6 +62,6 @@ struct Call {
 /// The syntax of the op `name`; nullptr if there is none.
 const OpSyntax* find_op_syntax(std::string_view name);
 /// All names, for suggestions and tests.
-const std::vector<std::string_view>& op_names();
+std::vector<std::string_view> op_names();
 
 }  // namespace sinter

@@ -97,7 +97,6 @@ class Parser {
   bool at_literal() const;
   Literal literal(std::string_view what);
   double real(const Token& token) const;
-  double bound();
   DType dtype();
   std::vector<std::int64_t> integers(std::string_view what);
   std::vector<Extent> extents(std::string_view what);

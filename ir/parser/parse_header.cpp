@@ -102,9 +102,9 @@ void Parser::input_option(bool is_scalar, std::vector<Extent>& strides, InputOpt
 void Parser::range_option(InputOptions& options) {
   const Token begin = token_;
   expect("[", "before the range");
-  const double low = bound();
+  const double low = as_real(literal("a number"));
   expect(",", "between the ends of the range");
-  const double high = bound();
+  const double high = as_real(literal("a number"));
   expect("]", "after the range");
   if (!(low <= high)) fail_at(begin, fmt::format("the range [{}, {}] is empty", low, high));
   // An infinite end means that the range is unbounded there.

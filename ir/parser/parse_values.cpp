@@ -153,34 +153,29 @@ Literal Parser::literal(std::string_view what) {
   if (at("true") || at("false")) {
     const bool value = at("true");
     advance();
-    return {.kind = Literal::Kind::boolean, .integer = value, .real = 0};
+    return Literal::of(value);
   }
   // The sign is part of an integer, so that -2^63 can be written.
   Lexer ahead = lexer_;
   const Token number = at("-") ? ahead.next() : token_;
-  std::uint64_t magnitude = 0;
-  const char* end = number.text.data() + number.text.size();
-  const bool is_unsigned = number.kind == TokenKind::integer && !at("-") &&
-                           std::from_chars(number.text.data(), end, magnitude).ec == std::errc();
-  if (is_unsigned) {
+  if (number.kind == TokenKind::integer) {
+    std::uint64_t magnitude = 0;
+    const char* end = number.text.data() + number.text.size();
+    if (at("-") || std::from_chars(number.text.data(), end, magnitude).ec != std::errc())
+      return Literal::of(integer(what));
     advance();
-    return integer_literal(magnitude);
+    return Literal::of(magnitude);
   }
-  if (number.kind == TokenKind::integer)
-    return {.kind = Literal::Kind::integer, .integer = integer(what), .real = 0};
   const double sign = accept("-") ? -1.0 : 1.0;
-  const Token token = token_;
-  Literal result{.kind = Literal::Kind::real, .integer = 0, .real = 0};
-  if (token.is("inf"))
-    result.real = sign * std::numeric_limits<double>::infinity();
-  else if (token.is("nan"))
-    result.real = std::numeric_limits<double>::quiet_NaN();
-  else if (token.kind == TokenKind::real)
-    result.real = sign * real(token);
-  else
+  double value = std::numeric_limits<double>::quiet_NaN();
+  if (at("inf"))
+    value = sign * std::numeric_limits<double>::infinity();
+  else if (token_.kind == TokenKind::real)
+    value = sign * real(token_);
+  else if (!at("nan"))
     fail_expected(sign < 0 ? "a number after '-'" : what);
   advance();
-  return result;
+  return Literal::of(value);
 }
 
 double Parser::real(const Token& token) const {
@@ -191,8 +186,6 @@ double Parser::real(const Token& token) const {
             fmt::format("{} is beyond the range of f64; write 0.0 or inf", printable(token.text)));
   return value;
 }
-
-double Parser::bound() { return as_real(literal("a number")); }
 
 DType Parser::dtype() {
   const Token token = token_;

@@ -109,17 +109,15 @@ std::string TextErrors::excerpt(TextPosition position) const {
                      before.columns + column - at + 1);
 }
 
-void TextErrors::throw_if_any() const {
+void TextErrors::throw_if_any() {
   if (errors_.empty()) return;
-  std::vector<const TextError*> sorted;
-  for (const TextError& error : errors_) sorted.push_back(&error);
-  std::ranges::stable_sort(sorted, {},
-                           [](const TextError* error) { return error->position.offset; });
+  std::ranges::stable_sort(errors_, {},
+                           [](const TextError& error) { return error.position.offset; });
   std::string message;
-  for (const TextError* error : sorted)
+  for (const TextError& error : errors_)
     message += fmt::format("{}{}:{}:{}: {}\n{}", message.empty() ? "" : "\n", file_name_,
-                           error->position.line, error->position.column, error->message,
-                           excerpt(error->position));
+                           error.position.line, error.position.column, error.message,
+                           excerpt(error.position));
   if (is_full())
     message += fmt::format("\n{}: these are the first {} errors; there may be more", file_name_,
                            errors_.size());

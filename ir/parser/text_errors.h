@@ -3,7 +3,6 @@
 
 #include "ir/text/lexer.h"
 
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,12 +23,12 @@ class TextErrors {
   /// Adds a mistake, unless it repeats an earlier one.
   void add(TextError error);
   /// True after 500 mistakes; further mistakes are dropped.
-  bool is_full() const { return errors_.size() >= kMost; }
+  bool is_full() const { return errors_.size() >= kMaxErrors; }
   /// Throws a UserError that lists all mistakes in text order. Does nothing if there are none.
-  void throw_if_any() const;
+  void throw_if_any();
 
  private:
-  static constexpr std::size_t kMost = 500;
+  static constexpr std::size_t kMaxErrors = 500;
 
   std::string excerpt(TextPosition position) const;
 

@@ -31,6 +31,11 @@ inline Operand number_at(double value, const Operand& operand) {
   return {Literal::of(value), operand.location};
 }
 
+/// `y` as an operand with the source location of `like`, for messages.
+inline Operand with_location(Tensor y, const Operand& like) {
+  return {y, like.location.file, like.location.line};
+}
+
 /// −|x| with the slope of the right side, −1, at 0. maximum(0, x) also has the slope of the right
 /// side, 1, at 0. A smooth function composed of the two therefore has its correct slope at 0. abs
 /// and maximum(x, 0) have slope 0 there.

@@ -173,10 +173,8 @@ bool is_same(const std::function<Result(Arguments...)>& first,
 
 /// True if `later`, the options of a call with the same source, adds nothing to `first`.
 bool agrees(const CustomOptions& first, const CustomOptions& later) {
-  const bool gives_none = later.ulp == 0 && !later.oracle && !later.vjp;
-  return gives_none ||
-         (later.ulp == first.ulp && (!later.oracle || is_same(first.oracle, later.oracle)) &&
-          (!later.vjp || is_same(first.vjp, later.vjp)));
+  return later.ulp == first.ulp && (!later.oracle || is_same(first.oracle, later.oracle)) &&
+         (!later.vjp || is_same(first.vjp, later.vjp));
 }
 
 std::string options_summary(const CustomOptions& options) {

@@ -47,39 +47,43 @@ Extent Graph::extent(std::string_view name) { return data_->extents->symbol(name
 
 namespace {
 
-void check_new_input(GraphData& data, std::string_view name, Location location) {
-  if (name.empty())
-    throw UserError(
-        fmt::format("input: the name is empty; give it one (recorded at {})", to_string(location)));
-  if (data.has_input(std::string(name)))
-    throw UserError(fmt::format(
-        "input {}: the graph {} already has an input of this name (recorded at {}); use another "
-        "name (recorded at {})",
-        name, data.name,
-        data.location_text(std::ranges::find(data.inputs, name, &InputInfo::name)->node),
-        to_string(location)));
+/// Throws UserError if `name` is empty, or the name of an input or output recorded at `known`.
+/// `kind` is `input` or `output`.
+void check_name(const GraphData& data, std::string_view kind, std::string_view name,
+                std::optional<Location> known, Location location) {
+  if (name.empty()) fail(kind, "the name is empty; give it one", location);
+  if (known)
+    fail(fmt::format("{} {}", kind, name),
+         fmt::format(
+             "the graph {} already has an {} of this name (recorded at {}); use another name",
+             data.name, kind, to_string(*known)),
+         location);
+}
+
+void check_input_name(GraphData& data, std::string_view name, Location location) {
+  const InputInfo* const known = data.find_input(std::string(name));
+  check_name(data, "input", name, known ? std::optional(data.location(known->node)) : std::nullopt,
+             location);
 }
 
 // `what()` gives the name of an input or output in messages. It is called only for an error.
 
 void check_owner(const GraphData& data, const Operand& operand, auto what) {
   if (operand.is_literal())
-    throw UserError(
-        fmt::format("{}: a number is not a Tensor; record it with full (recorded at {})", what(),
-                    to_string(operand.location)));
+    fail(what(), "a number is not a Tensor; record it with full", operand.location);
   if (operand.tensor.graph() != &data)
-    throw UserError(fmt::format("{}: the value belongs to graph {}, not to {} (recorded at {})",
-                                what(), operand.tensor.graph()->name, data.name,
-                                to_string(operand.location)));
+    fail(what(),
+         fmt::format("the value belongs to graph {}, not to {}", operand.tensor.graph()->name,
+                     data.name),
+         operand.location);
 }
 
 void check_strides(auto what, std::span<const Extent> strides, Location location) {
   for (const Extent stride : strides)
     if (provably_negative(stride))
-      throw UserError(
-          fmt::format("{}: strides {} are negative; use flip to reverse an axis "
-                      "(recorded at {})",
-                      what(), to_string(strides), to_string(location)));
+      fail(what(),
+           fmt::format("strides {} are negative; use flip to reverse an axis", to_string(strides)),
+           location);
 }
 
 }  // namespace
@@ -88,75 +92,60 @@ Tensor Graph::input(std::string_view name, DType dtype, Extents shape, InputOpti
                     const char* file, int line) {
   const Location location{file, line};
   const auto what = [&] { return fmt::format("input {}", name); };
-  check_new_input(*data_, name, location);
+  check_input_name(*data_, name, location);
   if (shape.size() > kMaxRank)
-    throw UserError(fmt::format("input {}: rank {} is more than {} (recorded at {})", name,
-                                shape.size(), kMaxRank, to_string(location)));
+    fail(what(), fmt::format("rank {} is more than {}", shape.size(), kMaxRank), location);
   for (const Extent extent : shape)
     if (provably_negative(extent))
-      throw UserError(fmt::format("input {}: {} has a negative extent (recorded at {})", name,
-                                  to_string(shape), to_string(location)));
+      fail(what(), fmt::format("{} has a negative extent", to_string(shape)), location);
   if (is_too_large(shape)) check_size(what(), shape, location);
   if (!options.strides.empty() && options.strides.size() != shape.size())
-    throw UserError(
-        fmt::format("input {}: {} strides {} for a shape of rank {} {} (recorded at {})", name,
-                    options.strides.size(), to_string(options.strides), shape.size(),
-                    to_string(shape), to_string(location)));
+    fail(what(),
+         fmt::format("{} strides {} for a shape of rank {} {}", options.strides.size(),
+                     to_string(options.strides), shape.size(), to_string(shape)),
+         location);
   check_strides(what, options.strides, location);
   const Attribute attributes[] = {{.integer = static_cast<std::int64_t>(data_->inputs.size())},
                                   {.extents = options.strides}};
-  const Node* node = data_->make(
-      {.op = Op::input, .dtype = dtype, .operands = {}, .shape = shape, .attributes = attributes},
-      location);
+  const Tensor input = record_node(*data_, Op::input, dtype, {}, shape, attributes, location);
   data_->inputs.push_back(
-      {.name = std::string(name), .node = node, .low = options.low, .high = options.high});
-  data_->set_label(node, name);
-  return tensor(*data_, node);
+      {.name = std::string(name), .node = input.node(), .low = options.low, .high = options.high});
+  return input.label(name);
 }
 
 Tensor Graph::scalar(std::string_view name, DType dtype, const char* file, int line) {
   const Location location{file, line};
-  check_new_input(*data_, name, location);
-  const Attribute attributes[] = {{.integer = static_cast<std::int64_t>(data_->inputs.size())}};
-  const Node* node = data_->make(
-      {.op = Op::scalar, .dtype = dtype, .operands = {}, .shape = {}, .attributes = attributes},
-      location);
-  data_->inputs.push_back({.name = std::string(name), .node = node});
-  data_->set_label(node, name);
-  return tensor(*data_, node);
+  check_input_name(*data_, name, location);
+  const Attribute attribute = {.integer = static_cast<std::int64_t>(data_->inputs.size())};
+  const Tensor input = record_node(*data_, Op::scalar, dtype, {}, {}, {&attribute, 1}, location);
+  data_->inputs.push_back({.name = std::string(name), .node = input.node()});
+  return input.label(name);
 }
 
 void Graph::output(std::string_view name, Operand value, OutputOptions options) {
   const auto what = [&] { return fmt::format("output {}", name); };
   check_owner(*data_, value, what);
-  if (name.empty())
-    throw UserError(fmt::format("output: the name is empty; give it one (recorded at {})",
-                                to_string(value.location)));
-  if (data_->has_output(std::string(name)))
-    throw UserError(fmt::format(
-        "output {}: the graph {} already has an output of this name (recorded at {}); use another "
-        "name (recorded at {})",
-        name, data_->name,
-        to_string(std::ranges::find(data_->outputs, name, &OutputInfo::name)->location),
-        to_string(value.location)));
+  const OutputInfo* const known = data_->find_output(std::string(name));
+  check_name(*data_, "output", name, known ? std::optional(known->location) : std::nullopt,
+             value.location);
   const Node& node = *value.tensor.node();
-  const auto strides_text = [&] { return to_string(options.strides); };
   if (!options.strides.empty() && options.strides.size() != node.shape.size())
-    throw UserError(
-        fmt::format("output {}: {} strides {} for a value of rank {}, {} (recorded at {})", name,
-                    options.strides.size(), strides_text(), node.rank(), type_text(node),
-                    to_string(value.location)));
+    fail(what(),
+         fmt::format("{} strides {} for a value of rank {}, {}", options.strides.size(),
+                     to_string(options.strides), node.rank(), type_text(node)),
+         value.location);
   check_strides(what, options.strides, value.location);
   if (!options.strides.empty() && !may_be_injective(node.shape, options.strides))
-    throw UserError(fmt::format(
-        "output {}: strides {} put two elements of {} at one offset; make each stride larger than "
-        "the range of the smaller strides (recorded at {})",
-        name, strides_text(), type_text(node), to_string(value.location)));
+    fail(what(),
+         fmt::format("strides {} put two elements of {} at one offset; make each stride larger "
+                     "than the range of the smaller strides",
+                     to_string(options.strides), type_text(node)),
+         value.location);
   OutputInfo output{.name = std::string(name), .node = &node, .location = value.location};
   if (!std::ranges::equal(options.strides, row_major_strides(node.shape)))
     output.strides.assign(options.strides.begin(), options.strides.end());
   data_->outputs.push_back(std::move(output));
-  if (data_->label(value.tensor.node()).empty()) data_->set_label(value.tensor.node(), name);
+  if (data_->label(&node).empty()) data_->set_label(&node, name);
 }
 
 void Graph::update(Operand parameter, Operand value) {
@@ -165,29 +154,25 @@ void Graph::update(Operand parameter, Operand value) {
   check_owner(*data_, value, what);
   const Node* target = parameter.tensor.node();
   const Node* source = value.tensor.node();
-  const std::string location = to_string(parameter.location);
   if (target->op != Op::input)
-    throw UserError(
-        fmt::format("update: {} is not an input; only an input array can be written in "
-                    "place (recorded at {})",
-                    info(target->op).name, location));
+    fail("update",
+         fmt::format("{} is not an input; only an input array can be written in place",
+                     info(target->op).name),
+         parameter.location);
+  const auto fail_input = [&](std::string_view message) {
+    fail(fmt::format("update {}", data_->label(target)), message, parameter.location);
+  };
   if (target->dtype != source->dtype || !std::ranges::equal(target->shape, source->shape))
-    throw UserError(fmt::format("update {}: the input is {} but the value is {} (recorded at {})",
-                                data_->label(target), type_text(*target), type_text(*source),
-                                location));
+    fail_input(
+        fmt::format("the input is {} but the value is {}", type_text(*target), type_text(*source)));
   const std::span<const Extent> strides = attribute(*target, "strides").extents;
   if (!strides.empty() && !may_be_injective(target->shape, strides))
-    throw UserError(fmt::format(
-        "update {}: its strides {} put two elements of {} at one offset, so it cannot be written "
-        "(recorded at {})",
-        data_->label(target), to_string(strides), type_text(*target), location));
-  if (data_->has_update(target))
-    throw UserError(fmt::format(
-        "update {}: it already has an update (recorded at {}); give one update per input (recorded "
-        "at {})",
-        data_->label(target),
-        to_string(std::ranges::find(data_->updates, target, &UpdateInfo::parameter)->location),
-        location));
+    fail_input(
+        fmt::format("its strides {} put two elements of {} at one offset, so it cannot be written",
+                    to_string(strides), type_text(*target)));
+  if (const UpdateInfo* const known = data_->find_update(target))
+    fail_input(fmt::format("it already has an update (recorded at {}); give one update per input",
+                           to_string(known->location)));
   data_->updates.push_back({.parameter = target, .value = source, .location = parameter.location});
 }
 

@@ -7,10 +7,18 @@
 
 namespace sinter {
 
-Tensor axis_indices(GraphData& data, Extent extent, Location location) {
+Tensor axis_indices(GraphData& data, Extent extent, Location location, std::int64_t first,
+                    std::int64_t step) {
   const Attribute attributes[] = {
-      {.extent = extent}, {.integer = 0}, {.integer = 1}, {.dtype = i64}};
+      {.extent = extent}, {.integer = first}, {.integer = step}, {.dtype = i64}};
   return record_node(data, Op::iota, i64, {}, {&extent, 1}, attributes, location);
+}
+
+Tensor indices_along(GraphData& data, std::span<const Extent> shape, std::size_t axis,
+                     Location location) {
+  ShapeVector along(shape.size(), Extent(1));
+  along[axis] = shape[axis];
+  return reshape(axis_indices(data, shape[axis], location), along);
 }
 
 Tensor resolve_indices(Tensor indices, Extent extent, Location location) {
@@ -23,16 +31,21 @@ Tensor resolve_indices(Tensor indices, Extent extent, Location location) {
   return minimum(maximum(wrapped, 0), last);
 }
 
-bool are_adjacent(const AxesVector& axes, std::int64_t& first) {
+Tensor permute_back(Tensor permuted, std::span<const std::int64_t> axes) {
+  AxesVector back(axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    back[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
+  return permute(permuted, back);
+}
+
+std::int64_t first_index_axis(const AxesVector& axes) {
   const auto [low, high] = std::ranges::minmax(axes);
-  first = low;
-  return high - low + 1 == static_cast<std::int64_t>(axes.size());
+  return high - low + 1 == static_cast<std::int64_t>(axes.size()) ? low : 0;
 }
 
 AxesVector checked_index_axes(std::string_view op, const Operand& x,
                               std::span<const Operand> indices, Axes axes) {
-  graph_of(op, x);
-  const Node& node = *x.tensor.node();
+  const Node& node = node_of(op, x);
   if (indices.empty() || indices.size() != axes.size())
     fail(
         op,

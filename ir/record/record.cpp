@@ -1,7 +1,7 @@
 // Recording of elementwise ops, and helpers of all recording functions.
 #include "ir/record/record.h"
 
-#include "ir/types/rounding.h"
+#include "ir/types/casts.h"
 
 #include <fmt/format.h>
 
@@ -47,6 +47,11 @@ GraphData& graph_of(std::string_view op, OperandRefs operands) {
 GraphData& graph_of(std::string_view op, const Operand& x) {
   const Operand* const ref = &x;
   return graph_of(op, OperandRefs(&ref, 1));
+}
+
+const Node& node_of(std::string_view op, const Operand& x) {
+  graph_of(op, x);
+  return *x.tensor.node();
 }
 
 std::int64_t checked_axis(std::string_view op, std::int64_t axis, const Node& x,
@@ -105,6 +110,17 @@ void check_size(std::string_view op, std::span<const Extent> shape, Location loc
 
 namespace {
 
+/// The dtype of a number by its kind.
+DType dtype_of(const Literal& literal) {
+  switch (literal.kind) {
+    case Literal::Kind::boolean: return boolean;
+    case Literal::Kind::integer: return i64;
+    case Literal::Kind::large_integer: return u64;
+    case Literal::Kind::real: break;
+  }
+  return f32;
+}
+
 /// `literal` as a value of an integer dtype or bool. Throws UserError if the dtype does not have
 /// it.
 Literal integer_value(std::string_view op, const Literal& literal, DType dtype, Location location) {
@@ -142,21 +158,11 @@ const Node* constant(GraphData& graph, std::string_view op, const Literal& liter
       location);
 }
 
-namespace {
-
-/// The dtype of a number by its kind.
-DType dtype_of(const Literal& literal) {
-  switch (literal.kind) {
-    case Literal::Kind::boolean: return boolean;
-    case Literal::Kind::integer: return i64;
-    case Literal::Kind::large_integer: return u64;
-    case Literal::Kind::real: break;
-  }
-  return f32;
+Tensor as_tensor(std::string_view op, GraphData& graph, const Operand& operand, DType dtype) {
+  if (!operand.is_literal()) return cast(operand, dtype);
+  return tensor(graph, constant(graph, op, operand.literal, dtype, operand.location));
 }
 
-/// The common dtype of `operands`. A number takes the dtype of the Tensors, with two exceptions. A
-/// real number with integers or bool gives f32, and an integer with bool gives i64.
 DType common_dtype(std::string_view op, OperandRefs operands) {
   const Node* first = nullptr;
   DType common = boolean;
@@ -182,6 +188,8 @@ DType common_dtype(std::string_view op, OperandRefs operands) {
   }
   return common;
 }
+
+namespace {
 
 /// The dtype to which an op with `rule` casts operands of the common dtype `dtype`.
 DType cast_dtype(TypeRule rule, DType dtype) {
@@ -222,6 +230,13 @@ Op logical_op(Op op) {
 }
 
 }  // namespace
+
+Tensor record_unary(Op op, const Operand& x, DType dtype, std::span<const Extent> shape,
+                    std::initializer_list<Attribute> attributes) {
+  const Node* const node = x.tensor.node();
+  return record_node(*x.tensor.graph(), op, dtype, {&node, 1}, shape,
+                     std::span<const Attribute>(attributes.begin(), attributes.size()), x.location);
+}
 
 Tensor record_elementwise(Op op, OperandRefs operands) {
   const std::string_view op_name = info(op).name;

@@ -1,6 +1,7 @@
 // Helpers of the recording functions: the graph of operands, checks, broadcasting and errors.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,8 +33,9 @@ std::vector<Operand> operands_of(std::span<const Tensor> tensors, Location locat
 /// belong to different graphs.
 GraphData& graph_of(std::string_view op, OperandRefs operands);
 
-/// The graph of `x`. Throws UserError if it is a number.
+/// The graph or the node of `x`. Throws UserError if it is a number.
 GraphData& graph_of(std::string_view op, const Operand& x);
+const Node& node_of(std::string_view op, const Operand& x);
 
 /// `axis` counted from the front. Throws UserError unless -rank <= axis < rank.
 std::int64_t checked_axis(std::string_view op, std::int64_t axis, const Node& x, Location location);
@@ -42,20 +44,35 @@ std::int64_t checked_axis(std::string_view op, std::int64_t axis, const Node& x,
 AxesVector checked_axes(std::string_view op, std::span<const std::int64_t> axes, const Node& x,
                         Location location);
 
+/// The same in ascending order; all axes of x if `axes` is empty.
+AxesVector axes_to_reduce(std::string_view op, const Node& x, std::span<const std::int64_t> axes,
+                          Location location);
+
 /// `index` along `axis` of x, counted from the front. Throws UserError if it is provably out of
 /// range.
 Extent checked_index(std::string_view op, Extent index, std::size_t axis, const Node& x,
                      Location location);
+
+/// Throws UserError if `indices` is a number, or its dtype no integer dtype.
+void check_integers(std::string_view op, const Operand& indices);
 
 /// The shape to which the operands broadcast as in NumPy. Throws UserError if they do not
 /// broadcast.
 ShapeVector broadcast_shapes(std::string_view op, std::span<const Node* const> operands,
                              Location location);
 
+/// The common dtype of `operands`. A number takes the dtype of the Tensors, with two exceptions. A
+/// real number with integers or bool gives f32, and an integer with bool gives i64. Throws
+/// UserError if there is none.
+DType common_dtype(std::string_view op, OperandRefs operands);
+
 /// The constant of a number in `dtype`. f32 and c64 round it to f32; the narrower floating dtypes
 /// keep it unrounded. Throws UserError if an integer dtype or bool does not have the value.
 const Node* constant(GraphData& graph, std::string_view op, const Literal& literal, DType dtype,
                      Location location);
+
+/// `operand` as a Tensor of `dtype`: the constant of a number, or a cast.
+Tensor as_tensor(std::string_view op, GraphData& graph, const Operand& operand, DType dtype);
 
 /// Records a node, and returns its Tensor. The caller checks the contents.
 inline Tensor record_node(GraphData& graph, Op op, DType dtype,
@@ -65,6 +82,10 @@ inline Tensor record_node(GraphData& graph, Op op, DType dtype,
       .op = op, .dtype = dtype, .operands = operands, .shape = shape, .attributes = attributes};
   return tensor(graph, graph.make(draft, location));
 }
+
+/// Records a node whose only operand is `x`, a Tensor.
+Tensor record_unary(Op op, const Operand& x, DType dtype, std::span<const Extent> shape,
+                    std::initializer_list<Attribute> attributes);
 
 /// Records any elementwise op. The UNARY, BINARY and TERNARY rows of the table call it.
 Tensor record_elementwise(Op op, OperandRefs operands);
@@ -108,10 +129,6 @@ inline bool can_accumulate(DType dtype) { return dtype != boolean && !is_narrow(
 
 /// The shape of x with the windows along `axis`, and the elements of a window as the last axis.
 ShapeVector unfolded_shape(const Node& x, std::size_t axis, std::int64_t size, std::int64_t step);
-
-/// The end of the elements that an as_strided reads: the last element plus 1, or 0 if it reads
-/// none.
-Extent strided_end(std::span<const Extent> shape, std::span<const Extent> strides, Extent offset);
 
 /// Throws UserError if `shape` has too many axes or elements, or a negative extent.
 void check_shape(std::string_view op, std::span<const Extent> shape, Location location);

@@ -9,9 +9,6 @@
 
 namespace sinter {
 
-namespace {
-
-/// `axes` ascending; all axes of `x` if it is empty.
 AxesVector axes_to_reduce(std::string_view op, const Node& x, std::span<const std::int64_t> axes,
                           Location location) {
   AxesVector result = checked_axes(op, axes, x, location);
@@ -20,6 +17,8 @@ AxesVector axes_to_reduce(std::string_view op, const Node& x, std::span<const st
   std::ranges::sort(result);
   return result;
 }
+
+namespace {
 
 /// `order` as stored in a node: empty if ascending.
 AxesVector checked_order(std::string_view op, const Node& x, std::span<const std::int64_t> order,
@@ -53,8 +52,7 @@ ShapeVector reduced_shape(const Node& x, std::span<const std::int64_t> axes, Kee
 Tensor record_reduction(Op op, const Operand& x, std::span<const std::int64_t> axes,
                         const ReductionOptions& options) {
   const OpInfo& row = info(op);
-  GraphData& graph = graph_of(row.name, x);
-  const Node* node = x.tensor.node();
+  const Node* node = &node_of(row.name, x);
   if (node->dtype == c64)
     fail(row.name, fmt::format("{} is for storage only; cast it", type_text(*node)), x.location);
   if (row.types == TypeRule::Float && !is_floating(node->dtype)) node = cast(x, f32).node();
@@ -77,8 +75,8 @@ Tensor record_reduction(Op op, const Operand& x, std::span<const std::int64_t> a
   if (options.correction) attributes.push_back({.integer = *options.correction});
   attributes.push_back({.integer = options.keep == Keep::yes});
   if (!gives_index(op)) attributes.push_back({.integers = order});
-  return record_node(graph, op, reduction_result(op, node->dtype), {&node, 1}, shape, attributes,
-                     x.location);
+  return record_node(*x.tensor.graph(), op, reduction_result(op, node->dtype), {&node, 1}, shape,
+                     attributes, x.location);
 }
 
 Tensor sum(Operand x, Axes axes, Keep keep_axes) {
@@ -114,27 +112,19 @@ namespace {
 /// The index of an extreme. Several axes are first moved to the end and merged into one axis.
 Tensor record_index_of_extreme(Op op, const Operand& x, Axes axes, Keep keep_axes) {
   const std::string_view name = info(op).name;
-  graph_of(name, x);
-  const Node& node = *x.tensor.node();
+  const Node& node = node_of(name, x);
   const AxesVector over = axes_to_reduce(name, node, axes, x.location);
   if (over.size() == 1) return record_reduction(op, x, over, {.keep = keep_axes});
   const LocationScope scope(x);
-  AxesVector order;
-  for (int axis = 0; axis < node.rank(); ++axis)
-    if (std::ranges::find(over, axis) == over.end()) order.push_back(axis);
+  AxesVector order = other_axes(node, over);
+  order.append(over);
   ShapeVector flat = reduced_shape(node, over, Keep::no);
-  const ShapeVector result = reduced_shape(node, over, keep_axes);
-  Extent count = 1;
-  for (const std::int64_t axis : over) {
-    order.push_back(axis);
-    count = count * node.shape[static_cast<std::size_t>(axis)];
-  }
-  flat.push_back(count);
+  flat.push_back(extent_of_axes(node, over));
   const Tensor ordered = permute(x, order);
   const Tensor rows = reshape(ordered, flat);
   const std::int64_t last[] = {-1};
   const Tensor index = record_reduction(op, rows, last, {});
-  return reshape(index, result);
+  return reshape(index, reduced_shape(node, over, keep_axes));
 }
 
 }  // namespace

@@ -1,9 +1,7 @@
 // Recording of scans.
 #include "ir/record/composite.h"
-#include "ir/record/index_operands.h"
 #include "ir/record/record.h"
-#include "ir/types/rounding.h"
-#include "sinter/views.h"
+#include "ir/types/casts.h"
 
 #include <limits>
 
@@ -27,34 +25,26 @@ Literal identity_of(Op op, DType dtype) {
   }
 }
 
-Tensor record_forward_scan(Op op, const Operand& x, std::int64_t axis) {
-  const OpInfo& row = info(op);
-  GraphData& graph = graph_of(row.name, x);
-  const Node* node = x.tensor.node();
-  if (node->dtype == c64)
-    fail(row.name, fmt::format("{} is for storage only; cast it", type_text(*node)), x.location);
-  const Attribute attribute = {.integer = axis};
-  return record_node(graph, op, reduction_result(op, node->dtype), {&node, 1}, node->shape,
-                     {&attribute, 1}, x.location);
-}
-
 }  // namespace
 
 Tensor record_scan(Op op, const Operand& x, std::int64_t axis, ScanOptions options) {
   const LocationScope scope(x);
-  GraphData& graph = graph_of(info(op).name, x);
-  const std::int64_t checked = checked_axis(info(op).name, axis, *x.tensor.node(), x.location);
+  const std::string_view op_name = info(op).name;
+  const Node& node = node_of(op_name, x);
+  const std::int64_t checked = checked_axis(op_name, axis, node, x.location);
   const int along = static_cast<int>(checked);
-  const Tensor forward = options.reverse ? flip(x, {checked}) : x.tensor;
-  Tensor result =
-      record_forward_scan(op, Operand(forward, x.location.file, x.location.line), checked);
-  const Extent extent = result.shape()[static_cast<std::size_t>(checked)];
+  if (node.dtype == c64)
+    fail(op_name, fmt::format("{} is for storage only; cast it", type_text(node)), x.location);
+  const Operand forward = with_location(options.reverse ? flip(x, {checked}) : x.tensor, x);
+  Tensor result = record_unary(op, forward, reduction_result(op, node.dtype), node.shape,
+                               {{.integer = checked}});
+  const Extent extent = node.shape[static_cast<std::size_t>(checked)];
   if (options.exclusive && !extent.is(0)) {
     ShapeVector first(result.shape().begin(), result.shape().end());
     first[static_cast<std::size_t>(checked)] = 1;
-    const Node* number =
-        constant(graph, info(op).name, identity_of(op, result.dtype()), result.dtype(), x.location);
-    const Tensor begin = broadcast_to(tensor(graph, number), first);
+    const Operand identity(identity_of(op, result.dtype()), x.location);
+    const Tensor begin =
+        broadcast_to(as_tensor(op_name, *x.tensor.graph(), identity, result.dtype()), first);
     if (extent.is(1))
       result = begin;
     else if (extent.is_number())

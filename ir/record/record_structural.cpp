@@ -59,72 +59,58 @@ void check_shape(std::string_view op, std::span<const Extent> shape, Location lo
 }
 
 Tensor cast(Operand x, DType to) {
-  GraphData& graph = graph_of("cast", x);
-  const Node* node = x.tensor.node();
-  if (node->dtype == to) return x.tensor;
-  const Attribute attribute = {.dtype = to};
-  return record_node(graph, Op::cast, to, {&node, 1}, node->shape, {&attribute, 1}, x.location);
+  const Node& node = node_of("cast", x);
+  if (node.dtype == to) return x.tensor;
+  return record_unary(Op::cast, x, to, node.shape, {{.dtype = to}});
 }
 
 Tensor bitcast(Operand x, DType to) {
-  GraphData& graph = graph_of("bitcast", x);
-  const Node* node = x.tensor.node();
-  if (node->dtype == to) return x.tensor;
-  if (size_of(node->dtype) != size_of(to) || to == boolean || node->dtype == boolean)
+  const Node& node = node_of("bitcast", x);
+  if (node.dtype == to) return x.tensor;
+  if (size_of(node.dtype) != size_of(to) || to == boolean || node.dtype == boolean)
     fail("bitcast",
          fmt::format("{} cannot be read as {}; both must have the same size and neither be bool",
-                     type_text(*node), name(to)),
+                     type_text(node), name(to)),
          x.location);
-  const Attribute attribute = {.dtype = to};
-  return record_node(graph, Op::bitcast, to, {&node, 1}, node->shape, {&attribute, 1}, x.location);
+  return record_unary(Op::bitcast, x, to, node.shape, {{.dtype = to}});
 }
 
 Tensor reshape(Operand x, Extents shape) {
-  GraphData& graph = graph_of("reshape", x);
-  const Node* node = x.tensor.node();
+  const Node& node = node_of("reshape", x);
   check_rank("reshape", shape.size(), x.location);
-  const ShapeVector full = complete_shape(*node, shape, x.location);
-  if (std::ranges::equal(full, node->shape)) return x.tensor;
-  const Attribute attribute = {.extents = full};
-  return record_node(graph, Op::reshape, node->dtype, {&node, 1}, full, {&attribute, 1},
-                     x.location);
+  const ShapeVector full = complete_shape(node, shape, x.location);
+  if (std::ranges::equal(full, node.shape)) return x.tensor;
+  return record_unary(Op::reshape, x, node.dtype, full, {{.extents = full}});
 }
 
 Tensor permute(Operand x, Axes axes) {
-  GraphData& graph = graph_of("permute", x);
-  const Node* node = x.tensor.node();
-  const AxesVector order = checked_axes("permute", axes, *node, x.location);
+  const Node& node = node_of("permute", x);
+  const AxesVector order = checked_axes("permute", axes, node, x.location);
   ShapeVector shape;
-  for (const std::int64_t axis : order)
-    shape.push_back(node->shape[static_cast<std::size_t>(axis)]);
-  if (static_cast<int>(order.size()) != node->rank())
+  for (const std::int64_t axis : order) shape.push_back(node.shape[static_cast<std::size_t>(axis)]);
+  if (static_cast<int>(order.size()) != node.rank())
     fail("permute",
          fmt::format("[{}] names {} of the {} axes of {}", fmt::join(axes, ", "), order.size(),
-                     node->rank(), type_text(*node)),
+                     node.rank(), type_text(node)),
          x.location);
   if (std::ranges::is_sorted(order)) return x.tensor;
-  const Attribute attribute = {.integers = order};
-  return record_node(graph, Op::permute, node->dtype, {&node, 1}, shape, {&attribute, 1},
-                     x.location);
+  return record_unary(Op::permute, x, node.dtype, shape, {{.integers = order}});
 }
 
 Tensor broadcast_to(Operand x, Extents shape) {
-  GraphData& graph = graph_of("broadcast_to", x);
-  const Node* node = x.tensor.node();
+  const Node& node = node_of("broadcast_to", x);
   check_shape("broadcast_to", shape, x.location);
   const auto refuse = [&] {
     fail("broadcast_to",
-         fmt::format("{} does not broadcast to {}", to_string(node->shape), to_string(shape)),
+         fmt::format("{} does not broadcast to {}", to_string(node.shape), to_string(shape)),
          x.location);
   };
-  if (shape.size() < node->shape.size()) refuse();
-  const std::size_t shift = shape.size() - node->shape.size();
-  for (std::size_t axis = 0; axis < node->shape.size(); ++axis)
-    if (node->shape[axis] != shape[shift + axis] && !node->shape[axis].is(1)) refuse();
-  if (std::ranges::equal(shape, node->shape)) return x.tensor;
-  const Attribute attribute = {.extents = shape};
-  return record_node(graph, Op::broadcast_to, node->dtype, {&node, 1}, shape, {&attribute, 1},
-                     x.location);
+  if (shape.size() < node.shape.size()) refuse();
+  const std::size_t shift = shape.size() - node.shape.size();
+  for (std::size_t axis = 0; axis < node.shape.size(); ++axis)
+    if (node.shape[axis] != shape[shift + axis] && !node.shape[axis].is(1)) refuse();
+  if (std::ranges::equal(shape, node.shape)) return x.tensor;
+  return record_unary(Op::broadcast_to, x, node.dtype, shape, {{.extents = shape}});
 }
 
 Extent slice_length(Extent begin, Extent end, std::int64_t step) {
@@ -145,10 +131,9 @@ SliceBounds slice_bounds(Extent extent, Extent begin, Extent end) {
 }
 
 Tensor slice(Operand x, int axis, Extent begin, Extent end, int step) {
-  GraphData& graph = graph_of("slice", x);
-  const Node* node = x.tensor.node();
-  const std::int64_t checked = checked_axis("slice", axis, *node, x.location);
-  const Extent extent = node->shape[static_cast<std::size_t>(checked)];
+  const Node& node = node_of("slice", x);
+  const std::int64_t checked = checked_axis("slice", axis, node, x.location);
+  const Extent extent = node.shape[static_cast<std::size_t>(checked)];
   if (step < 1)
     fail("slice",
          fmt::format("step {} must be at least 1; flip(x, {{{}}}) reverses an axis "
@@ -158,11 +143,11 @@ Tensor slice(Operand x, int axis, Extent begin, Extent end, int step) {
   const auto [first, last] = slice_bounds(extent, begin, end);
   const Extent length = slice_length(first, last, step);
   if (first.is(0) && length == extent) return x.tensor;
-  ShapeVector shape(node->shape.begin(), node->shape.end());
+  ShapeVector shape(node.shape.begin(), node.shape.end());
   shape[static_cast<std::size_t>(checked)] = length;
-  const Attribute attributes[] = {
-      {.integer = checked}, {.extent = first}, {.extent = last}, {.integer = step}};
-  return record_node(graph, Op::slice, node->dtype, {&node, 1}, shape, attributes, x.location);
+  return record_unary(
+      Op::slice, x, node.dtype, shape,
+      {{.integer = checked}, {.extent = first}, {.extent = last}, {.integer = step}});
 }
 
 Tensor concat(std::span<const Operand> parts, int axis) {
@@ -204,57 +189,62 @@ Tensor concat(std::span<const Tensor> parts, int axis, const char* file, int lin
   return concat(operands_of(parts, {file, line}), axis);
 }
 
+void check_integers(std::string_view op, const Operand& indices) {
+  const Node& node = node_of(op, indices);
+  if (!is_integer(node.dtype))
+    fail(op, fmt::format("the indices are {}; they must be integers", type_text(node)),
+         indices.location);
+}
+
 namespace {
 
-void check_indices(std::string_view op, const Operand& indices) {
+ShapeVector shape_of_take(const Node& x, const Node& indices, std::int64_t axis,
+                          Location location) {
+  ShapeVector shape(x.shape.begin(), x.shape.begin() + axis);
+  shape.append(indices.shape.begin(), indices.shape.end());
+  shape.append(x.shape.begin() + axis + 1, x.shape.end());
+  check_rank("take", shape.size(), location);
+  check_size("take", shape, location);
+  return shape;
+}
+
+ShapeVector shape_of_take_along_axis(const Node& x, const Node& indices, std::int64_t axis,
+                                     Location location) {
+  ShapeVector shape(x.shape.begin(), x.shape.end());
+  const auto at = static_cast<std::size_t>(axis);
+  if (x.rank() == indices.rank()) shape[at] = indices.shape[at];
+  if (!std::ranges::equal(shape, indices.shape))
+    fail("take_along_axis",
+         fmt::format("{} and indices {} must agree in rank and every axis but {}",
+                     to_string(x.shape), to_string(indices.shape), axis),
+         location);
+  return shape;
+}
+
+/// Records take or take_along_axis.
+Tensor record_take(Op op, const Operand& x, const Operand& indices, int axis) {
+  const std::string_view op_name = info(op).name;
   if (indices.is_literal())
-    fail(op, "the indices are a number; use slice for one index", indices.location);
-  if (!is_integer(indices.tensor.dtype()))
-    fail(
-        op,
-        fmt::format("the indices are {}; they must be integers", type_text(*indices.tensor.node())),
-        indices.location);
+    fail(op_name, "the indices are a number; use slice for one index", indices.location);
+  check_integers(op_name, indices);
+  const Operand* const operands[] = {&x, &indices};
+  GraphData& graph = graph_of(op_name, operands);
+  if (x.is_literal()) fail(op_name, "the first operand is a number, not a Tensor", x.location);
+  const Node* const nodes[] = {x.tensor.node(), indices.tensor.node()};
+  const std::int64_t checked = checked_axis(op_name, axis, *nodes[0], x.location);
+  const auto shape_of = op == Op::take ? shape_of_take : shape_of_take_along_axis;
+  const ShapeVector shape = shape_of(*nodes[0], *nodes[1], checked, x.location);
+  const Attribute attribute = {.integer = checked};
+  return record_node(graph, op, nodes[0]->dtype, nodes, shape, {&attribute, 1}, x.location);
 }
 
 }  // namespace
 
 Tensor take(Operand x, Operand indices, int axis) {
-  const Operand operands[] = {x, indices};
-  check_indices("take", indices);
-  GraphData& graph = graph_of("take", refs_to(operands));
-  if (x.is_literal()) fail("take", "the first operand is a number, not a Tensor", x.location);
-  const Node* const nodes[] = {x.tensor.node(), indices.tensor.node()};
-  const std::int64_t checked = checked_axis("take", axis, *nodes[0], x.location);
-  ShapeVector shape(nodes[0]->shape.begin(), nodes[0]->shape.begin() + checked);
-  shape.append(nodes[1]->shape.begin(), nodes[1]->shape.end());
-  shape.append(nodes[0]->shape.begin() + checked + 1, nodes[0]->shape.end());
-  check_rank("take", shape.size(), x.location);
-  check_size("take", shape, x.location);
-  const Attribute attribute = {.integer = checked};
-  return record_node(graph, Op::take, nodes[0]->dtype, nodes, shape, {&attribute, 1}, x.location);
+  return record_take(Op::take, x, indices, axis);
 }
-
 Tensor take_along_axis(Operand x, Operand indices, int axis) {
-  const Operand operands[] = {x, indices};
-  check_indices("take_along_axis", indices);
-  GraphData& graph = graph_of("take_along_axis", refs_to(operands));
-  if (x.is_literal())
-    fail("take_along_axis", "the first operand is a number, not a Tensor", x.location);
-  const Node* const nodes[] = {x.tensor.node(), indices.tensor.node()};
-  const std::int64_t checked = checked_axis("take_along_axis", axis, *nodes[0], x.location);
-  bool fits = nodes[0]->rank() == nodes[1]->rank();
-  for (int i = 0; fits && i < nodes[0]->rank(); ++i) {
-    const auto other = static_cast<std::size_t>(i);
-    fits = i == checked || nodes[0]->shape[other] == nodes[1]->shape[other];
-  }
-  if (!fits)
-    fail("take_along_axis",
-         fmt::format("{} and indices {} must agree in rank and every axis but {}",
-                     to_string(nodes[0]->shape), to_string(nodes[1]->shape), checked),
-         x.location);
-  const Attribute attribute = {.integer = checked};
-  return record_node(graph, Op::take_along_axis, nodes[0]->dtype, nodes, nodes[1]->shape,
-                     {&attribute, 1}, x.location);
+  return record_take(Op::take_along_axis, x, indices, axis);
 }
 
 Tensor zeros_like(Tensor x) {

@@ -77,6 +77,13 @@ std::optional<ExtentTerm> divide(const ExtentTerm& term, const ExtentTerm& divis
   return result;
 }
 
+/// False if a and b are numbers whose product overflows 64 bits.
+bool fits_product(Extent a, Extent b) {
+  std::int64_t product = 0;
+  return !a.is_number() || !b.is_number() ||
+         !__builtin_mul_overflow(a.number(), b.number(), &product);
+}
+
 std::string to_string(const ExtentAtom& atom) {
   if (!atom.name.empty()) return atom.name;
   return fmt::format("floor_div({}, {})", to_string(atom.numerator), to_string(atom.divisor));
@@ -93,6 +100,14 @@ std::string to_string(const std::vector<const ExtentAtom*>& atoms) {
 
 bool is_name(std::string_view text) {
   return !text.empty() && !is_digit(text[0]) && std::ranges::all_of(text, is_name_character);
+}
+
+std::array<std::uintptr_t, 5> operation_key(char operation, Extent a, Extent b) {
+  const auto pointer = [](Extent extent) {
+    return reinterpret_cast<std::uintptr_t>(extent.expression());
+  };
+  return {static_cast<std::uintptr_t>(operation), static_cast<std::uintptr_t>(a.number()),
+          pointer(a), static_cast<std::uintptr_t>(b.number()), pointer(b)};
 }
 
 /// 1 plus the sizes of all atoms in `extent`.
@@ -119,9 +134,6 @@ std::uint64_t terms_hash(const std::vector<ExtentTerm>& terms) {
 }
 
 }  // namespace
-
-ExtentTable::ExtentTable() = default;
-ExtentTable::~ExtentTable() = default;
 
 bool ExtentTable::Less::operator()(const std::unique_ptr<ExtentExpression>& a,
                                    const std::unique_ptr<ExtentExpression>& b) const {
@@ -175,14 +187,9 @@ Extent ExtentTable::intern(std::vector<ExtentTerm> terms) {
 }
 
 const ExtentAtom* ExtentTable::quotient(Extent numerator, Extent divisor) {
-  const auto bits = [](Extent extent, bool expression) {
-    return expression ? reinterpret_cast<std::uintptr_t>(extent.expression())
-                      : static_cast<std::uintptr_t>(extent.number());
-  };
-  const std::array<std::uintptr_t, 4> parts = {bits(numerator, false), bits(numerator, true),
-                                               bits(divisor, false), bits(divisor, true)};
-  const auto known = quotient_by_parts_.find(parts);
-  if (known != quotient_by_parts_.end()) return known->second;
+  const Operation operation = operation_key('/', numerator, divisor);
+  const auto known = quotients_.find(operation);
+  if (known != quotients_.end()) return known->second;
   constexpr int kMaxSize = 256;
   const int size = size_of(numerator) + size_of(divisor);
   if (size > kMaxSize)
@@ -194,21 +201,9 @@ const ExtentAtom* ExtentTable::quotient(Extent numerator, Extent divisor) {
   const int id = kAfterSymbols + static_cast<int>(atoms_.size());
   atoms_.push_back(std::make_unique<ExtentAtom>(
       ExtentAtom{.id = id, .name = {}, .numerator = numerator, .divisor = divisor, .size = size}));
-  quotient_by_parts_.emplace(parts, atoms_.back().get());
+  quotients_.emplace(operation, atoms_.back().get());
   return atoms_.back().get();
 }
-
-namespace {
-
-std::array<std::uintptr_t, 5> result_key(char operation, Extent a, Extent b) {
-  const auto pointer = [](Extent extent) {
-    return reinterpret_cast<std::uintptr_t>(extent.expression());
-  };
-  return {static_cast<std::uintptr_t>(operation), static_cast<std::uintptr_t>(a.number()),
-          pointer(a), static_cast<std::uintptr_t>(b.number()), pointer(b)};
-}
-
-}  // namespace
 
 std::size_t ExtentTable::Hash::operator()(const Operation& operation) const {
   std::uint64_t hash = 0;
@@ -217,12 +212,12 @@ std::size_t ExtentTable::Hash::operator()(const Operation& operation) const {
 }
 
 std::optional<Extent> ExtentTable::cached_result(char operation, Extent a, Extent b) const {
-  const auto found = results_.find(result_key(operation, a, b));
+  const auto found = results_.find(operation_key(operation, a, b));
   return found == results_.end() ? std::nullopt : std::optional(found->second);
 }
 
 Extent ExtentTable::cache_result(char operation, Extent a, Extent b, Extent result) {
-  results_.emplace(result_key(operation, a, b), result);
+  results_.emplace(operation_key(operation, a, b), result);
   return result;
 }
 
@@ -272,17 +267,6 @@ std::optional<Extent> divide_exactly(Extent a, Extent b) {
   }
   return make_extent(table_of(a, b), std::move(quotient));
 }
-
-namespace {
-
-/// False if a and b are numbers whose product overflows 64 bits.
-bool fits_product(Extent a, Extent b) {
-  std::int64_t product = 0;
-  return !a.is_number() || !b.is_number() ||
-         !__builtin_mul_overflow(a.number(), b.number(), &product);
-}
-
-}  // namespace
 
 Extent floor_div(Extent a, Extent divisor) {
   if (divisor.is_number() && divisor.number() <= 0)
@@ -340,6 +324,23 @@ std::int64_t evaluate(Extent extent, std::span<const std::int64_t> symbol_values
     sum = checked_result(sum, value, '+');
   }
   return sum;
+}
+
+std::vector<std::int64_t> evaluate_all(std::span<const Extent> extents,
+                                       std::span<const std::int64_t> symbol_values) {
+  std::vector<std::int64_t> values;
+  values.reserve(extents.size());
+  for (const Extent extent : extents) values.push_back(evaluate(extent, symbol_values));
+  return values;
+}
+
+std::vector<std::string> size_texts(const ExtentTable& table,
+                                    std::span<const std::int64_t> symbol_values) {
+  std::vector<std::string> texts;
+  for (const ExtentAtom* symbol : table.symbols())
+    texts.push_back(
+        fmt::format("{} = {}", symbol->name, symbol_values[static_cast<std::size_t>(symbol->id)]));
+  return texts;
 }
 
 bool provably_nonnegative(Extent extent) {

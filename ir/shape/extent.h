@@ -46,8 +46,7 @@ struct ExtentExpression {
 /// thread safe: one thread at a time may use it.
 class ExtentTable {
  public:
-  ExtentTable();
-  ~ExtentTable();
+  ExtentTable() = default;
   ExtentTable(const ExtentTable&) = delete;
   ExtentTable& operator=(const ExtentTable&) = delete;
 
@@ -81,7 +80,7 @@ class ExtentTable {
   std::vector<std::unique_ptr<ExtentAtom>> atoms_;
   std::vector<const ExtentAtom*> symbols_;
   std::map<std::string_view, const ExtentAtom*> symbol_by_name_;
-  std::map<std::array<std::uintptr_t, 4>, const ExtentAtom*> quotient_by_parts_;
+  std::unordered_map<Operation, const ExtentAtom*, Hash> quotients_;
   std::unordered_map<Operation, Extent, Hash> results_;
 };
 
@@ -90,6 +89,12 @@ std::vector<ExtentTerm> terms_of(Extent extent);
 /// The value of `extent` when symbol i has the value `symbol_values[i]`. Throws UserError if an
 /// intermediate result does not fit in 64 bits, or a divisor is not positive.
 std::int64_t evaluate(Extent extent, std::span<const std::int64_t> symbol_values);
+/// The value of each of `extents`.
+std::vector<std::int64_t> evaluate_all(std::span<const Extent> extents,
+                                       std::span<const std::int64_t> symbol_values);
+/// `rows = 2048` for each symbol of `table`, when symbol i has the value `symbol_values[i]`.
+std::vector<std::string> size_texts(const ExtentTable& table,
+                                    std::span<const std::int64_t> symbol_values);
 /// a / b if b divides a exactly as a polynomial, else nullopt.
 std::optional<Extent> divide_exactly(Extent a, Extent b);
 /// True if `extent` >= 0 for all symbols >= 1. False means not proven.

@@ -3,7 +3,6 @@
 
 #include "ir/shape/strided_iterator.h"
 #include "ir/types/element.h"
-#include "ir/types/rounding.h"
 #include "sinter/error.h"
 
 #include <algorithm>
@@ -30,31 +29,6 @@ HostArray::HostArray(DType dtype, std::vector<std::int64_t> shape,
   const std::int64_t elements = size_ == 0 ? 0 : last + 1;
   bytes_.resize(static_cast<std::size_t>(elements * size_of(dtype_)));
 }
-
-HostArray HostArray::from_values(DType dtype, std::vector<std::int64_t> shape,
-                                 std::span<const double> values) {
-  HostArray result(dtype, std::move(shape));
-  ensure(static_cast<std::int64_t>(values.size()) == result.size(), "one value per element");
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (is_floating(dtype))
-      result.set_real_at(static_cast<std::int64_t>(i), values[i]);
-    else
-      result.set_integer_at(static_cast<std::int64_t>(i),
-                            to_storage_bits(cast_to_integer(dtype, values[i])));
-  }
-  return result;
-}
-
-HostArray HostArray::from_integers(DType dtype, std::vector<std::int64_t> shape,
-                                   std::span<const std::int64_t> values) {
-  HostArray result(dtype, std::move(shape));
-  ensure(static_cast<std::int64_t>(values.size()) == result.size(), "one value per element");
-  for (std::size_t i = 0; i < values.size(); ++i)
-    result.set_integer_at(static_cast<std::int64_t>(i), values[i]);
-  return result;
-}
-
-bool HostArray::is_row_major() const { return strides_ == row_major(shape_); }
 
 std::int64_t HostArray::offset(std::span<const std::int64_t> index) const {
   ensure(index.size() == shape_.size(), "an index has one number per axis");

@@ -21,18 +21,12 @@ class HostArray {
   /// All zeros. `strides` are in elements and not negative; empty means row-major. Throws UserError
   /// if the shape has more than 2^63 - 1 elements.
   HostArray(DType dtype, std::vector<std::int64_t> shape, std::vector<std::int64_t> strides = {});
-  /// A row-major array. `values` are in row-major order; each is converted to `dtype`.
-  static HostArray from_values(DType dtype, std::vector<std::int64_t> shape,
-                               std::span<const double> values);
-  static HostArray from_integers(DType dtype, std::vector<std::int64_t> shape,
-                                 std::span<const std::int64_t> values);
 
   DType dtype() const { return dtype_; }
   std::span<const std::int64_t> shape() const { return shape_; }
   std::span<const std::int64_t> strides() const { return strides_; }
   /// The number of elements, gaps not counted.
   std::int64_t size() const { return size_; }
-  bool is_row_major() const;
   /// The whole storage, gaps included.
   std::span<std::byte> bytes() { return bytes_; }
   std::span<const std::byte> bytes() const { return bytes_; }

@@ -1,7 +1,5 @@
-// Index arithmetic: canonical sums, simplified division and modulo, bounds, evaluation and text.
+// Index arithmetic: canonical sums, simplified division and modulo, bounds and evaluation.
 #include "ir/shape/index_map.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -68,6 +66,10 @@ std::optional<Factored> factor(const Index& rest, Extent divisor) {
                     .low = std::move(parts.rest)};
   }
   return std::nullopt;
+}
+
+Index index_of(const IndexAtom* atom) {
+  return {.constant = 0, .terms = {{.atom = atom, .coefficient = 1}}};
 }
 
 bool is_single(const Index& index, IndexAtom::Kind kind) {
@@ -173,8 +175,7 @@ Index IndexSpace::add_axis(Extent extent) {
 Index IndexSpace::axis(int number) const {
   const IndexAtom* atom = axes_[static_cast<std::size_t>(number)];
   // The index along an axis of extent 1 is always 0.
-  if (atom->divisor.is(1)) return {};
-  return {.constant = 0, .terms = {{.atom = atom, .coefficient = 1}}};
+  return atom->divisor.is(1) ? Index() : index_of(atom);
 }
 
 Index IndexSpace::add(const Index& a, const Index& b) {
@@ -220,7 +221,7 @@ Index IndexSpace::divide(const Index& a, Extent divisor) {
   }
   const IndexAtom* atom = intern(
       {.kind = IndexAtom::Kind::quotient, .numerator = std::move(parts.rest), .divisor = divisor});
-  return add(parts.quotient, {.constant = 0, .terms = {{.atom = atom, .coefficient = 1}}});
+  return add(parts.quotient, index_of(atom));
 }
 
 Index IndexSpace::modulo(const Index& a, Extent divisor) {
@@ -232,34 +233,44 @@ Index IndexSpace::modulo(const Index& a, Extent divisor) {
   if (is_single(parts.rest, IndexAtom::Kind::remainder) &&
       divide_exactly(parts.rest.terms[0].atom->divisor, divisor))
     return modulo(parts.rest.terms[0].atom->numerator, divisor);
-  const IndexAtom* atom = intern(
-      {.kind = IndexAtom::Kind::remainder, .numerator = std::move(parts.rest), .divisor = divisor});
-  return {.constant = 0, .terms = {{.atom = atom, .coefficient = 1}}};
+  return index_of(intern({.kind = IndexAtom::Kind::remainder,
+                          .numerator = std::move(parts.rest),
+                          .divisor = divisor}));
 }
 
 Index IndexSpace::indirect(const Node* tensor, std::vector<Index> at, Extent bound, int branch) {
-  const IndexAtom* atom = intern({.kind = IndexAtom::Kind::indirect,
-                                  .divisor = bound,
-                                  .tensor = tensor,
-                                  .at = std::move(at),
-                                  .branch = branch});
-  return {.constant = 0, .terms = {{.atom = atom, .coefficient = 1}}};
+  return index_of(intern({.kind = IndexAtom::Kind::indirect,
+                          .divisor = bound,
+                          .tensor = tensor,
+                          .at = std::move(at),
+                          .branch = branch}));
 }
 
 Index IndexSpace::assume_bounded(const Index& a, Extent extent) {
   if (extent.is(1)) return {};
   if (a.is_constant() || provably_within(a, extent)) return a;
-  const IndexAtom* atom =
-      intern({.kind = IndexAtom::Kind::bounded, .numerator = a, .divisor = extent});
-  return {.constant = 0, .terms = {{.atom = atom, .coefficient = 1}}};
+  return index_of(intern({.kind = IndexAtom::Kind::bounded, .numerator = a, .divisor = extent}));
+}
+
+template <class Map>
+Index IndexSpace::rebuild(const IndexAtom& atom, const Map& map) {
+  switch (atom.kind) {
+    case IndexAtom::Kind::quotient: return divide(map(atom.numerator), atom.divisor);
+    case IndexAtom::Kind::remainder: return modulo(map(atom.numerator), atom.divisor);
+    case IndexAtom::Kind::indirect: {
+      std::vector<Index> at;
+      for (const Index& part : atom.at) at.push_back(map(part));
+      return indirect(atom.tensor, std::move(at), atom.divisor, atom.branch);
+    }
+    default: return map(atom.numerator);
+  }
 }
 
 Index IndexSpace::without_bounds(const Index& index) {
   if (!has_bounded(index)) return index;
   Index result = constant_index(index.constant);
   for (const IndexTerm& term : index.terms) {
-    Index value{.constant = 0, .terms = {{.atom = term.atom, .coefficient = 1}}};
-    if (term.atom->has_bounded) value = without_bounds(*term.atom);
+    const Index value = term.atom->has_bounded ? without_bounds(*term.atom) : index_of(term.atom);
     result = add(result, scale(value, term.coefficient));
   }
   return result;
@@ -269,14 +280,7 @@ Index IndexSpace::without_bounds(const IndexAtom& atom) {
   const auto id = static_cast<std::size_t>(atom.id);
   if (without_bounds_.size() <= id) without_bounds_.resize(atoms_.size());
   if (without_bounds_[id]) return *without_bounds_[id];
-  Index result = without_bounds(atom.numerator);
-  if (atom.kind == IndexAtom::Kind::quotient) result = divide(result, atom.divisor);
-  if (atom.kind == IndexAtom::Kind::remainder) result = modulo(result, atom.divisor);
-  if (atom.kind == IndexAtom::Kind::indirect) {
-    std::vector<Index> at;
-    for (const Index& part : atom.at) at.push_back(without_bounds(part));
-    result = indirect(atom.tensor, std::move(at), atom.divisor, atom.branch);
-  }
+  Index result = rebuild(atom, [&](const Index& index) { return without_bounds(index); });
   without_bounds_[id] = result;
   return result;
 }
@@ -311,25 +315,10 @@ Index IndexSpace::substitute(const Index& index, std::span<const Index> axes) {
   Index result = constant_index(index.constant);
   for (const IndexTerm& term : index.terms) {
     const IndexAtom& atom = *term.atom;
-    Index value;
-    switch (atom.kind) {
-      case IndexAtom::Kind::axis: value = axes[static_cast<std::size_t>(atom.axis)]; break;
-      case IndexAtom::Kind::quotient:
-        value = divide(substitute(atom.numerator, axes), atom.divisor);
-        break;
-      case IndexAtom::Kind::remainder:
-        value = modulo(substitute(atom.numerator, axes), atom.divisor);
-        break;
-      case IndexAtom::Kind::indirect: {
-        std::vector<Index> at;
-        for (const Index& part : atom.at) at.push_back(substitute(part, axes));
-        value = indirect(atom.tensor, std::move(at), atom.divisor, atom.branch);
-        break;
-      }
-      case IndexAtom::Kind::bounded:
-        value = assume_bounded(substitute(atom.numerator, axes), atom.divisor);
-        break;
-    }
+    Index value = atom.kind == IndexAtom::Kind::axis
+                      ? axes[static_cast<std::size_t>(atom.axis)]
+                      : rebuild(atom, [&](const Index& inner) { return substitute(inner, axes); });
+    if (atom.kind == IndexAtom::Kind::bounded) value = assume_bounded(value, atom.divisor);
     result = add(result, scale(value, term.coefficient));
   }
   return result;
@@ -407,37 +396,6 @@ std::int64_t evaluate(
     result += evaluate(term.coefficient, symbols) * value;
   }
   return result;
-}
-
-namespace {
-
-std::string atom_text(const IndexAtom& atom) {
-  switch (atom.kind) {
-    case IndexAtom::Kind::axis: return fmt::format("a{}", atom.axis);
-    case IndexAtom::Kind::quotient:
-      return fmt::format("({}) / ({})", to_string(atom.numerator), to_string(atom.divisor));
-    case IndexAtom::Kind::remainder:
-      return fmt::format("({}) % ({})", to_string(atom.numerator), to_string(atom.divisor));
-    case IndexAtom::Kind::bounded:
-      return fmt::format("({} < {})", to_string(atom.numerator), to_string(atom.divisor));
-    case IndexAtom::Kind::indirect: break;
-  }
-  std::string text = "tensor[";
-  for (const Index& at : atom.at) text += to_string(at) + ";";
-  return text + "]";
-}
-
-}  // namespace
-
-std::string to_string(const Index& index) {
-  std::string text;
-  for (const IndexTerm& term : index.terms) {
-    if (!text.empty()) text += " + ";
-    text += atom_text(*term.atom);
-    if (!term.coefficient.is(1)) text += " * " + to_string(term.coefficient);
-  }
-  if (text.empty()) return to_string(index.constant);
-  return index.constant.is(0) ? text : text + " + " + to_string(index.constant);
 }
 
 }  // namespace sinter

@@ -100,6 +100,10 @@ class IndexSpace {
  private:
   const IndexAtom* intern(IndexAtom atom);
   Index without_bounds(const IndexAtom& atom);
+  /// The value of `atom`, which is not an axis, after `map` is applied to the indices inside it. A
+  /// bounded atom loses its bound.
+  template <class Map>
+  Index rebuild(const IndexAtom& atom, const Map& map);
 
   std::vector<std::unique_ptr<IndexAtom>> atoms_;
   std::vector<std::optional<Index>> without_bounds_;  ///< results of `without_bounds` by atom id
@@ -129,7 +133,4 @@ bool has_indirect(const Index& index);
 std::int64_t evaluate(
     const Index& index, std::span<const std::int64_t> axes, std::span<const std::int64_t> symbols,
     const std::function<std::int64_t(const Node*, std::span<const std::int64_t>)>& read = {});
-/// For tests and messages: `a0 * 4096 + a1`.
-std::string to_string(const Index& index);
-
 }  // namespace sinter

@@ -14,8 +14,8 @@ std::vector<Extent> row_major_strides(std::span<const Extent> shape) {
   return strides;
 }
 
-Extent span_of(std::span<const Extent> shape, std::span<const Extent> strides) {
-  Extent last = 0;
+Extent strided_end(std::span<const Extent> shape, std::span<const Extent> strides, Extent offset) {
+  Extent last = offset;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     if (shape[axis].is(0)) return 0;
     last = last + (shape[axis] - Extent(1)) * strides[axis];

@@ -12,9 +12,10 @@ namespace sinter {
 
 /// Row-major strides of `shape`, in elements.
 std::vector<Extent> row_major_strides(std::span<const Extent> shape);
-/// The number of elements from the first to the last one of an array, both included; 0 if an extent
-/// is the number 0.
-Extent span_of(std::span<const Extent> shape, std::span<const Extent> strides);
+/// The end of the elements of an array whose first element is at `offset`: the last element plus 1;
+/// 0 if an extent is the number 0.
+Extent strided_end(std::span<const Extent> shape, std::span<const Extent> strides,
+                   Extent offset = 0);
 /// The axes by descending stride. Axes with equal strides, or with symbolic strides that cannot be
 /// compared, keep their order.
 llvm::SmallVector<int, 6> memory_order(std::span<const Extent> strides);

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <initializer_list>
-#include <iterator>
 #include <utility>
 
 #include "ir/support/adt.h"
@@ -31,13 +29,6 @@ class DenseMap
     for (const auto& entry : other) this->try_emplace(entry.getFirst(), Value(entry.getSecond()));
   }
   DenseMap(DenseMap&& other) noexcept : Base() { swap(other); }
-  template <std::input_iterator Iterator>
-  DenseMap(const Iterator& begin, const Iterator& end)
-      : DenseMap(static_cast<unsigned>(std::distance(begin, end))) {
-    this->insert(begin, end);
-  }
-  DenseMap(std::initializer_list<typename Base::value_type> entries)
-      : DenseMap(entries.begin(), entries.end()) {}
   ~DenseMap() { free_buckets(); }
 
   DenseMap& operator=(const DenseMap& other) {

@@ -116,16 +116,17 @@ bool is_reserved(std::string_view word) {
          word == "false";
 }
 
-std::string printable(std::string_view text, std::size_t most) {
+std::string printable(std::string_view text) {
+  constexpr std::size_t kMaxBytes = 40;
   std::string result;
-  for (const char c : text.substr(0, most)) {
+  for (const char c : text.substr(0, kMaxBytes)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte >= 0x7f)
       result += fmt::format("\\x{:02x}", byte);
     else
       result += c;
   }
-  return text.size() > most ? result + "…" : result;
+  return text.size() > kMaxBytes ? result + "…" : result;
 }
 
 std::string unquote(std::string_view token) {

@@ -62,7 +62,7 @@ std::string unquote(std::string_view token);
 std::string quote(std::string_view text);
 /// The name of a token in messages: `'sum'`, `the end of the text`.
 std::string describe_token(const Token& token);
-/// `text` for a message: at most `most` bytes, with bytes outside printable ASCII as `\x0a`.
-std::string printable(std::string_view text, std::size_t most = 40);
+/// `text` for a message: at most 40 bytes, with bytes outside printable ASCII as `\x0a`.
+std::string printable(std::string_view text);
 
 }  // namespace sinter

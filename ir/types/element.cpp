@@ -1,9 +1,9 @@
 // Reading and writing of single elements.
 #include "ir/types/element.h"
 
+#include "ir/types/casts.h"
 #include "ir/types/float8.h"
 #include "ir/types/half.h"
-#include "ir/types/rounding.h"
 #include "sinter/error.h"
 
 #include <cstring>

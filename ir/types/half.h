@@ -70,10 +70,8 @@ using F16Format = HalfFormat<10, -14>;
 using Bf16Format = HalfFormat<7, -126>;
 
 /// The bits of the f16 or bf16 nearest to `value`. NaN stays NaN; too large values become infinite.
-inline std::uint16_t f16_bits(float value) { return F16Format::encode(double{value}); }
 inline std::uint16_t f16_bits(double value) { return F16Format::encode(value); }
 inline std::uint16_t f16_bits(long double value) { return F16Format::encode(value); }
-inline std::uint16_t bf16_bits(float value) { return Bf16Format::encode(double{value}); }
 inline std::uint16_t bf16_bits(double value) { return Bf16Format::encode(value); }
 inline std::uint16_t bf16_bits(long double value) { return Bf16Format::encode(value); }
 /// The value of the bits, exactly.

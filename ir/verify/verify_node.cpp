@@ -3,7 +3,8 @@
 
 #include "ir/record/custom.h"
 #include "ir/record/opaque.h"
-#include "ir/types/rounding.h"
+#include "ir/shape/strides.h"
+#include "ir/types/casts.h"
 
 #include <algorithm>
 #include <cmath>

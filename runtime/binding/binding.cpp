@@ -2,14 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <cmath>
-#include <cstring>
-#include <limits>
 
 #include "ir/graph/node.h"
+#include "ir/types/casts.h"
 #include "ir/types/element.h"
-#include "ir/types/rounding.h"
 #include "sinter/error.h"
 
 namespace sinter {

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <limits>
+#include <span>
 
 #include "ir/shape/extent.h"
 #include "ir/shape/strides.h"
+#include "ir/verify/symbol_sizes.h"
 #include "runtime/binding/binding.h"
 #include "sinter/error.h"
 

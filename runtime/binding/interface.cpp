@@ -5,34 +5,23 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "ir/graph/node.h"
 #include "ir/graph/output_view.h"
-#include "ir/support/sort_unique.h"
+#include "ir/verify/symbol_sizes.h"
 #include "sinter/error.h"
 
 namespace sinter {
 
 namespace {
 
-void collect_symbols(Extent extent, std::vector<int>& symbols) {
-  for (const ExtentTerm& term : terms_of(extent))
-    for (const ExtentAtom* atom : term.atoms) {
-      if (!atom->name.empty()) {
-        symbols.push_back(atom->id);
-        continue;
-      }
-      collect_symbols(atom->numerator, symbols);
-      collect_symbols(atom->divisor, symbols);
-    }
-}
-
-/// The product of the coefficient of `term` and its atoms, except those at [first, first + count).
-Extent without(const ExtentTerm& term, ExtentTable& table, std::size_t first, std::size_t count) {
+/// The product of the coefficient of `term` and its atoms, except the one at `skipped`.
+Extent without(const ExtentTerm& term, ExtentTable& table, std::size_t skipped) {
   Extent result = term.coefficient;
   for (std::size_t i = 0; i < term.atoms.size(); ++i)
-    if (i < first || i >= first + count)
+    if (i != skipped)
       result = result * table.intern({{.atoms = {term.atoms[i]}, .coefficient = 1}});
   return result;
 }
@@ -49,11 +38,8 @@ std::optional<SolveStep> solve(const SizeEquation& equation,
   };
   for (const ExtentTerm& term : terms_of(equation.extent)) {
     const auto found = std::ranges::find_if(term.atoms, is_unknown);
-    if (found == term.atoms.end())
-      step.rest = step.rest + without(term, table, 0, 0);
-    else
-      step.factor = step.factor +
-                    without(term, table, static_cast<std::size_t>(found - term.atoms.begin()), 1);
+    Extent& sum = found == term.atoms.end() ? step.rest : step.factor;
+    sum = sum + without(term, table, static_cast<std::size_t>(found - term.atoms.begin()));
   }
   // The symbol also appears in a power or a quotient if it is left in `factor` or `rest`.
   const bool is_linear = !step.factor.is(0) && unknown_symbols(step.factor, symbols).empty() &&
@@ -131,31 +117,7 @@ void add_steps(Interface& interface, bool of_outputs, std::vector<std::int64_t>&
     }
 }
 
-/// The symbols that the graph uses. Other symbols need no value.
-std::vector<int> used_symbols(const GraphData& graph) {
-  std::vector<int> used;
-  for (const Node* node : graph.nodes) {
-    for (const Extent extent : node->shape) collect_symbols(extent, used);
-    for (const Attribute& attribute : node->attributes) {
-      collect_symbols(attribute.extent, used);
-      for (const Extent extent : attribute.extents) collect_symbols(extent, used);
-    }
-  }
-  for (const OutputInfo& output : graph.outputs)
-    for (const Extent extent : output.strides) collect_symbols(extent, used);
-  sort_unique(used);
-  return used;
-}
-
 }  // namespace
-
-std::vector<int> unknown_symbols(Extent extent, std::span<const std::int64_t> symbols) {
-  std::vector<int> all;
-  collect_symbols(extent, all);
-  std::erase_if(all, [&](int symbol) { return symbols[static_cast<std::size_t>(symbol)] >= 0; });
-  sort_unique(all);
-  return all;
-}
 
 std::string to_string(const Slot& slot) {
   constexpr std::string_view kKinds[] = {"input", "scalar", "output"};

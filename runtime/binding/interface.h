@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -72,7 +71,5 @@ Interface interface_of(const Graph& graph, Location compiled_at);
 std::string to_string(const Slot& slot);
 /// `bf16[rows, 4096]`
 std::string type_text(const Slot& slot);
-/// The symbols of `extent` whose value in `symbols` is negative, which means unknown. Sorted.
-std::vector<int> unknown_symbols(Extent extent, std::span<const std::int64_t> symbols);
 
 }  // namespace sinter

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 
+#include "runtime/cache/cache_entry.h"
 #include "runtime/cache/cache_lock.h"
 #include "runtime/support/atomic_file.h"
 
@@ -93,34 +94,19 @@ CacheContents list_cache(const std::string& entries_folder) {
 }
 
 CheckedEntry check_entry(const CachedEntry& entry) {
-  const auto damaged = [](std::string_view why) {
-    CheckedEntry result;
-    result.damage = why;
-    return result;
-  };
   const std::optional<CacheName> name = name_from_hex(entry.name);
-  if (!name) {
-    CheckedEntry result = damaged("it is no file of the cache");
-    result.is_foreign = true;
-    return result;
-  }
+  if (!name) return {.damage = "it is no file of the cache", .is_foreign = true};
   const fs::path& file = entry.files.front();
-  if (file.extension() != ".entry") return damaged("the entry itself is missing");
+  if (file.extension() != ".entry") return {.damage = "the entry itself is missing"};
   const FileContents contents = read_whole_file(file.string());
-  if (contents.error == ENOENT) {
-    CheckedEntry result;
-    result.is_gone = true;
-    return result;
-  }
+  if (contents.error == ENOENT) return {.is_gone = true};
   if (contents.error != 0)
-    return damaged(fmt::format("it cannot be read: {}", std::strerror(contents.error)));
+    return {.damage = fmt::format("it cannot be read: {}", std::strerror(contents.error))};
   if ((contents.owner != geteuid() && contents.owner != 0) || contents.others_can_write)
-    return damaged("it could be another user's");
+    return {.damage = "it could be another user's"};
   const UnpackedEntry unpacked = unpack_entry(*name, contents.bytes);
-  if (!unpacked.damage.empty()) return damaged(unpacked.damage);
-  CheckedEntry result;
-  result.payload.assign(unpacked.payload.begin(), unpacked.payload.end());
-  return result;
+  return {.payload = {unpacked.payload.begin(), unpacked.payload.end()},
+          .damage = std::string(unpacked.damage)};
 }
 
 bool remove_damaged(const std::string& entries_folder, const CachedEntry& entry) {

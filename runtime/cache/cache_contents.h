@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/cache/cache_entry.h"
-
 namespace sinter {
 
 /// An entry with its companion files: all files of one name, extensions aside.
@@ -33,8 +31,8 @@ CacheContents list_cache(const std::string& entries_folder);
 
 /// The payload of a listed entry, or the reason why it is unusable.
 struct CheckedEntry {
-  std::vector<std::byte> payload;
-  std::string damage;       ///< why it is unusable; empty: it is intact
+  std::vector<std::byte> payload = {};
+  std::string damage = {};  ///< why it is unusable; empty: it is intact
   bool is_gone = false;     ///< another process removed it
   bool is_foreign = false;  ///< its files do not belong to the cache
 };

@@ -1,7 +1,6 @@
 #include "runtime/cache/cache_directory.h"
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include <fmt/format.h>

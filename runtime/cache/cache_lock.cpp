@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <thread>
+#include <vector>
 
 #include <fcntl.h>
 
@@ -35,21 +36,16 @@ CacheLock::~CacheLock() {
   fcntl(file_.descriptor(), F_OFD_SETLK, &all);
 }
 
-CacheLock::Taken CacheLock::take(std::int64_t offset) const {
+bool CacheLock::take_before(std::int64_t offset, Clock::time_point deadline) const {
   struct flock range = {};
   range.l_type = F_WRLCK;
   range.l_whence = SEEK_SET;
   range.l_start = offset;
   range.l_len = 1;
-  if (fcntl(file_.descriptor(), F_OFD_SETLK, &range) == 0) return Taken::yes;
-  // Some file systems have no locks.
-  return errno == EAGAIN || errno == EACCES ? Taken::held_by_others : Taken::cannot;
-}
-
-bool CacheLock::take_before(std::int64_t offset, Clock::time_point deadline) const {
   auto pause = std::chrono::microseconds(500);
-  for (Taken taken = take(offset); taken != Taken::yes; taken = take(offset)) {
-    if (taken == Taken::cannot || Clock::now() > deadline) return false;
+  while (fcntl(file_.descriptor(), F_OFD_SETLK, &range) != 0) {
+    const bool is_held_by_others = errno == EAGAIN || errno == EACCES;
+    if (!is_held_by_others || Clock::now() > deadline) return false;
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, std::chrono::microseconds(10'000));
   }

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "runtime/cache/cache_entry.h"
 #include "runtime/support/atomic_file.h"
@@ -34,8 +33,6 @@ class CacheLock {
  private:
   CacheLock() = default;
   explicit CacheLock(const std::string& path);
-  enum class Taken { yes, held_by_others, cannot };
-  Taken take(std::int64_t offset) const;
   /// False if others still hold it at the deadline, or the file system has no locks.
   bool take_before(std::int64_t offset, std::chrono::steady_clock::time_point deadline) const;
 

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
-#include <span>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -26,26 +24,20 @@ std::string stamp_of(const std::string& path) {
                      status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 }
 
-/// The identity that a compiler reported when its file had this stamp.
-struct StoredIdentity {
-  std::string path;
-  std::string stamp;
-  std::string identity;
-};
-
-std::optional<StoredIdentity> load_identity(DiskCache& disk, const CacheName& name) {
+/// The identity that a compiler reported; nothing if its file has changed since then.
+std::optional<std::string> load_identity(DiskCache& disk, const CacheName& name) {
   const auto packed = disk.find(name, DiskCache::Lookup::uncounted);
   if (!packed) return std::nullopt;
-  StoredIdentity stored;
+  std::string path, stamp, identity;
   try {
     ArchiveReader reader(*packed);
-    reader(stored.path, stored.stamp, stored.identity);
+    reader(path, stamp, identity);
     reader.finish();
   } catch (const InvalidData&) {
     return std::nullopt;
   }
-  const bool is_as_it_was = !stored.stamp.empty() && stamp_of(stored.path) == stored.stamp;
-  return is_as_it_was ? std::optional(stored) : std::nullopt;
+  const bool is_as_it_was = !stamp.empty() && stamp_of(path) == stamp;
+  return is_as_it_was ? std::optional(identity) : std::nullopt;
 }
 
 void store_identity(DiskCache& disk, const CacheName& name, const std::string& path,
@@ -66,8 +58,7 @@ CacheName name_of_nvrtc() {
 
 std::string find_nvrtc_identity(DiskCache& disk) {
   const CacheName name = name_of_nvrtc();
-  if (const std::optional<StoredIdentity> stored = load_identity(disk, name))
-    return stored->identity;
+  if (const std::optional<std::string> known = load_identity(disk, name)) return *known;
   if (!nvrtc().nvrtc) return {};
   const Nvrtc& opened = *nvrtc().nvrtc;
   store_identity(disk, name, opened.path(), opened.version_text());
@@ -88,10 +79,9 @@ HostCompiler find_known_host_compiler(DiskCache& disk) {
   const std::string path = find_host_compiler();
   if (is_wrapper(path)) return HostCompiler({.command = path, .name = {}});
   const CacheName name = name_of("which host compiler, way 2\n" + path);
-  if (const std::optional<StoredIdentity> stored = load_identity(disk, name))
-    return HostCompiler({.command = path, .name = stored->identity});
-  HostCompiler compiler({.command = path, .name = {}});
-  store_identity(disk, name, path, compiler.name());
+  const std::optional<std::string> known = load_identity(disk, name);
+  HostCompiler compiler({.command = path, .name = known.value_or("")});
+  if (!known) store_identity(disk, name, path, compiler.name());
   return compiler;
 }
 
@@ -121,6 +111,15 @@ const std::string& prelude_hash(Prelude which) {
 const HostCompiler& host_compiler(DiskCache& disk) {
   static const auto& compiler = *new HostCompiler(find_known_host_compiler(disk));
   return compiler;
+}
+
+std::string host_build_identity(DiskCache& disk, const HostBuild& build) {
+  return fmt::format("prelude {}\n{}\ncount {}, optimize {}", prelude_hash(Prelude::host),
+                     host_compiler(disk).version(), build.count, build.optimize);
+}
+
+std::string nvrtc_build_identity(DiskCache& disk, std::string_view arch) {
+  return fmt::format("prelude {}\n{}\n{}", prelude_hash(Prelude::cuda), nvrtc_identity(disk), arch);
 }
 
 }  // namespace sinter

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "codegen/prelude/prelude.h"
 #include "runtime/cache/disk_cache.h"
@@ -23,5 +24,9 @@ const std::string& prelude_hash(Prelude which);
 
 /// The host compiler of this process. Throws CompileError if there is none.
 const HostCompiler& host_compiler(DiskCache& disk);
+
+/// The prelude, compiler and options that turn the text of kernels into machine code, for keys.
+std::string host_build_identity(DiskCache& disk, const HostBuild& build);
+std::string nvrtc_build_identity(DiskCache& disk, std::string_view arch);
 
 }  // namespace sinter

@@ -73,14 +73,11 @@ std::optional<std::vector<std::byte>> DiskCache::find(const CacheName& name, Loo
   }
   const bool is_ours =
       file.owner == geteuid() || (file.owner == 0 && options_.mode == CacheMode::read_only);
-  if (!is_ours || file.others_can_write) {
-    count_miss("the entry could be another user's");
-    if (can_store()) unlink(path.c_str());
-    return std::nullopt;
-  }
   const UnpackedEntry entry = unpack_entry(name, file.bytes);
-  if (!entry.damage.empty()) {
-    count_miss(fmt::format("the entry is damaged: {}", entry.damage));
+  const bool is_trusted = is_ours && !file.others_can_write;
+  if (!is_trusted || !entry.damage.empty()) {
+    count_miss(is_trusted ? fmt::format("the entry is damaged: {}", entry.damage)
+                          : "the entry could be another user's");
     if (can_store()) unlink(path.c_str());
     return std::nullopt;
   }

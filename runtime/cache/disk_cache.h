@@ -2,7 +2,6 @@
 // or missing files only cause misses.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>

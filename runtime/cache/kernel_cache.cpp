@@ -38,13 +38,13 @@ KernelCache::Claim KernelCache::claim(const UnitKey& key) {
     ++hits_;
     count(Count::kernel_hits);
     order_.splice(order_.begin(), order_, found->second.position);
-    return {.unit = found->second.unit};
+    return {.key = key, .unit = found->second.unit};
   }
   ++misses_;
   count(Count::kernel_misses);
   // An unfulfilled promise allocates in its destructor if its future was taken. So the future is
   // taken last, when nothing can throw any more.
-  Claim claim{.promise = std::make_shared<std::promise<CompiledUnitPointer>>()};
+  Claim claim{.key = key, .promise = std::make_shared<std::promise<CompiledUnitPointer>>()};
   old = evict();
   std::list<UnitKey> node = {key};
   Entry& entry = units_.emplace(key, Entry{.unit = {}, .position = node.begin()}).first->second;
@@ -79,10 +79,10 @@ void KernelCache::fulfil(const Claim& claim, CompiledUnitPointer unit) {
   claim.promise->set_value(std::move(unit));
 }
 
-void KernelCache::fail(const UnitKey& key, const Claim& claim, std::exception_ptr error) {
+void KernelCache::fail(const Claim& claim, std::exception_ptr error) {
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = units_.find(key); found != units_.end()) {
+    if (const auto found = units_.find(claim.key); found != units_.end()) {
       order_.erase(found->second.position);
       units_.erase(found);
     }

@@ -71,15 +71,16 @@ class KernelCache {
 
   /// A unit that exists or is being made.
   struct Claim {
-    std::shared_future<CompiledUnitPointer> unit;
+    UnitKey key;
+    std::shared_future<CompiledUnitPointer> unit = {};
     /// If not null, the caller makes the unit, and must call `fulfil` or `fail`.
-    std::shared_ptr<std::promise<CompiledUnitPointer>> promise;
+    std::shared_ptr<std::promise<CompiledUnitPointer>> promise = {};
   };
 
   Claim claim(const UnitKey& key);
   void fulfil(const Claim& claim, CompiledUnitPointer unit);
   /// Passes `error` to all waiting callers and removes the entry, so that a later claim retries.
-  void fail(const UnitKey& key, const Claim& claim, std::exception_ptr error);
+  void fail(const Claim& claim, std::exception_ptr error);
 
   std::int64_t hits() const { return hits_; }
   std::int64_t misses() const { return misses_; }

@@ -12,18 +12,18 @@ void fields(Archive& archive, T& unit) {
   archive(unit.image, unit.ptx, unit.entries, unit.milliseconds, unit.reports);
 }
 
-namespace {
-
-/// The stored form of a StoredHostUnit.
-struct PackedHostUnit {
-  std::vector<std::byte> object;
-  std::vector<std::string> entries;
-};
-
-template <class Archive, SameOrConst<PackedHostUnit> T>
+template <class Archive, SameOrConst<StoredHostUnit> T>
 void fields(Archive& archive, T& unit) {
-  archive(unit.object, unit.entries);
+  const auto hash = std::as_bytes(std::span(unit.object.hash));
+  std::vector<std::byte> object(hash.begin(), hash.end());
+  archive(object, unit.entries);
+  if constexpr (!std::is_const_v<T>) {
+    if (object.size() != hash.size()) archive.fail("it names no object");
+    std::memcpy(unit.object.hash.data(), object.data(), object.size());
+  }
 }
+
+namespace {
 
 template <class Unit>
 std::vector<std::byte> written(const Unit& unit) {
@@ -56,21 +56,12 @@ std::optional<NvrtcUnit> unpack_unit(std::span<const std::byte> packed, std::siz
   return is_whole ? std::move(unit) : std::nullopt;
 }
 
-std::vector<std::byte> pack(const StoredHostUnit& unit) {
-  const std::span<const std::byte> object = std::as_bytes(std::span(unit.object.hash));
-  return written(PackedHostUnit{.object = {object.begin(), object.end()}, .entries = unit.entries});
-}
+std::vector<std::byte> pack(const StoredHostUnit& unit) { return written(unit); }
 
 std::optional<StoredHostUnit> unpack_host_unit(std::span<const std::byte> packed,
                                                std::size_t kernels) {
-  std::optional<PackedHostUnit> stored = read_unit<PackedHostUnit>(packed);
-  StoredHostUnit unit;
-  if (!stored || stored->entries.size() != kernels ||
-      stored->object.size() != unit.object.hash.size())
-    return std::nullopt;
-  std::memcpy(unit.object.hash.data(), stored->object.data(), stored->object.size());
-  unit.entries = std::move(stored->entries);
-  return unit;
+  std::optional<StoredHostUnit> unit = read_unit<StoredHostUnit>(packed);
+  return unit && unit->entries.size() == kernels ? std::move(unit) : std::nullopt;
 }
 
 StoredDescription describe_stored(std::span<const std::byte> payload) {
@@ -91,8 +82,7 @@ StoredDescription describe_stored(std::span<const std::byte> payload) {
             .arch = std::move(arch),
             .entries = std::move(unit->entries)};
   }
-  auto host = read_unit<PackedHostUnit>(payload);
-  if (host && host->object.size() == sizeof CacheName::hash)
+  if (auto host = read_unit<StoredHostUnit>(payload))
     return {.kind = StoredKind::host_kernels, .entries = std::move(host->entries)};
   return {.kind = StoredKind::compiler};
 }

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
@@ -14,6 +15,13 @@ namespace {
 constexpr std::size_t kMaxErrors = 8;
 constexpr std::size_t kMaxLogBytes = 8000;
 
+/// One error in a compiler's log.
+struct CompilerMessage {
+  std::string part;
+  int line = 0;
+  std::string text;
+};
+
 /// Reads "name:12:5", "name:12" or "name(12)".
 std::optional<CompilerMessage> parse_location(std::string_view location) {
   const std::size_t open = location.find_first_of(":(");
@@ -22,6 +30,42 @@ std::optional<CompilerMessage> parse_location(std::string_view location) {
   const std::string_view number = location.substr(open + 1);
   const auto read = std::from_chars(number.data(), number.data() + number.size(), message.line);
   return read.ec == std::errc() ? std::optional(message) : std::nullopt;
+}
+
+/// Finds the errors in a log of GCC, Clang ("part:line:column: error: text") or NVRTC
+/// ("part(line): error: text").
+std::vector<CompilerMessage> find_errors(std::string_view log) {
+  std::vector<CompilerMessage> errors;
+  for (const std::string_view line : llvm::split(log, '\n')) {
+    // This also matches "fatal error: …" and "catastrophic error: …".
+    const std::size_t mark = line.find("error: ");
+    if (mark == std::string_view::npos) continue;
+    std::optional<CompilerMessage> error = parse_location(line.substr(0, mark));
+    if (!error) continue;
+    error->text = line.substr(mark + 7);
+    errors.push_back(*error);
+    if (errors.size() == kMaxErrors) break;
+  }
+  return errors;
+}
+
+/// The lines `lines` of `text` and their neighbours, with numbers: "  16 |   const float sum = …".
+std::string numbered_lines(std::string_view text, std::span<const int> lines) {
+  std::vector<std::string_view> all;
+  for (const std::string_view line : llvm::split(text, '\n')) all.push_back(line);
+  if (!all.empty() && all.back().empty()) all.pop_back();  // after the last newline
+  std::set<int> shown;
+  for (const int line : lines)
+    for (int near = line - 1; near <= line + 1; ++near)
+      if (near >= 1 && near <= static_cast<int>(all.size())) shown.insert(near);
+  std::string result;
+  int previous = 0;
+  for (const int line : shown) {
+    if (previous && line != previous + 1) result += "   …\n";
+    result += fmt::format("{:4} | {}\n", line, all[static_cast<std::size_t>(line - 1)]);
+    previous = line;
+  }
+  return result;
 }
 
 std::vector<int> lines_of(std::span<const CompilerMessage> errors, std::string_view part) {
@@ -77,39 +121,6 @@ bool has_custom_op(std::span<const SourcePart> parts) {
   const std::string mark = fmt::format("#line 1 \"{}", kCustom);
   return std::ranges::any_of(
       parts, [&](const SourcePart& part) { return part.text.find(mark) != part.text.npos; });
-}
-
-std::vector<CompilerMessage> find_errors(std::string_view log) {
-  std::vector<CompilerMessage> errors;
-  for (const std::string_view line : llvm::split(log, '\n')) {
-    // This also matches "fatal error: …" and "catastrophic error: …".
-    const std::size_t mark = line.find("error: ");
-    if (mark == std::string_view::npos) continue;
-    std::optional<CompilerMessage> error = parse_location(line.substr(0, mark));
-    if (!error) continue;
-    error->text = line.substr(mark + 7);
-    errors.push_back(*error);
-    if (errors.size() == kMaxErrors) break;
-  }
-  return errors;
-}
-
-std::string numbered_lines(std::string_view text, std::span<const int> lines) {
-  std::vector<std::string_view> all;
-  for (const std::string_view line : llvm::split(text, '\n')) all.push_back(line);
-  if (!all.empty() && all.back().empty()) all.pop_back();  // after the last newline
-  std::set<int> shown;
-  for (const int line : lines)
-    for (int near = line - 1; near <= line + 1; ++near)
-      if (near >= 1 && near <= static_cast<int>(all.size())) shown.insert(near);
-  std::string result;
-  int previous = 0;
-  for (const int line : shown) {
-    if (previous && line != previous + 1) result += "   …\n";
-    result += fmt::format("{:4} | {}\n", line, all[static_cast<std::size_t>(line - 1)]);
-    previous = line;
-  }
-  return result;
 }
 
 std::string explain_compile_failure(std::string_view compiler, std::string_view target,

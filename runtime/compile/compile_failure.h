@@ -4,7 +4,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace sinter {
 
@@ -13,20 +12,6 @@ struct SourcePart {
   std::string_view name;
   std::string_view text;
 };
-
-/// One error in a compiler's log.
-struct CompilerMessage {
-  std::string part;
-  int line = 0;
-  std::string text;
-};
-
-/// Finds the errors in a log of GCC, Clang ("part:line:column: error: text") or NVRTC
-/// ("part(line): error: text").
-std::vector<CompilerMessage> find_errors(std::string_view log);
-
-/// The lines `lines` of `text` and their neighbours, with numbers: "  16 |   const float sum = …".
-std::string numbered_lines(std::string_view text, std::span<const int> lines);
 
 /// True if the parts contain a custom op.
 bool has_custom_op(std::span<const SourcePart> parts);

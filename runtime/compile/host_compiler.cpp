@@ -4,14 +4,14 @@
 #include "ir/ops/op.h"
 #include "ir/support/elapsed.h"
 #include "runtime/compile/compile_failure.h"
+#include "runtime/support/atomic_file.h"
 #include "runtime/support/environment.h"
-#include "runtime/support/process.h"
 #include "sinter/error.h"
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -90,13 +90,6 @@ std::string machine_flag() {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-std::vector<std::byte> read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
-  return {bytes, bytes + text.size()};
-}
-
 /// The number of kernels in a translation unit of HostCompiler::text.
 int kernels_in(std::string_view unit) {
   int count = 0;
@@ -172,7 +165,10 @@ std::string HostCompiler::text(std::string_view prelude, std::span<const HostKer
 
 ProcessResult HostCompiler::run(const std::string& text, const HostBuild& build,
                                 const std::string& folder) const {
-  std::ofstream(folder + "/kernels.cpp") << text;
+  const std::string path = folder + "/kernels.cpp";
+  if (const int error = write_whole_file(path, bytes_of(text), Durability::process))
+    throw CompileError(
+        fmt::format("host compiler: {} cannot be written: {}", path, std::strerror(error)));
   std::vector<std::string> arguments = {command_};
   arguments.insert(arguments.end(), std::begin(kFlags), std::end(kFlags));
   const std::vector<std::string> library = library_flags();
@@ -202,7 +198,8 @@ HostImage HostCompiler::compile(std::string_view prelude, std::span<const HostKe
     throw CompileError(explain_compile_failure("host compiler", "", parts, result.output, foot));
   }
   const double milliseconds = milliseconds_since(start);
-  return {.image = read_file(folder.path() + "/kernels.so"), .milliseconds = milliseconds};
+  return {.image = read_whole_file(folder.path() + "/kernels.so").bytes,
+          .milliseconds = milliseconds};
 }
 
 HostImage HostCompiler::compile_text(const std::string& text, const HostBuild& build) const {
@@ -211,7 +208,7 @@ HostImage HostCompiler::compile_text(const std::string& text, const HostBuild& b
   if (result.timed_out || result.exit_code != 0)
     throw CompileError("host compiler: a text that compiled before does not compile now; " + name_ +
                        "\n" + result.output);
-  return {.image = read_file(folder.path() + "/kernels.so")};
+  return {.image = read_whole_file(folder.path() + "/kernels.so").bytes};
 }
 
 }  // namespace sinter

@@ -35,15 +35,6 @@ bool fill_table(NvrtcTable& table, void* library) {
   return is_complete;
 }
 
-/// Throws DriverError if the call failed. `context` names the compiled kernels.
-void check_call(const NvrtcTable& table, nvrtcResult result, std::string_view call,
-                std::string_view context) {
-  if (result == NVRTC_SUCCESS) return;
-  throw DriverError(
-      fmt::format("{} failed for {}: {}", call, context, table.nvrtcGetErrorString(result)),
-      static_cast<int>(result));
-}
-
 /// Owns an NVRTC program.
 class NvrtcProgram {
  public:
@@ -74,8 +65,12 @@ class NvrtcProgram {
             "nvrtcGetCUBIN");
     return result;
   }
+  /// Throws DriverError if the call failed.
   void check(nvrtcResult result, std::string_view call) const {
-    check_call(table_, result, call, context_);
+    if (result == NVRTC_SUCCESS) return;
+    throw DriverError(
+        fmt::format("{} failed for {}: {}", call, context_, table_.nvrtcGetErrorString(result)),
+        static_cast<int>(result));
   }
 
  private:
@@ -92,7 +87,7 @@ class NvrtcProgram {
   }
 
   const NvrtcTable& table_;
-  std::string context_;
+  std::string context_;  ///< the compiled kernels, for errors
   nvrtcProgram program_ = nullptr;
 };
 
@@ -150,8 +145,7 @@ NvrtcOutput Nvrtc::compile(std::string_view prelude, std::span<const SourcePart>
     throw CompileError(
         explain_compile_failure("nvrtc", " for " + architecture, parts, output.log, version_text_));
   }
-  if (result != NVRTC_SUCCESS)
-    program.check(result, fmt::format("nvrtcCompileProgram (its log: {})", output.log));
+  program.check(result, fmt::format("nvrtcCompileProgram (its log: {})", output.log));
   output.ptx = program.ptx();
   if (architecture.starts_with("sm_")) {
     output.cubin = program.cubin();

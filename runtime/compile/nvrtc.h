@@ -3,7 +3,7 @@
 #pragma once
 
 #include "runtime/compile/compile_failure.h"
-#include "runtime/compile/cubin_info.h"
+#include "runtime/compile/kernel_resources.h"
 #include "runtime/driver/cuda_abi.h"
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct NvrtcOutput {
   std::string ptx;
   std::string log;
   double milliseconds = 0;
-  std::vector<KernelResources> kernels;  // sorted by name; empty without a cubin
+  KernelResources kernels;  // empty without a cubin
 };
 
 class Nvrtc {

@@ -30,92 +30,68 @@ std::string known_arch(const Nvrtc& compiler, const std::string& arch) {
   return number > newest ? fmt::format("compute_{}", newest) : arch;
 }
 
-CubinReport cubin_report(const NvrtcOutput& output, const std::string& entry,
-                         const std::string& arch) {
-  CubinReport report{.arch = arch,
-                     .cubin_bytes = static_cast<std::int64_t>(output.cubin.size()),
-                     .compile_ms = output.milliseconds};
-  const auto kernel = std::ranges::find(output.kernels, entry, &KernelResources::entry);
-  if (kernel == output.kernels.end()) return report;
-  report.registers = kernel->registers;
-  report.spill_bytes = static_cast<int>(kernel->spill_bytes);
-  report.instructions = kernel->instructions;
-  report.loads_in_flight = kernel->loads_in_flight.loads;
-  report.bytes_in_flight = kernel->loads_in_flight.bytes;
-  report.loads_before_wait = kernel->loads_before_wait;
-  return report;
+NvrtcOutput compile_texts(std::span<const Source> sources, std::span<const std::string> texts,
+                          const std::string& arch) {
+  std::vector<SourcePart> parts;
+  for (std::size_t i = 0; i < sources.size(); ++i) parts.push_back({sources[i].entry, texts[i]});
+  const std::vector<std::string_view> kernels(texts.begin(), texts.end());
+  return opened().compile(prelude_for(kernels), parts, arch);
 }
 
-/// Compiles kernels. A kernel that spills is compiled again with a minimum of blocks per SM in its
-/// launch bounds. The minimum is one less than the kernel has, at most twice, and then 1. Without
-/// it, ptxas spills rather than fit fewer blocks on an SM.
-class SpillRetry {
- public:
-  SpillRetry(std::span<const Source> sources, std::string arch)
-      : sources_(sources), arch_(std::move(arch)) {
-    for (const Source& source : sources) texts_.push_back(source.text);
+/// Sets the minimum of blocks per SM in the launch bounds of kernels that spill: one less than the
+/// kernel has, or 1 at `is_last`. False if there is none to change.
+bool lower_min_blocks(std::span<const Source> sources, std::span<std::string> texts,
+                      const NvrtcOutput& output, const std::string& arch, bool is_last) {
+  const Target* const target = find_target(arch);
+  bool any = false;
+  for (std::size_t i = 0; target && i < sources.size(); ++i) {
+    const Source& source = sources[i];
+    const auto kernel = output.kernels.find(source.entry);
+    if (kernel == output.kernels.end() || kernel->second.spill_bytes == 0) continue;
+    const int blocks =
+        blocks_per_sm(*target, source.threads, kernel->second.registers, /*shared_bytes=*/0);
+    if (blocks < 2) continue;
+    const std::string bounds = fmt::format("__launch_bounds__({}", source.threads);
+    const std::size_t begin = source.text.find(bounds);
+    ensure(begin != std::string::npos, "kernel " + source.entry + " has no launch bounds");
+    const std::size_t end = source.text.find(')', begin);
+    texts[i] = source.text;
+    texts[i].replace(begin, end - begin, fmt::format("{}, {}", bounds, is_last ? 1 : blocks - 1));
+    any = true;
   }
+  return any;
+}
 
-  NvrtcOutput run() {
-    NvrtcOutput output = compile();
-    double milliseconds = output.milliseconds;
-    for (const bool is_last : {false, false, true}) {
-      if (!lower_min_blocks(output, is_last)) break;
-      output = compile();
-      milliseconds += output.milliseconds;
-    }
-    output.milliseconds = milliseconds;
-    return output;
+/// Compiles kernels. A kernel that spills is compiled again with a minimum of blocks per SM, at
+/// most three times. Without it, ptxas spills rather than fit fewer blocks on an SM.
+NvrtcOutput compile_without_spills(std::span<const Source> sources, const std::string& arch) {
+  std::vector<std::string> texts;
+  for (const Source& source : sources) texts.push_back(source.text);
+  NvrtcOutput output = compile_texts(sources, texts, arch);
+  for (const bool is_last : {false, false, true}) {
+    if (!lower_min_blocks(sources, texts, output, arch, is_last)) break;
+    const double milliseconds = output.milliseconds;
+    output = compile_texts(sources, texts, arch);
+    output.milliseconds += milliseconds;
   }
-
- private:
-  NvrtcOutput compile() const {
-    std::vector<SourcePart> parts;
-    for (std::size_t i = 0; i < sources_.size(); ++i)
-      parts.push_back({sources_[i].entry, texts_[i]});
-    const std::vector<std::string_view> kernels(texts_.begin(), texts_.end());
-    return opened().compile(prelude_for(kernels), parts, arch_);
-  }
-
-  /// Sets the minimum of blocks per SM in kernels that spill. False if there is none to change.
-  bool lower_min_blocks(const NvrtcOutput& output, bool is_last) {
-    const Target* const target = find_target(arch_);
-    bool any = false;
-    for (std::size_t i = 0; target && i < sources_.size(); ++i) {
-      const Source& source = sources_[i];
-      const auto kernel = std::ranges::find(output.kernels, source.entry, &KernelResources::entry);
-      if (kernel == output.kernels.end() || kernel->spill_bytes == 0) continue;
-      const int blocks =
-          blocks_per_sm(*target, source.threads, kernel->registers, /*shared_bytes=*/0);
-      if (blocks < 2) continue;
-      const std::string bounds = fmt::format("__launch_bounds__({}", source.threads);
-      const std::size_t begin = source.text.find(bounds);
-      ensure(begin != std::string::npos, "kernel " + source.entry + " has no launch bounds");
-      const std::size_t end = source.text.find(')', begin);
-      texts_[i] = source.text;
-      texts_[i].replace(begin, end - begin,
-                        fmt::format("{}, {}", bounds, is_last ? 1 : blocks - 1));
-      any = true;
-    }
-    return any;
-  }
-
-  std::span<const Source> sources_;
-  std::string arch_;
-  std::vector<std::string> texts_;
-};
+  return output;
+}
 
 }  // namespace
 
 NvrtcUnit compile_unit(std::span<const Source> sources, const std::string& wanted_arch) {
-  const Nvrtc& compiler = opened();
-  const std::string arch = known_arch(compiler, wanted_arch);
-  NvrtcOutput output = SpillRetry(sources, arch).run();
+  const std::string arch = known_arch(opened(), wanted_arch);
+  NvrtcOutput output = compile_without_spills(sources, arch);
 
   NvrtcUnit unit{.milliseconds = output.milliseconds};
   for (const Source& source : sources) {
     unit.entries.push_back(source.entry);
-    unit.reports.push_back(cubin_report(output, source.entry, arch));
+    CubinReport& report = unit.reports.emplace_back();
+    if (const auto known = output.kernels.find(source.entry); known != output.kernels.end())
+      report = known->second;
+    report.arch = arch;
+    report.cubin_bytes = static_cast<std::int64_t>(output.cubin.size());
+    report.compile_ms = output.milliseconds;
   }
   unit.ptx = std::move(output.ptx);
   if (!output.cubin.empty()) {

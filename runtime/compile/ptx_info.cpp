@@ -236,10 +236,11 @@ Functions read_functions(std::string_view ptx) {
   return functions;
 }
 
-/// Appends the accesses of `function`. `parameters` are the origins of its parameters in terms of
-/// the kernel's; null if `function` is the kernel.
+/// Appends the accesses of the last function in `calls`, the chain of calls from the kernel on.
+/// `parameters` are the origins of its parameters in terms of the kernel's; null for the kernel.
 void append(std::vector<PtxAccess>& accesses, const Functions& functions,
-            const std::vector<PtxStep>& function, const std::vector<Origin>* parameters) {
+            std::vector<const std::vector<PtxStep>*>& calls,
+            const std::vector<Origin>* parameters) {
   const auto of_kernel = [&](Origin origin) -> Origin {
     if (!parameters || origin.parameter < 0) return origin;
     const auto at = static_cast<std::size_t>(origin.parameter);
@@ -248,7 +249,7 @@ void append(std::vector<PtxAccess>& accesses, const Functions& functions,
     if (origin.loaded_at < 0) return outer;
     return {.parameter = outer.loaded_at < 0 ? outer.parameter : -1, .loaded_at = origin.loaded_at};
   };
-  for (const PtxStep& step : function) {
+  for (const PtxStep& step : *calls.back()) {
     if (step.access.callee.empty()) {
       const Origin origin =
           of_kernel({.parameter = step.access.parameter, .loaded_at = step.access.loaded_at});
@@ -259,13 +260,16 @@ void append(std::vector<PtxAccess>& accesses, const Functions& functions,
       continue;
     }
     const auto callee = functions.find(step.access.callee);
-    if (callee == functions.end()) {
+    // Calls of functions that call themselves are unknown accesses, too.
+    if (callee == functions.end() || std::ranges::count(calls, &callee->second) > 0) {
       accesses.push_back(step.access);
       continue;
     }
     std::vector<Origin> arguments;
     for (const Origin& argument : step.arguments) arguments.push_back(of_kernel(argument));
-    append(accesses, functions, callee->second, &arguments);
+    calls.push_back(&callee->second);
+    append(accesses, functions, calls, &arguments);
+    calls.pop_back();
   }
 }
 
@@ -277,7 +281,8 @@ std::vector<PtxAccess> read_accesses(std::string_view ptx, std::string_view entr
   if (kernel == functions.end())
     throw InternalError(fmt::format("the PTX has no kernel {}", entry));
   std::vector<PtxAccess> accesses;
-  append(accesses, functions, kernel->second, nullptr);
+  std::vector<const std::vector<PtxStep>*> calls = {&kernel->second};
+  append(accesses, functions, calls, nullptr);
   return accesses;
 }
 

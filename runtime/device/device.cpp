@@ -30,15 +30,18 @@ int attribute(const Driver& driver, CUdevice device, CUdevice_attribute which) {
   return value;
 }
 
+int compute_capability(const Driver& driver, CUdevice device) {
+  return attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+         attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+}
+
 /// The target of a GPU: the nearest known GPU, with the attributes that the driver reports.
 Target cuda_target(const Driver& driver, CUdevice device, std::string_view name,
                    std::string_view arch) {
   Target target = *nearest_target(name, arch).target;
   target.name = name;
   target.arch = arch;
-  target.compute_capability =
-      attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
-      attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  target.compute_capability = compute_capability(driver, device);
   target.sm_count = attribute(driver, device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   target.registers_per_sm =
       attribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
@@ -52,12 +55,6 @@ Target cuda_target(const Driver& driver, CUdevice device, std::string_view name,
       attribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   target.l2_bytes = attribute(driver, device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
   return target;
-}
-
-std::string arch_of(const Driver& driver, CUdevice device) {
-  return fmt::format("sm_{}{}",
-                     attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
-                     attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 }
 
 /// The initial limit of idle memory. It leaves memory to other libraries in the process. It is 0 on
@@ -127,7 +124,8 @@ DeviceState::DeviceState(const Driver& driver, int ordinal)
   check(driver, driver.cuDevicePrimaryCtxRetain(&context, handle), "cuDevicePrimaryCtxRetain",
         [&] { return fmt::format("device {} ({})", ordinal, name); });
   // The host device runs the schedules of a real GPU.
-  arch = is_host ? std::string(known_targets()[0].arch) : arch_of(driver, handle);
+  arch = is_host ? std::string(known_targets()[0].arch)
+                 : fmt::format("sm_{}", compute_capability(driver, handle));
   target = is_host ? known_targets()[0] : cuda_target(driver, handle, name, arch);
   memory_pool = std::make_unique<MemoryPool>(*this);
   memory_pool->set_idle_limit(idle_bytes_of(*this));

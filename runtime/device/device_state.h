@@ -135,13 +135,15 @@ struct StreamState {
 };
 
 struct EventState {
-  EventState(DeviceState& device, CUevent handle) : device(device), handle(handle) {}
+  explicit EventState(DeviceState& device) : device(device) {}
+  /// Creates the event. `purpose` describes it in errors. Throws DriverError.
+  EventState(DeviceState& device, unsigned flags, std::string_view purpose);
   ~EventState();
   EventState(const EventState&) = delete;
   EventState& operator=(const EventState&) = delete;
 
   DeviceState& device;
-  CUevent handle;
+  CUevent handle = nullptr;
   /// True if an Event recorded this last on a stream that was being captured. Then there is no
   /// point in time to wait for, and a query to the driver would make the capture invalid.
   std::atomic<bool> is_captured = false;

@@ -218,10 +218,8 @@ std::shared_ptr<EventState> MemoryPool::take_event() {
       return event;
     }
   }
-  auto event = std::make_shared<EventState>(device_, /*handle=*/nullptr);
-  check(device_.driver, device_.driver.cuEventCreate(&event->handle, CU_EVENT_DISABLE_TIMING),
-        "cuEventCreate", "the end of the use of an array");
-  return event;
+  return std::make_shared<EventState>(device_, CU_EVENT_DISABLE_TIMING,
+                                      "the end of the use of an array");
 }
 
 }  // namespace sinter

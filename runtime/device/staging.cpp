@@ -20,7 +20,7 @@ constexpr std::uint64_t kRequestsWithoutPinning = 100;
 
 /// Pinned memory, and the last copy that used it.
 struct Staging::PinnedBuffer {
-  explicit PinnedBuffer(DeviceState& device) : used(device, /*handle=*/nullptr) {}
+  explicit PinnedBuffer(DeviceState& device) : used(device) {}
   ~PinnedBuffer() {
     if (!memory || is_forked()) return;
     const CurrentContextNoThrow current(used.device);

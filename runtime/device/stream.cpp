@@ -52,6 +52,11 @@ StreamState::~StreamState() {
   log_failed_release(device.driver, device.driver.cuStreamDestroy(handle), "cuStreamDestroy");
 }
 
+EventState::EventState(DeviceState& device, unsigned flags, std::string_view purpose)
+    : EventState(device) {
+  check(device.driver, device.driver.cuEventCreate(&handle, flags), "cuEventCreate", purpose);
+}
+
 EventState::~EventState() {
   if (!handle) return;
   const CurrentContextNoThrow current(device);
@@ -70,10 +75,7 @@ Stream Device::stream() const {
 
 Event Device::event() const {
   const CurrentContext current(*state_);
-  auto event = std::make_shared<EventState>(*state_, /*handle=*/nullptr);
-  check(state_->driver, state_->driver.cuEventCreate(&event->handle, CU_EVENT_DEFAULT),
-        "cuEventCreate", state_->name);
-  return Event(std::move(event));
+  return Event(std::make_shared<EventState>(*state_, CU_EVENT_DEFAULT, state_->name));
 }
 
 Stream Stream::wrap(void* handle, Device device) {

@@ -21,16 +21,13 @@ struct CapturedRun : DeferredRelease {
       : DeferredRelease(executable.device.driver),
         host_functions(std::move(host_functions)),
         arrays(std::move(arrays)),
-        launches(std::move(variant), executable.interface),
-        graph(executable.device) {}
+        state(std::move(variant), executable, *this->host_functions) {}
 
   const std::shared_ptr<HostFunctions> host_functions;
   const std::vector<Array> arrays;
   std::unique_ptr<DeviceMemory> arena;
   std::unique_ptr<DeviceMemory> tickets;
-  std::unique_ptr<DeviceMemory> tables;
-  LaunchSet launches;
-  ReplayGraph graph;
+  VariantState state;
 };
 
 /// Allocates memory for a captured run of `name`; null for 0 bytes.
@@ -45,19 +42,16 @@ std::unique_ptr<DeviceMemory> reserve(DeviceState& device, std::int64_t bytes,
 /// on a stream of its own that is not captured, and waits for that.
 void prepare_captured_run(CapturedRun& run, const CheckedArguments& bound, DeviceState& device,
                           std::string_view name) {
-  LaunchSet& launches = run.launches;
+  LaunchSet& launches = run.state.launches;
   launches.set_symbols(bound.symbols);
   const ScratchLayout& layout = launches.layout();
   run.arena = reserve(device, layout.arena_bytes, "the arena", name);
   run.tickets = reserve(device, layout.tickets * static_cast<std::int64_t>(sizeof(unsigned)),
                         "the tickets", name);
-  run.tables = reserve(device, layout.table_bytes, "the tables", name);
-  const auto pointer = [](const std::unique_ptr<DeviceMemory>& memory) {
-    return memory ? memory->pointer : 0;
-  };
-  launches.set_scratch(pointer(run.arena), pointer(run.tickets), pointer(run.tables));
+  run.state.tables = reserve(device, layout.table_bytes, "the tables", name);
+  run.state.set_scratch(run.arena.get(), run.tickets.get());
   launches.set_values(bound.values);
-  if (!run.tickets && !run.tables) return;
+  if (!run.tickets && !run.state.tables) return;
 
   const Driver& driver = device.driver;
   const auto context = [&] { return fmt::format("a captured run of {}", name); };
@@ -86,7 +80,6 @@ void ContextState::capture(const StreamState& stream, const CheckedArguments& bo
   const CaptureModeGuard relaxed(executable->device.driver);
   run_deferred_releases();
   host_functions->throw_if_failed();
-  executable->check_sizes(bound.symbols);
   std::shared_ptr<const Variant> variant =
       executable->variant_for({.symbols = bound.symbols,
                                .alignment = bound.alignment,
@@ -94,9 +87,9 @@ void ContextState::capture(const StreamState& stream, const CheckedArguments& bo
   auto run = std::make_unique<CapturedRun>(std::move(variant), *executable, host_functions,
                                            std::move(arrays));
   prepare_captured_run(*run, bound, executable->device, name);
-  const CUgraph nodes = run->graph.build_child_graph(run->launches, *host_functions);
+  const CUgraph nodes = run->state.graph.build_child_graph();
   if (!nodes) return;
-  const std::size_t launches = run->launches.launches().size();
+  const std::size_t launches = run->state.launches.launches().size();
   {
     const std::string what = fmt::format("a captured run of {}", name);
     // Recording the user's calls may have invalidated the capture.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "ir/shape/evaluate_extents.h"
 #include "ir/shape/extent.h"
 #include "runtime/device/stream_capture.h"
 #include "runtime/execution/context_state.h"

@@ -6,17 +6,6 @@
 
 namespace sinter {
 
-namespace {
-
-std::shared_ptr<EventState> make_event(DeviceState& device, std::string_view context) {
-  auto event = std::make_shared<EventState>(device, /*handle=*/nullptr);
-  check(device.driver, device.driver.cuEventCreate(&event->handle, CU_EVENT_DISABLE_TIMING),
-        "cuEventCreate", context);
-  return event;
-}
-
-}  // namespace
-
 void ContextState::register_array_uses_slow_path(const std::shared_ptr<StreamState>& stream,
                                                  const auto& arrays) {
   registered_version_ = 0;
@@ -46,7 +35,9 @@ void ContextState::register_scratch_use(VariantState& state) {
 }
 
 const std::shared_ptr<EventState>& ContextState::end_event() {
-  if (!end_) end_ = make_event(executable->device, last_run_context());
+  if (!end_)
+    end_ = std::make_shared<EventState>(executable->device, CU_EVENT_DISABLE_TIMING,
+                                        last_run_context());
   return end_;
 }
 
@@ -102,7 +93,9 @@ void ContextState::copy_tables(VariantState& state, CUstream stream) {
     if (launch.table.empty() || !launch.table_changed) [[likely]]
       continue;
     const CaptureModeGuard relaxed(driver);  // the source is pageable memory
-    if (!state.tables_copied) state.tables_copied = make_event(executable->device, context());
+    if (!state.tables_copied)
+      state.tables_copied =
+          std::make_shared<EventState>(executable->device, CU_EVENT_DISABLE_TIMING, context());
     state.tables_copied->has_record_failed = true;
     state.is_copying = true;
     check(driver,

@@ -138,10 +138,6 @@ void ContextState::defer_context_release() noexcept {
   defer_release(deferred_release_.release());
 }
 
-bool ContextState::is_captured(const StreamState& stream) const {
-  return sinter::is_captured(executable->interface.name, stream);
-}
-
 void ContextState::run_named(const std::shared_ptr<StreamState>& stream, BindingList inputs,
                              BindingList outputs, bool as_graph) {
   const ContextLock lock(is_busy_, executable->interface);
@@ -149,7 +145,7 @@ void ContextState::run_named(const std::shared_ptr<StreamState>& stream, Binding
   check_and_update(executable->interface, executable->device, matched, bound_);
   check_stream(*stream);
   const CurrentContext current(executable->device);
-  if (is_captured(*stream)) [[unlikely]]
+  if (is_captured(executable->interface.name, *stream)) [[unlikely]]
     return capture(*stream, bound_, copies_of(matched.handles));
   register_array_uses(stream, bound_.version, matched.handles);
   run(stream, bound_, as_graph);
@@ -161,7 +157,7 @@ void ContextState::run_prepared(const std::shared_ptr<StreamState>& stream,
   check_bindings(bindings);
   check_stream(*stream);
   const CurrentContext current(executable->device);
-  if (is_captured(*stream)) [[unlikely]]
+  if (is_captured(executable->interface.name, *stream)) [[unlikely]]
     return capture(*stream, bindings.bound, copies_of(bindings.arrays));
   register_array_uses(stream, bindings.bound.version, bindings.arrays);
   run(stream, bindings.bound, as_graph);
@@ -222,8 +218,8 @@ void ContextState::run(const std::shared_ptr<StreamState>& stream, const Checked
   try {
     update_arguments(state, bound, stream->handle);
     if (as_graph) {
-      state.graph.update(state.launches, *host_functions);
-      state.graph.launch(state.launches, stream->handle, *host_functions);
+      state.graph.update();
+      state.graph.launch(stream->handle);
     } else {
       // Adds the launches of the run to the counters of the process, all at once.
       const auto counted = llvm::make_scope_exit([this, before = kernel_launches] {
@@ -277,7 +273,6 @@ VariantState& ContextState::state_for(const CheckedArguments& bound) {
 }
 
 VariantState& ContextState::select_state(const CheckedArguments& bound) {
-  executable->check_sizes(bound.symbols);
   // Read before the variant is chosen, so that a variant replaced meanwhile is noticed.
   const std::uint64_t generation = executable->generation();
   std::shared_ptr<const Variant> variant =
@@ -289,7 +284,8 @@ VariantState& ContextState::select_state(const CheckedArguments& bound) {
         return &state->launches.variant() == variant.get();
       });
   if (found == variant_states.end()) {
-    variant_states.push_back(std::make_unique<VariantState>(std::move(variant), *executable));
+    variant_states.push_back(
+        std::make_unique<VariantState>(std::move(variant), *executable, *host_functions));
     found = variant_states.end() - 1;
   }
   VariantState& state = **found;
@@ -314,10 +310,7 @@ void ContextState::update_arguments(VariantState& state, const CheckedArguments&
     await_tables(state);
     reserve_tables(state);
     state.scratch_stream = 0;
-    const auto pointer = [](const std::unique_ptr<DeviceMemory>& memory) {
-      return memory ? memory->pointer : 0;
-    };
-    state.launches.set_scratch(pointer(arena_), pointer(tickets_), pointer(state.tables));
+    state.set_scratch(arena_.get(), tickets_.get());
     state.scratch_version = scratch_version_;
   }
   if (state.version != bound.version) {
@@ -346,7 +339,7 @@ void ContextState::order_after_last_run(const std::shared_ptr<StreamState>& stre
     has_end_record_failed_ = false;
   } else if (stream_ && stream_->is_owned && !is_end_marked_) {
     // Recording an event on a captured stream would make it part of the capture.
-    if (sinter::is_captured(last_run_context(), *stream_))
+    if (is_captured(last_run_context(), *stream_))
       throw UserError(fmt::format(
           "{}: the last run of this Context was on a stream that is being captured now, so "
           "this run on another stream cannot wait for it; end the capture, run on that stream, or "

@@ -15,8 +15,16 @@ namespace sinter {
 
 /// The launch set, the CUDA Graph and the tables of one variant in one context.
 struct VariantState {
-  VariantState(std::shared_ptr<const Variant> variant, const ExecutableState& executable)
-      : launches(std::move(variant), executable.interface), graph(executable.device) {}
+  VariantState(std::shared_ptr<const Variant> variant, const ExecutableState& executable,
+               HostFunctions& host_functions)
+      : launches(std::move(variant), executable.interface),
+        graph(executable.device, launches, host_functions) {}
+
+  /// Lets the launches use the scratch memory and the tables, which may be null.
+  void set_scratch(const DeviceMemory* arena, const DeviceMemory* tickets) {
+    const auto pointer = [](const DeviceMemory* memory) { return memory ? memory->pointer : 0; };
+    launches.set_scratch(pointer(arena), pointer(tickets), pointer(tables.get()));
+  }
 
   LaunchSet launches;
   ReplayGraph graph;
@@ -72,8 +80,6 @@ struct ContextState {
   /// Adds a run to the graph that `stream` captures, and keeps `arrays` alive as long as that graph
   /// can be launched. Defined in captured_run.cpp.
   void capture(const StreamState& stream, const CheckedArguments& bound, std::vector<Array> arrays);
-  /// True if the caller is capturing `stream`, so that a run on it becomes part of that graph.
-  bool is_captured(const StreamState& stream) const;
   /// Throw UserError if they belong to another executable or device.
   void check_bindings(const BindingsState& bindings) const;
   void check_stream(const StreamState& stream) const;

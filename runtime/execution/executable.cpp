@@ -4,17 +4,17 @@
 
 #include <algorithm>
 
-#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "ir/record/custom.h"
-#include "ir/verify/bind_symbols.h"
+#include "ir/verify/symbol_sizes.h"
 #include "runtime/cache/disk_cache.h"
+#include "runtime/compile_service/compile_service.h"
 #include "runtime/driver/deferred_release.h"
 #include "runtime/execution/context_state.h"
 #include "runtime/execution/make_variant.h"
 #include "runtime/execution/plan_target.h"
 #include "runtime/logging/debug_log.h"
 #include "runtime/logging/trace.h"
-#include "runtime/service/compile_service.h"
 #include "runtime/support/background_thread.h"
 #include "runtime/support/options_table.h"
 #include "sinter/error.h"
@@ -49,7 +49,6 @@ std::vector<bool> views_of(const Interface& interface) {
 
 std::shared_ptr<const Variant> variant_at(ExecutableState& state,
                                           std::span<const std::int64_t> symbols, Views views) {
-  state.check_sizes(symbols);
   const bool leaves_out = views == Views::returned;
   return state.variant_for(
       {.symbols = symbols,
@@ -113,6 +112,7 @@ std::string ExecutableState::why_none(const VariantNeed& need) const {
 }
 
 std::shared_ptr<const Variant> ExecutableState::variant_for(const VariantNeed& need) {
+  check_sizes(need.symbols);
   if (std::shared_ptr<const Variant> known = find(need)) return known;
   const CaptureModeGuard relaxed(device.driver);
   const std::lock_guard lock(make_mutex_);

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,7 +40,6 @@ struct ExecutableState : std::enable_shared_from_this<ExecutableState> {
   DeviceState& device;
   const Interface interface;
   Options options;
-  int recorded_ops = 0;
   std::string target;
   std::shared_ptr<VariantSource> source;  ///< null if it was loaded from a file
   std::string loaded_from;                ///< the file; empty if it was compiled here
@@ -48,8 +48,8 @@ struct ExecutableState : std::enable_shared_from_this<ExecutableState> {
   /// Plans, compiles and tunes.
   std::function<std::shared_ptr<const Variant>(const VariantRequest&)> make_variant;
 
-  /// A variant that serves `need`; makes one if there is none. Only one calling thread makes a
-  /// variant at a time; the background thread may make another concurrently.
+  /// A variant that serves `need`; makes one if there is none. Checks the sizes first. Only one
+  /// calling thread makes a variant at a time; the background thread may make another concurrently.
   std::shared_ptr<const Variant> variant_for(const VariantNeed& need);
   std::vector<std::shared_ptr<const Variant>> variants() const;
   /// Why the background could not replace the provisional `variant`; "" if nothing failed.

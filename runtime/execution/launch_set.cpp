@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <llvm/ADT/ScopeExit.h>
 
-#include <algorithm>
-#include <bit>
 #include <limits>
 #include <utility>
 

@@ -11,12 +11,12 @@
 #include "ir/support/elapsed.h"
 #include "ir/text/print.h"
 #include "runtime/cache/disk_cache.h"
+#include "runtime/compile_service/compile_service.h"
 #include "runtime/device/launch_grid.h"
 #include "runtime/execution/variant_report.h"
 #include "runtime/logging/counting.h"
 #include "runtime/logging/debug_log.h"
 #include "runtime/logging/trace.h"
-#include "runtime/service/compile_service.h"
 #include "runtime/tuning/choose_candidate.h"
 #include "sinter/error.h"
 

@@ -2,31 +2,28 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "compiler/target/target.h"
+#include "runtime/compile_service/compile_service.h"
 #include "runtime/execution/executable_state.h"
 #include "runtime/execution/opaque_call.h"
 #include "runtime/execution/variant.h"
 #include "runtime/logging/dump.h"
-#include "runtime/service/compile_service.h"
 
 namespace sinter {
 
 /// The graph, target and options that all variants of an executable are made from.
 struct VariantSource {
-  VariantSource(DeviceState& device, Graph given, const Target& target, const Options& options)
-      : VariantSource(device, std::move(given), target, options, {}) {
-    functions = functions_of(graph.data());
-  }
-  /// Takes functions that are already resolved.
+  /// Without `resolved`, the functions are those that are registered.
   VariantSource(DeviceState& device, Graph given, const Target& target, const Options& options,
-                OpaqueFunctions functions)
+                std::optional<OpaqueFunctions> resolved = std::nullopt)
       : device(device),
         graph(std::move(given)),
         target(target),
         options(options),
         dump(options),
-        functions(std::move(functions)) {}
+        functions(resolved ? std::move(*resolved) : functions_of(graph.data())) {}
 
   DeviceState& device;
   Graph graph;

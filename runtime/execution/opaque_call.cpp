@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <exception>
-#include <numeric>
 
 #include <fmt/format.h>
 
-#include "compiler/schedule/opaque_calls.h"
 #include "ir/graph/opaque_node.h"
 #include "ir/shape/extent.h"
 #include "ir/support/checked_arithmetic.h"
@@ -114,10 +112,7 @@ void OpaqueBinding::fail(std::string_view what) const { throw UserError(message(
 OpaqueArrays OpaqueBinding::arrays(std::span<const std::int64_t> symbols) const {
   OpaqueArrays arrays;
   for (const std::vector<CallType>* types : {&call_.inputs, &call_.outputs})
-    for (const CallType& type : *types) {
-      std::vector<std::int64_t>& shape = arrays.shapes.emplace_back();
-      for (const Extent extent : type.shape) shape.push_back(evaluate(extent, symbols));
-    }
+    for (const CallType& type : *types) arrays.shapes.push_back(evaluate_all(type.shape, symbols));
   std::size_t next = 0;
   for (const CallType& type : call_.inputs)
     arrays.inputs.push_back(
@@ -309,15 +304,8 @@ void OpaqueLaunch::enqueue(void* const* arguments, const DeviceState& device, CU
   call.add_host_work = [&](std::function<void()> function) {
     host_functions.enqueue(device, stream, binding_, std::move(function), list);
   };
-  int result = 0;
-  const ContextGuard kept(device.driver);
-  try {
-    result = binding_.function().enqueue(call);
-  } catch (const std::exception& error) {
-    binding_.fail(fmt::format("its function failed: {}", error.what()));
-  } catch (...) {
-    binding_.fail(fmt::format("its function failed: {}", kNotStdException));
-  }
+  const int result = binding_.call_user_function("its function failed",
+                                                 [&] { return binding_.function().enqueue(call); });
   if (result != 0) binding_.fail(fmt::format("its function failed with the code {}", result));
 }
 

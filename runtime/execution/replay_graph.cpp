@@ -115,26 +115,26 @@ std::vector<LaunchEdge> LaunchOrder::edges(const ScratchLayout& layout,
   return edges;
 }
 
-bool ReplayGraph::update_edges(LaunchSet& launches) {
+bool ReplayGraph::update_edges() {
   std::vector<bool> empty;
-  for (const PreparedLaunch& launch : launches.launches()) empty.push_back(launch.is_empty);
-  if (!launch_order_) launch_order_ = std::make_unique<LaunchOrder>(launches.variant());
-  std::vector<LaunchEdge> edges = launch_order_->edges(launches.layout(), launches.symbols());
+  for (const PreparedLaunch& launch : launches_.launches()) empty.push_back(launch.is_empty);
+  if (!launch_order_) launch_order_ = std::make_unique<LaunchOrder>(launches_.variant());
+  std::vector<LaunchEdge> edges = launch_order_->edges(launches_.layout(), launches_.symbols());
   const bool differs = empty != empty_ || edges != edges_;
   empty_ = std::move(empty);
   edges_ = std::move(edges);
   return differs;
 }
 
-void ReplayGraph::update(LaunchSet& launches, HostFunctions& host_functions) {
+void ReplayGraph::update() {
   if (may_differ_ || !is_built_) {
-    const bool differs = update_edges(launches);
-    if (differs || !is_built_) build(launches, host_functions);
+    const bool differs = update_edges();
+    if (differs || !is_built_) build();
     may_differ_ = false;
   }
   for (const Segment& segment : segments_)
     for (std::size_t i = segment.begin; i < segment.end; ++i) {
-      PreparedLaunch& launch = launches.launches()[i];
+      PreparedLaunch& launch = launches_.launches()[i];
       if (!launch.changed) [[likely]]
         continue;
       if (launch.is_empty) {
@@ -142,15 +142,14 @@ void ReplayGraph::update(LaunchSet& launches, HostFunctions& host_functions) {
         continue;
       }
       if (launch.call) {
-        if (!patch_call(segment, launches, i, host_functions))
-          return build(launches, host_functions);
+        if (!patch_call(segment, i)) return build();
       } else {
         const CUDA_KERNEL_NODE_PARAMS parameters =
             node_parameters(launch.config, launch.function, launch.parameters);
         check(device_.driver,
               device_.driver.cuGraphExecKernelNodeSetParams(segment.exec, nodes_[i], &parameters),
               "cuGraphExecKernelNodeSetParams",
-              [&] { return "kernel " + launches.variant().program.kernels[i].name; });
+              [&] { return "kernel " + launches_.variant().program.kernels[i].name; });
       }
       launch.changed = false;
       ++patched_nodes_;
@@ -158,11 +157,11 @@ void ReplayGraph::update(LaunchSet& launches, HostFunctions& host_functions) {
     }
 }
 
-void ReplayGraph::build(LaunchSet& launches, HostFunctions& host_functions) {
+void ReplayGraph::build() {
   is_built_ = false;
   const TraceSpan span("launch", "build graph");
   const CaptureModeGuard relaxed(device_.driver);
-  while (!try_build(launches, host_functions)) {
+  while (!try_build()) {
   }
   for (Segment& segment : segments_) instantiate(segment);
   is_built_ = true;
@@ -170,10 +169,10 @@ void ReplayGraph::build(LaunchSet& launches, HostFunctions& host_functions) {
   count(Count::graph_builds);
 }
 
-CUgraph ReplayGraph::build_child_graph(LaunchSet& launches, HostFunctions& host_functions) {
-  update_edges(launches);
+CUgraph ReplayGraph::build_child_graph() {
+  update_edges();
   do {
-    for (const PreparedLaunch& launch : launches.launches())
+    for (const PreparedLaunch& launch : launches_.launches())
       if (launch.call && !launch.is_empty && !launch.call->binding().may_be_captured())
         launch.call->binding().fail(
             fmt::format("it cannot be part of a stream capture: {}; end the capture before the "
@@ -181,29 +180,29 @@ CUgraph ReplayGraph::build_child_graph(LaunchSet& launches, HostFunctions& host_
                         "another one after it",
                         launch.call->binding().capture_refusal()));
     // Another thread may meanwhile have found out that a call cannot be captured.
-  } while (!try_build(launches, host_functions) || segments_.size() > 1);
+  } while (!try_build() || segments_.size() > 1);
   return segments_.front().graph;
 }
 
-bool ReplayGraph::try_build(LaunchSet& launches, HostFunctions& host_functions) {
+bool ReplayGraph::try_build() {
   release();
-  const std::size_t size = launches.launches().size();
+  const std::size_t size = launches_.launches().size();
   nodes_.assign(size, nullptr);
-  host_functions_.resize(size);
+  recordings_.resize(size);
   segments_.push_back({});
   for (std::size_t i = 0; i < size; ++i) {
-    const OpaqueLaunch* const call = launches.launches()[i].call;
+    const OpaqueLaunch* const call = launches_.launches()[i].call;
     segments_.back().end = i + 1;
-    if (!call || launches.launches()[i].is_empty || call->binding().may_be_captured()) continue;
+    if (!call || launches_.launches()[i].is_empty || call->binding().may_be_captured()) continue;
     segments_.back().end = i;
     segments_.push_back({.begin = i + 1, .end = i + 1});
   }
   for (Segment& segment : segments_)
-    if (segment.begin < segment.end && !add_nodes(segment, launches, host_functions)) return false;
+    if (segment.begin < segment.end && !add_nodes(segment)) return false;
   return true;
 }
 
-bool ReplayGraph::add_nodes(Segment& segment, LaunchSet& launches, HostFunctions& host_functions) {
+bool ReplayGraph::add_nodes(Segment& segment) {
   const Driver& driver = device_.driver;
   llvm::SmallVector<std::size_t, 4> calls;  // so far
   const auto whole = [&] {
@@ -213,13 +212,13 @@ bool ReplayGraph::add_nodes(Segment& segment, LaunchSet& launches, HostFunctions
   auto edge =
       std::ranges::lower_bound(edges_, static_cast<int>(segment.begin), {}, &LaunchEdge::after);
   for (std::size_t i = segment.begin; i < segment.end; ++i) {
-    PreparedLaunch& launch = launches.launches()[i];
+    PreparedLaunch& launch = launches_.launches()[i];
     std::vector<CUgraphNode> predecessors;
     // Predecessors in earlier segments have completed when this segment starts.
     for (; edge != edges_.end() && edge->after == static_cast<int>(i); ++edge)
       if (edge->before >= static_cast<int>(segment.begin))
         predecessors.push_back(nodes_[static_cast<std::size_t>(edge->before)]);
-    const auto context = [&] { return "kernel " + launches.variant().program.kernels[i].name; };
+    const auto context = [&] { return "kernel " + launches_.variant().program.kernels[i].name; };
     if (launch.is_empty) {
       check(driver,
             driver.cuGraphAddEmptyNode(&nodes_[i], segment.graph, predecessors.data(),
@@ -232,14 +231,14 @@ bool ReplayGraph::add_nodes(Segment& segment, LaunchSet& launches, HostFunctions
       // A function may keep state between its calls, as on a stream, so they run in order.
       for (const std::size_t call : calls) {
         const bool has_same_function =
-            &launches.launches()[call].call->binding().function() == &binding.function();
+            &launches_.launches()[call].call->binding().function() == &binding.function();
         if (has_same_function &&
             std::ranges::find(predecessors, nodes_[call]) == predecessors.end())
           predecessors.push_back(nodes_[call]);
       }
       calls.push_back(i);
       Recording recording{driver};
-      if (!record(launches, i, host_functions, recording)) return false;
+      if (!record(i, recording)) return false;
       const CUresult added = driver.cuGraphAddChildGraphNode(
           &nodes_[i], segment.graph, predecessors.data(), predecessors.size(), recording.graph);
       // A child graph cannot contain stream-ordered allocations.
@@ -279,10 +278,9 @@ ReplayGraph::Recording::~Recording() {
   if (graph) log_failed_release(driver, driver.cuGraphDestroy(graph), "cuGraphDestroy");
 }
 
-bool ReplayGraph::record(LaunchSet& launches, std::size_t number, HostFunctions& host_functions,
-                         Recording& result) {
+bool ReplayGraph::record(std::size_t number, Recording& result) {
   const Driver& driver = device_.driver;
-  const PreparedLaunch& launch = launches.launches()[number];
+  const PreparedLaunch& launch = launches_.launches()[number];
   const OpaqueBinding& binding = launch.call->binding();
   if (!recorder_)
     check(driver, driver.cuStreamCreate(&recorder_, CU_STREAM_NON_BLOCKING), "cuStreamCreate",
@@ -293,7 +291,7 @@ bool ReplayGraph::record(LaunchSet& launches, std::size_t number, HostFunctions&
   std::exception_ptr thrown;
   HostFunctions::List recorded;
   try {
-    launch.call->enqueue(launch.parameters, device_, recorder_, host_functions, recorded);
+    launch.call->enqueue(launch.parameters, device_, recorder_, host_functions_, recorded);
   } catch (const std::exception&) {
     thrown = std::current_exception();
   }
@@ -313,7 +311,7 @@ bool ReplayGraph::record(LaunchSet& launches, std::size_t number, HostFunctions&
     binding.set_capture_refusal("it put nothing on the stream");
     return false;
   }
-  std::vector<HostFunctions::List>& generations = host_functions_[number];
+  std::vector<HostFunctions::List>& generations = recordings_[number];
   const auto has_run = [](const HostFunctions::List& one) {
     return !one.empty() && one.front()->runs.load(std::memory_order_acquire) > 0;
   };
@@ -325,12 +323,11 @@ bool ReplayGraph::record(LaunchSet& launches, std::size_t number, HostFunctions&
   return true;
 }
 
-bool ReplayGraph::patch_call(const Segment& segment, LaunchSet& launches, std::size_t number,
-                             HostFunctions& host_functions) {
+bool ReplayGraph::patch_call(const Segment& segment, std::size_t number) {
   const Driver& driver = device_.driver;
   const CaptureModeGuard relaxed(driver);  // the user's function may allocate
   Recording recording{driver};
-  if (!record(launches, number, host_functions, recording)) return false;
+  if (!record(number, recording)) return false;
   const CUresult result =
       driver.cuGraphExecChildGraphNodeSetParams(segment.exec, nodes_[number], recording.graph);
   // The function may have put different work on the stream, so that the node cannot be updated.
@@ -338,11 +335,11 @@ bool ReplayGraph::patch_call(const Segment& segment, LaunchSet& launches, std::s
       result == CUDA_ERROR_NOT_SUPPORTED)
     return false;
   check(driver, result, "cuGraphExecChildGraphNodeSetParams",
-        launches.launches()[number].call->binding().display_name());
+        launches_.launches()[number].call->binding().display_name());
   return true;
 }
 
-void ReplayGraph::launch(LaunchSet& launches, CUstream stream, HostFunctions& host_functions) {
+void ReplayGraph::launch(CUstream stream) {
   for (const Segment& segment : segments_) {
     if (segment.exec) [[likely]] {
       check(device_.driver, device_.driver.cuGraphLaunch(segment.exec, stream), "cuGraphLaunch",
@@ -351,8 +348,8 @@ void ReplayGraph::launch(LaunchSet& launches, CUstream stream, HostFunctions& ho
       count(Count::graph_launches);
     }
     if (segment.end < nodes_.size()) [[unlikely]]
-      if (const PreparedLaunch& call = launches.launches()[segment.end]; !call.is_empty)
-        make_call(device_, call, host_functions);
+      if (const PreparedLaunch& call = launches_.launches()[segment.end]; !call.is_empty)
+        make_call(device_, call, host_functions_);
   }
 }
 

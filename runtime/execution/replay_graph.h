@@ -44,7 +44,9 @@ class LaunchOrder {
 /// One CUDA Graph, or several, separated by opaque calls that no graph can hold.
 class ReplayGraph {
  public:
-  explicit ReplayGraph(const DeviceState& device) : device_(device) {}
+  /// `launches` and `host_functions` must outlive the graph.
+  ReplayGraph(const DeviceState& device, LaunchSet& launches, HostFunctions& host_functions)
+      : device_(device), launches_(launches), host_functions_(host_functions) {}
   ~ReplayGraph();
   ReplayGraph(const ReplayGraph&) = delete;
   ReplayGraph& operator=(const ReplayGraph&) = delete;
@@ -53,11 +55,11 @@ class ReplayGraph {
   void sizes_changed() { may_differ_ = true; }
   /// Builds the graph at the first call, and again if new sizes change its edges or which kernels
   /// run. Otherwise patches the nodes of changed launches.
-  void update(LaunchSet& launches, HostFunctions& host_functions);
-  void launch(LaunchSet& launches, CUstream stream, HostFunctions& host_functions);
+  void update();
+  void launch(CUstream stream);
   /// All launches as one graph, to be added to another graph as a child node; null if there are no
   /// launches. Throws UserError if a call cannot be part of a graph.
-  CUgraph build_child_graph(LaunchSet& launches, HostFunctions& host_functions);
+  CUgraph build_child_graph();
 
   std::int64_t builds() const { return builds_; }
   std::int64_t patched_nodes() const { return patched_nodes_; }
@@ -72,11 +74,11 @@ class ReplayGraph {
     CUgraphExec exec = nullptr;  ///< null if the segment has no launches
   };
   /// Updates `edges_` and `empty_`. True if they changed.
-  bool update_edges(LaunchSet& launches);
-  void build(LaunchSet& launches, HostFunctions& host_functions);
+  bool update_edges();
+  void build();
   /// False if a call turned out not to be capturable; the caller then tries again.
-  bool try_build(LaunchSet& launches, HostFunctions& host_functions);
-  bool add_nodes(Segment& segment, LaunchSet& launches, HostFunctions& host_functions);
+  bool try_build();
+  bool add_nodes(Segment& segment);
   void instantiate(Segment& segment);
   void release();
 
@@ -88,19 +90,19 @@ class ReplayGraph {
   };
   /// Captures the work that the call of launch `number` puts on its stream. False if the call
   /// cannot be captured; its binding then knows the reason.
-  bool record(LaunchSet& launches, std::size_t number, HostFunctions& host_functions,
-              Recording& result);
+  bool record(std::size_t number, Recording& result);
   /// Updates the call's node in the graph of `segment`. False if the graph must be built again.
-  bool patch_call(const Segment& segment, LaunchSet& launches, std::size_t number,
-                  HostFunctions& host_functions);
+  bool patch_call(const Segment& segment, std::size_t number);
 
   const DeviceState& device_;
+  LaunchSet& launches_;
+  HostFunctions& host_functions_;
   std::vector<Segment> segments_;
   bool is_built_ = false;
   CUstream recorder_ = nullptr;  ///< captures calls; created for the first of them
   /// Per launch: the host functions of each recording of its call, the latest last. Earlier ones
   /// are kept until a later one has run.
-  std::vector<std::vector<HostFunctions::List>> host_functions_;
+  std::vector<std::vector<HostFunctions::List>> recordings_;
   std::unique_ptr<LaunchOrder> launch_order_;  ///< created for the first graph
   std::vector<CUgraphNode> nodes_;             ///< per launch
   std::vector<LaunchEdge> edges_;

@@ -1,22 +1,46 @@
 #include "runtime/execution/variant_report.h"
 
-#include "ir/shape/evaluate_extents.h"
+#include <algorithm>
+
+#include "compiler/program/guards.h"
+#include "ir/shape/extent.h"
+#include "ir/text/print.h"
+#include "runtime/compile_service/compile_service.h"
 #include "runtime/device/launch_grid.h"
-#include "runtime/execution/kernel_report.h"
+#include "runtime/execution/executable_state.h"
 #include "runtime/execution/launch_set.h"
+#include "runtime/tuning/measure_candidates.h"
 
 namespace sinter {
 
 namespace {
 
-KernelReport report_of(const Variant& variant, std::size_t index, const KernelReporter& reporter,
-                       const CompileResult& compiled, const TuneResult& tuned) {
+/// The bytes of each buffer that the kernel uses, counted once. A buffer that it updates in place
+/// counts twice, since it is read and written.
+std::int64_t bytes_of_buffers(const Program& program, const Kernel& kernel, const Source& source,
+                              std::span<const std::int64_t> symbols) {
+  DenseSet<int> written;
+  for (const Store& store : kernel.stores) written.insert(store.buffer);
+  const auto bytes_of_buffer = [&](int buffer) {
+    return bytes_of(program.buffers[static_cast<std::size_t>(buffer)], symbols);
+  };
+  std::int64_t bytes = 0;
+  for (const int buffer : buffers_of(source)) bytes += bytes_of_buffer(buffer);
+  for (const int buffer : kernel.reads)
+    if (written.contains(buffer)) bytes += bytes_of_buffer(buffer);
+  return bytes;
+}
+
+KernelReport compiled_report(const Variant& variant, std::size_t index,
+                             std::span<const std::int64_t> symbols, const CompileResult& compiled,
+                             const TuneResult& tuned) {
   const VariantKernel& kernel = variant.kernels[index];
   const auto chosen = static_cast<std::size_t>(tuned.chosen);
-  KernelReport report =
-      reporter.report(variant.program.kernels[index], kernel.schedule, kernel.source);
+  KernelReport report = kernel_report(variant.program, variant.program.kernels[index],
+                                      kernel.schedule, kernel.source, symbols);
   report.tuning = tuned.summary;
   if (!compiled.unit) return report;  // an opaque call
+  report.grid = grid_size(kernel.source, kernel.grid_limit, symbols);
   report.registers = compiled.unit->functions[chosen].registers;
   report.spill_bytes = compiled.unit->functions[chosen].spill_bytes;
   report.compile_ms = compiled.was_cached ? 0 : compiled.unit->milliseconds;
@@ -33,6 +57,63 @@ KernelReport report_of(const Variant& variant, std::size_t index, const KernelRe
 
 }  // namespace
 
+std::vector<BoundaryReport> boundary_reports(const Program& program) {
+  std::vector<BoundaryReport> reports;
+  for (const Boundary& boundary : program.boundaries)
+    reports.push_back({.producer = boundary.producer,
+                       .consumer = boundary.consumer,
+                       .reason = boundary.reason,
+                       .is_inside = boundary.is_inside,
+                       .bytes = static_cast<std::int64_t>(boundary.bytes)});
+  return reports;
+}
+
+std::vector<std::string> guard_texts(const Program& program) {
+  std::vector<std::string> texts;
+  for (const Guard& guard : program.guards) texts.push_back(to_string(guard) + ": " + guard.reason);
+  return texts;
+}
+
+KernelReport kernel_report(const Program& program, const Kernel& kernel, const Schedule& schedule,
+                           const Source& source, std::span<const std::int64_t> symbols) {
+  const ValueNames& names = program.names();
+  const std::int64_t grid = evaluate(source.grid, symbols);
+  KernelReport report{.name = source.entry,
+                      .kind = std::string(name(kernel.kind)),
+                      .schedule = to_string(schedule),
+                      .source = source.text,
+                      .launches = grid > 0 ? 1 : 0,
+                      .bytes_read = evaluate(source.traffic.bytes_read, symbols),
+                      .bytes_written = evaluate(source.traffic.bytes_written, symbols),
+                      .threads = source.threads,
+                      .grid = grid,
+                      .cluster = source.cluster,
+                      .vector_bytes = source.vector_bytes,
+                      .shared_bytes = source.shared_bytes,
+                      .notes = kernel.notes};
+  for (const Kernel& section : kernel.sections)
+    report.sections.push_back({.name = section.name,
+                               .phase = section.phase,
+                               .kind = std::string(name(section.kind)),
+                               .list = section.foreach_list});
+  report.minimal_bytes = std::min(bytes_of_buffers(program, kernel, source, symbols),
+                                  report.bytes_read + report.bytes_written);
+  report.bytes_are_bounds = source.traffic.is_bound;
+  report.writes_are_bounds = source.traffic.writes_are_bound;
+  if (kernel.kind == KernelKind::opaque) {
+    report.schedule.clear();
+    report.grid = 0;
+    report.nodes.push_back(opaque_text(kernel.nodes, names));
+    report.places.push_back(program.graph->data().location_text(kernel.nodes.front()));
+    return report;
+  }
+  for (const Node* node : kernel.nodes) {
+    report.nodes.push_back(statement_text(*node, names));
+    report.places.push_back(program.graph->data().location_text(node));
+  }
+  return report;
+}
+
 VariantReport report_of(const Variant& variant, const VariantRequest& request,
                         std::span<const CompileResult> compiled,
                         std::span<const TuneResult> tuned) {
@@ -41,17 +122,12 @@ VariantReport report_of(const Variant& variant, const VariantRequest& request,
       .reason = request.reason,
       .is_provisional = variant.is_provisional,
       .alignment = variant.alignment,
-      .arena_bytes = lay_out(variant, MemoryPlanner(variant.program), request.symbols).arena_bytes};
+      .arena_bytes = lay_out(variant, MemoryPlanner(program), request.symbols).arena_bytes};
   report.sizes = size_texts(*program.graph->data().extents, request.symbols);
   report.guards = guard_texts(program);
   report.boundaries = boundary_reports(program);
-  const KernelReporter reporter(program, request.symbols);
-  for (std::size_t i = 0; i < program.kernels.size(); ++i) {
-    const VariantKernel& kernel = variant.kernels[i];
-    report.kernels.push_back(report_of(variant, i, reporter, compiled[i], tuned[i]));
-    if (kernel.opaque) continue;
-    report.kernels.back().grid = grid_size(kernel.source, kernel.grid_limit, request.symbols);
-  }
+  for (std::size_t i = 0; i < program.kernels.size(); ++i)
+    report.kernels.push_back(compiled_report(variant, i, request.symbols, compiled[i], tuned[i]));
   return report;
 }
 

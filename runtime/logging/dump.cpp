@@ -21,10 +21,11 @@ constexpr std::array<std::string_view, 12> kStages = {
     "schedule", "fuse_launches", "source", "ptx",  "cubin",    "launch"};
 
 /// One more than the highest number that starts a file name in the folder.
-int next_number(const fs::path& directory) {
+int next_number(const fs::path& directory, std::error_code& error) {
   int highest = 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator(directory))
-    highest = std::max(highest, std::atoi(entry.path().filename().c_str()));
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error))
+    highest = std::max(highest, std::atoi(entry->path().filename().c_str()));
   return highest + 1;
 }
 
@@ -51,14 +52,16 @@ void Dump::write(std::string_view stage, std::string_view extension, std::string
   const std::lock_guard lock(mutex_);
   std::error_code error;
   fs::create_directories(directory_, error);
-  if (next_ == 0 && !error) next_ = next_number(directory_);
-  const fs::path path =
-      fs::path(directory_) / fmt::format("{:04}_{}.{}", next_++, stage, extension);
-  std::ofstream file(path, std::ios::binary);
+  int number = next_;
+  if (number == 0 && !error) number = next_number(directory_, error);
+  const fs::path path = fs::path(directory_) / fmt::format("{:04}_{}.{}", number, stage, extension);
+  std::ofstream file;
+  if (!error) file.open(path, std::ios::binary);  // else the number may be that of another file
   file << text;
   if (error || !file.flush())
     throw UserError(fmt::format(
         "dump: {} cannot be written; set dump_directory to a writable folder", path.string()));
+  next_ = number + 1;
 }
 
 }  // namespace sinter

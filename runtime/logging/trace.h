@@ -6,7 +6,6 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 

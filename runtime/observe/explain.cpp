@@ -3,17 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
 #include <functional>
 
 #include "compiler/body/minimal_bytes.h"
 #include "compiler/cost/cost.h"
-#include "compiler/cost/kernel_cost.h"
-#include "ir/shape/evaluate_extents.h"
-#include "ir/verify/bind_symbols.h"
+#include "ir/shape/extent.h"
+#include "ir/verify/symbol_sizes.h"
 #include "runtime/compile/nvrtc_units.h"
-#include "runtime/execution/kernel_report.h"
 #include "runtime/execution/plan_target.h"
+#include "runtime/execution/variant_report.h"
 #include "runtime/observe/emitted.h"
 #include "runtime/observe/explain_graph.h"
 #include "runtime/observe/static_analysis.h"
@@ -49,36 +47,28 @@ void add_totals(const KernelReport& kernel, std::int64_t& launches, std::int64_t
 
 /// Compiles each kernel as a separate program, so that compile times are per kernel.
 void compile_each(const EmittedProgram& emitted, const Target& target, Explanation& result) {
-  std::vector<std::exception_ptr> failures(result.kernels.size());
   std::vector<std::function<void()>> jobs;
   for (std::size_t i = 0; i < result.kernels.size(); ++i)
     if (!emitted.kernels()[i].is_call())
       jobs.push_back([&, i] {
-        try {
-          const Source& source = emitted.kernels()[i].source;
-          KernelExplanation& kernel = result.kernels[i];
-          NvrtcUnit unit = compile_unit({&source, 1}, std::string(target.arch));
-          kernel.report.cubin = std::move(unit.reports.front());
-          kernel.report.registers = kernel.report.cubin.registers;
-          kernel.report.spill_bytes = kernel.report.cubin.spill_bytes;
-          kernel.report.compile_ms = unit.milliseconds;
-          add_static_analysis(kernel, emitted.program(), source, unit.ptx, target);
-        } catch (...) {
-          failures[i] = std::current_exception();
-        }
+        const Source& source = emitted.kernels()[i].source;
+        KernelExplanation& kernel = result.kernels[i];
+        NvrtcUnit unit = compile_unit({&source, 1}, std::string(target.arch));
+        kernel.report.cubin = std::move(unit.reports.front());
+        kernel.report.registers = kernel.report.cubin.registers;
+        kernel.report.spill_bytes = kernel.report.cubin.spill_bytes;
+        kernel.report.compile_ms = unit.milliseconds;
+        add_static_analysis(kernel, emitted.program(), source, unit.ptx, target);
       });
   run_parallel(jobs);
-  for (const std::exception_ptr& failure : failures)
-    if (failure) std::rethrow_exception(failure);
 }
 
 void add_kernels(const EmittedProgram& emitted, const Target& target,
                  std::span<const std::int64_t> symbols, Explanation& result) {
-  const KernelReporter reporter(emitted.program(), symbols);
   for (const EmittedProgram::Item& item : emitted.kernels()) {
-    KernelExplanation kernel{
-        .name = item.kernel->name,
-        .report = reporter.report(*item.kernel, item.kernel->schedule, item.source)};
+    KernelExplanation kernel{.name = item.kernel->name,
+                             .report = kernel_report(emitted.program(), *item.kernel,
+                                                     item.kernel->schedule, item.source, symbols)};
     if (kernel.report.launches > 0) {
       const Cost cost = cost_of(emitted.program(), *item.kernel, target);
       kernel.predicted_us = cost.seconds * 1e6;
@@ -115,10 +105,10 @@ Explanation explain_for(const Target& target, const Graph& graph, std::span<cons
   add_graph(result, graph, program, target, symbols, plan_options(options, options.fuse));
 
   const EmittedProgram unfused(graph, target, symbols, plan_options(options, false));
-  const KernelReporter reporter(unfused.program(), symbols);
   for (const EmittedProgram::Item& item : unfused.kernels())
-    add_totals(reporter.report(*item.kernel, item.kernel->schedule, item.source),
-               result.unfused_launches, result.unfused_bytes);
+    add_totals(
+        kernel_report(unfused.program(), *item.kernel, item.kernel->schedule, item.source, symbols),
+        result.unfused_launches, result.unfused_bytes);
 
   if (result.why_not_compiled.empty()) compile_each(emitted, target, result);
   return result;

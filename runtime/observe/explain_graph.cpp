@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler/body/sub_buffer.h"
-#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "ir/graph/opaque_node.h"
 #include "ir/graph/operand_index.h"
 #include "ir/record/opaque.h"

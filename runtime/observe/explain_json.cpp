@@ -17,24 +17,12 @@ Document known(bool is_known, const T& figure) {
 
 Document text_or_null(const std::string& text) { return known(!text.empty(), text); }
 
-Document tree_of(const AccessReport& array);
-Document tree_of(const SectionReport& section);
-Document tree_of(const CandidateReport& candidate);
-Document tree_of(const KernelExplanation& kernel);
-Document tree_of(const BoundaryReport& boundary);
-Document tree_of(const RecordedNode& node);
-Document tree_of(const ArrayUse& use);
-Document tree_of(const GroupExplanation& group);
+}  // namespace
 
-template <class Items>
-Document list_of(const Items& items) {
-  Document list = Document::array();
-  for (const auto& item : items) list.push_back(tree_of(item));
-  return list;
-}
+// The conversions of reports, which the JSON library finds by argument-dependent lookup.
 
-Document tree_of(const AccessReport& array) {
-  return {{"name", array.array},
+static void to_json(Document& json, const AccessReport& array) {
+  json = {{"name", array.array},
           {"predicted_load_bytes", array.predicted_load_bytes},
           {"predicted_narrowest_load_bytes", array.predicted_narrowest_load_bytes},
           {"load_bytes", array.load_bytes},
@@ -46,16 +34,16 @@ Document tree_of(const AccessReport& array) {
           {"problem", text_or_null(array.problem)}};
 }
 
-Document tree_of(const SectionReport& section) {
-  return {{"name", section.name},
+static void to_json(Document& json, const SectionReport& section) {
+  json = {{"name", section.name},
           {"phase", section.phase},
           {"kind", section.kind},
           {"list", section.list}};
 }
 
-Document tree_of(const CandidateReport& candidate) {
+static void to_json(Document& json, const CandidateReport& candidate) {
   const bool is_timed = candidate.median_us > 0;
-  return {{"schedule", candidate.schedule},
+  json = {{"schedule", candidate.schedule},
           {"chosen", candidate.chosen},
           {"median_us", known(is_timed, candidate.median_us)},
           {"lower_quartile_us", known(is_timed, candidate.lower_quartile_us)},
@@ -65,8 +53,8 @@ Document tree_of(const CandidateReport& candidate) {
           {"problem", text_or_null(candidate.problem)}};
 }
 
-Document tree_of(const KernelProfile& profile) {
-  return {{"schedule", profile.schedule},
+static void to_json(Document& json, const KernelProfile& profile) {
+  json = {{"schedule", profile.schedule},
           {"median_us", profile.median_us},
           {"lower_quartile_us", profile.lower_quartile_us},
           {"upper_quartile_us", profile.upper_quartile_us},
@@ -75,14 +63,14 @@ Document tree_of(const KernelProfile& profile) {
           {"share_of_copy", profile.share_of_copy}};
 }
 
-Document tree_of(const KernelExplanation& kernel) {
+static void to_json(Document& json, const KernelExplanation& kernel) {
   const KernelReport& report = kernel.report;
   // For a GPU newer than NVRTC there is only PTX, and no cubin with these figures.
   const bool has_cubin = report.registers > 0;
   const bool is_compiled = kernel.is_compiled;
-  return {{"name", kernel.name},
+  json = {{"name", kernel.name},
           {"kind", report.kind},
-          {"sections", list_of(report.sections)},
+          {"sections", report.sections},
           {"nodes", report.nodes},
           {"places", report.places},
           {"launches", report.launches},
@@ -97,32 +85,32 @@ Document tree_of(const KernelExplanation& kernel) {
           {"vector_bytes", report.vector_bytes},
           {"predicted_us", kernel.predicted_us},
           {"instructions", kernel.instructions},
-          {"measured", kernel.measured ? tree_of(*kernel.measured) : Document()},
+          {"measured", kernel.measured ? Document(*kernel.measured) : Document()},
           {"shared_bytes", report.shared_bytes},
           {"registers", known(has_cubin, report.registers)},
           {"spill_bytes", known(has_cubin, report.spill_bytes)},
-          {"arrays", known(is_compiled, list_of(kernel.arrays))},
+          {"arrays", known(is_compiled, kernel.arrays)},
           {"independent_loads", known(is_compiled, kernel.independent_loads)},
           {"blocks_per_sm", known(is_compiled, kernel.blocks_per_sm)},
           {"occupancy", known(is_compiled, kernel.occupancy)},
           {"bytes_in_flight", known(is_compiled, kernel.bytes_in_flight)},
           {"compile_ms", known(is_compiled, report.compile_ms)},
           {"notes", report.notes},
-          {"candidates", list_of(report.candidates)},
+          {"candidates", report.candidates},
           {"tuning", report.tuning},
           {"source", report.source}};
 }
 
-Document tree_of(const BoundaryReport& boundary) {
-  return {{"producer", boundary.producer},
+static void to_json(Document& json, const BoundaryReport& boundary) {
+  json = {{"producer", boundary.producer},
           {"consumer", boundary.consumer},
           {"reason", boundary.reason},
           {"is_inside", boundary.is_inside},
           {"bytes", boundary.bytes}};
 }
 
-Document tree_of(const RecordedNode& node) {
-  return {{"name", node.name},
+static void to_json(Document& json, const RecordedNode& node) {
+  json = {{"name", node.name},
           {"op", node.op},
           {"text", node.text},
           {"dtype", node.dtype},
@@ -137,21 +125,15 @@ Document tree_of(const RecordedNode& node) {
           {"updates", text_or_null(node.updates)}};
 }
 
-Document tree_of(const ArrayUse& use) {
-  return {{"array", use.array}, {"kind", use.kind}, {"bytes", use.bytes}, {"from", use.from}};
+static void to_json(Document& json, const ArrayUse& use) {
+  json = {{"array", use.array}, {"kind", use.kind}, {"bytes", use.bytes}, {"from", use.from}};
 }
 
-Document tree_of(const GroupExplanation& group) {
-  return {{"name", group.name},
-          {"kernel", group.kernel},
-          {"kind", group.kind},
-          {"phase", group.phase},
-          {"list", group.list},
-          {"reads", list_of(group.reads)},
-          {"writes", list_of(group.writes)}};
+static void to_json(Document& json, const GroupExplanation& group) {
+  json = {{"name", group.name},    {"kernel", group.kernel}, {"kind", group.kind},
+          {"phase", group.phase},  {"list", group.list},     {"reads", group.reads},
+          {"writes", group.writes}};
 }
-
-}  // namespace
 
 std::string explanation_json(const Explanation& explanation) {
   const TargetExplanation& roofs = explanation.roofs;
@@ -167,10 +149,10 @@ std::string explanation_json(const Explanation& explanation) {
                          {"recorded_ops", explanation.recorded_ops},
                          {"measured_on", text_or_null(explanation.measured_on)},
                          {"why_not_compiled", text_or_null(explanation.why_not_compiled)},
-                         {"nodes", list_of(explanation.nodes)},
-                         {"groups", list_of(explanation.groups)},
-                         {"kernels", list_of(explanation.kernels)},
-                         {"boundaries", list_of(explanation.boundaries)},
+                         {"nodes", explanation.nodes},
+                         {"groups", explanation.groups},
+                         {"kernels", explanation.kernels},
+                         {"boundaries", explanation.boundaries},
                          {"guards", explanation.guards},
                          {"totals",
                           {{"launches", explanation.launches},

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "ir/shape/evaluate_extents.h"
+#include "ir/shape/extent.h"
 #include "ir/support/round_up.h"
+#include "runtime/device/device_state.h"
 #include "runtime/device/stream_capture.h"
-#include "runtime/device/timing_event.h"
 #include "runtime/execution/context_state.h"
-#include "runtime/execution/kernel_report.h"
+#include "runtime/execution/variant_report.h"
 #include "runtime/logging/counting.h"
 #include "runtime/logging/trace.h"
 #include "runtime/support/quartiles.h"
@@ -113,10 +113,12 @@ class ReferenceCopy {
 class EventTimer {
  public:
   EventTimer(DeviceState& device, CUstream stream, std::size_t count)
-      : device_(device), stream_(stream), base_(make_timing_event(device, kProfiling)) {
+      : device_(device),
+        stream_(stream),
+        base_(std::make_unique<EventState>(device, CU_EVENT_DEFAULT, kProfiling)) {
     for (std::size_t i = 0; i < count; ++i)
-      pairs_.push_back({.start = make_timing_event(device, kProfiling),
-                        .end = make_timing_event(device, kProfiling)});
+      pairs_.push_back({.start = std::make_unique<EventState>(device, CU_EVENT_DEFAULT, kProfiling),
+                        .end = std::make_unique<EventState>(device, CU_EVENT_DEFAULT, kProfiling)});
     if (!device.is_host)
       flush_ = std::make_unique<DeviceMemory>(device, 2 * device.target.l2_bytes,
                                               "memory that empties L2 before what is profiled");
@@ -258,13 +260,13 @@ Profile ContextState::profile(const std::shared_ptr<StreamState>& stream,
       .target = executable->target,
       .sizes = size_texts(*variant.program.graph->data().extents, bindings.bound.symbols),
       .repeats = repeats};
-  const KernelReporter reporter(variant.program, bindings.bound.symbols);
   std::int64_t most_bytes = 0;
   for (std::size_t i = 0; i < variant.kernels.size(); ++i) {
     const Kernel& kernel = variant.program.kernels[i];
     const VariantKernel& made = variant.kernels[i];
     result.kernels.push_back(
-        empty_profile(kernel.name, reporter.report(kernel, made.schedule, made.source)));
+        empty_profile(kernel.name, kernel_report(variant.program, kernel, made.schedule,
+                                                 made.source, bindings.bound.symbols)));
     most_bytes = std::max(most_bytes, result.kernels.back().bytes());
   }
   const ReferenceCopy reference_copy(device, most_bytes);

@@ -30,16 +30,14 @@ std::string line_of(const PtxAccess& access, std::string_view ptx) {
 /// The loads, or the stores, of an array, compared with the prediction.
 class ArrayAccesses {
  public:
-  ArrayAccesses(std::span<const PtxAccess> accesses, std::string_view ptx, bool is_store)
-      : all_(accesses), ptx_(ptx), what_(is_store ? "store" : "load"), is_store_(is_store) {}
-
-  /// Finds the accesses of one array. Its address is the kernel parameter `parameter`. If
-  /// `loaded_at` is not -1, the address is the table entry at that byte offset; the parameter is
-  /// the table.
-  void find(int parameter, int loaded_at) {
-    for (const PtxAccess& access : all_) {
+  /// The address of the array is the kernel parameter `parameter`. If `loaded_at` is not -1, the
+  /// address is the table entry at that byte offset; the parameter is the table.
+  ArrayAccesses(std::span<const PtxAccess> accesses, std::string_view ptx, bool is_store,
+                int parameter, int loaded_at)
+      : ptx_(ptx), what_(is_store ? "store" : "load") {
+    for (const PtxAccess& access : accesses) {
       if (access.parameter != parameter || access.loaded_at != loaded_at ||
-          access.is_store != is_store_)
+          access.is_store != is_store)
         continue;
       if (!widest_ || access.bytes > widest_->bytes) widest_ = &access;
       if (!narrowest_ || access.bytes < narrowest_->bytes) narrowest_ = &access;
@@ -62,10 +60,8 @@ class ArrayAccesses {
   }
 
  private:
-  std::span<const PtxAccess> all_;
   std::string_view ptx_;
   std::string_view what_;
-  bool is_store_;
   const PtxAccess* widest_ = nullptr;
   const PtxAccess* narrowest_ = nullptr;
 };
@@ -114,10 +110,8 @@ class AccessAnalysis {
  private:
   AccessReport array(const Argument& argument, int parameter, int loaded_at, std::size_t count) {
     known_addresses_.insert({parameter, loaded_at});
-    ArrayAccesses loads(accesses_, ptx_, false);
-    ArrayAccesses stores(accesses_, ptx_, true);
-    loads.find(parameter, loaded_at);
-    stores.find(parameter, loaded_at);
+    const ArrayAccesses loads(accesses_, ptx_, false, parameter, loaded_at);
+    const ArrayAccesses stores(accesses_, ptx_, true, parameter, loaded_at);
     std::string name(program_.name_of(buffer_of(program_, argument)));
     if (count > 1) name += fmt::format(" and {} more", count - 1);
     AccessReport report{.array = std::move(name),

@@ -3,11 +3,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <mutex>
 
 #include "compiler/program/guards.h"
-#include "ir/shape/evaluate_extents.h"
-#include "ir/verify/bind_symbols.h"
+#include "ir/shape/extent.h"
+#include "ir/verify/symbol_sizes.h"
 #include "runtime/cache/compiler_identity.h"
 #include "runtime/compile/host_compiler.h"
 #include "runtime/execution/make_variant.h"
@@ -61,55 +60,50 @@ SavedKernels kernels_to_load(const SavedExecutable& saved, const DeviceState& de
 }
 
 /// Makes the variants of a loaded executable that the file does not contain.
-class LoadedSource {
- public:
-  LoadedSource(DeviceState& device, const SavedExecutable& saved, const std::string& target,
-               OpaqueFunctions functions, const LoadOptions& options, std::string path)
-      : device_(device),
-        program_(saved.program),
-        graph_(saved.graph),
-        options_(options),
-        path_(std::move(path)),
-        target_(target),
-        functions_(std::move(functions)) {}
-
-  const Graph& graph() const { return *graph_; }
-  void set_variants(Variants variants) { variants_ = std::move(variants); }
+struct LoadedSource {
+  DeviceState& device;
+  SavedProgram program;
+  std::shared_ptr<const Graph> graph;
+  LoadOptions options;
+  std::string path;
+  std::string target;         ///< that the kernels in the file were planned for
+  OpaqueFunctions functions;  ///< that the program calls
+  Variants variants;          ///< of the file
+  std::unique_ptr<VariantSource> source = nullptr;  ///< made for the first missing variant
 
   std::shared_ptr<const Variant> make_variant(const VariantRequest& request) {
     // A variant of the file for less aligned pointers serves the request, too.
     if (std::shared_ptr<const Variant> known =
-            with_lower_alignment(variants_, {.symbols = request.symbols,
-                                             .alignment = request.alignment,
-                                             .unwritten_outputs = request.unwritten_outputs}))
+            with_lower_alignment(variants, {.symbols = request.symbols,
+                                            .alignment = request.alignment,
+                                            .unwritten_outputs = request.unwritten_outputs}))
       return known;
-    if (!options_.compiles_missing) refuse(request);
-    if (!source_) {
-      Options options = options_.options;
-      options.rounding = program_.numerics.rounding;
-      options.math = program_.numerics.math;
-      options.fuse = program_.fuse;
-      options.skip = program_.skip;
-      const Target* const known = device_.is_host ? find_target(target_) : nullptr;
-      source_ = std::make_unique<VariantSource>(
-          device_, graph_of(program_, path_), known ? *known : device_.target, options, functions_);
+    if (!options.compiles_missing) refuse(request);
+    if (!source) {
+      Options compiled = options.options;
+      compiled.rounding = program.numerics.rounding;
+      compiled.math = program.numerics.math;
+      compiled.fuse = program.fuse;
+      compiled.skip = program.skip;
+      const Target* const known = device.is_host ? find_target(target) : nullptr;
+      source = std::make_unique<VariantSource>(device, graph_of(program, path),
+                                               known ? *known : device.target, compiled, functions);
     }
-    return sinter::make_variant(*source_, request);
+    return sinter::make_variant(*source, request);
   }
 
- private:
   [[noreturn]] void refuse(const VariantRequest& request) const {
     constexpr std::size_t kMaxListed = 8;
     std::vector<std::string> classes;
-    for (const std::shared_ptr<const Variant>& variant : variants_)
+    for (const std::shared_ptr<const Variant>& variant : variants)
       if (classes.size() < kMaxListed) classes.push_back(class_of(*variant));
-    if (variants_.size() > kMaxListed)
-      classes.push_back(fmt::format("{} more", variants_.size() - kMaxListed));
-    const std::vector<std::string> sizes = size_texts(*graph().data().extents, request.symbols);
+    if (variants.size() > kMaxListed)
+      classes.push_back(fmt::format("{} more", variants.size() - kMaxListed));
+    const std::vector<std::string> sizes = size_texts(*graph->data().extents, request.symbols);
     throw UserError(fmt::format(
         "{}: {} has no kernels for [{}]: {}; it has those for the size classes of {}. {} before "
         "saving it, or load it with options.compiles_missing if a compiler is available",
-        graph().name(), path_, fmt::join(sizes, ", "), request.reason, fmt::join(classes, ", "),
+        graph->name(), path, fmt::join(sizes, ", "), request.reason, fmt::join(classes, ", "),
         advice(request)));
   }
 
@@ -120,7 +114,7 @@ class LoadedSource {
     std::string_view before = ", without ";
     for (std::size_t i = 0; i < variant.unwritten_outputs.size(); ++i)
       if (variant.unwritten_outputs[i]) {
-        text += fmt::format("{}{}", before, graph().data().outputs[i].name);
+        text += fmt::format("{}{}", before, graph->data().outputs[i].name);
         before = " and ";
       }
     return text;
@@ -128,7 +122,7 @@ class LoadedSource {
 
   std::string advice(const VariantRequest& request) const {
     bool has_sizes = false;
-    for (const std::shared_ptr<const Variant>& variant : variants_) {
+    for (const std::shared_ptr<const Variant>& variant : variants) {
       if (!holds(variant->program, request.symbols)) continue;
       has_sizes = true;
       if (variant->unwritten_outputs == request.unwritten_outputs)
@@ -140,16 +134,6 @@ class LoadedSource {
     return has_sizes ? "Bind the outputs that one of these classes has, or run it with these"
                      : "Prepare these sizes";
   }
-
-  DeviceState& device_;
-  const SavedProgram program_;
-  const std::shared_ptr<const Graph> graph_;
-  const LoadOptions options_;
-  const std::string path_;
-  const std::string target_;
-  Variants variants_;                ///< of the file
-  const OpaqueFunctions functions_;  ///< the functions that the program calls
-  std::unique_ptr<VariantSource> source_;
 };
 
 Interface interface_of(const SavedExecutable& saved, const std::string& path, Location loaded_at) {
@@ -181,15 +165,20 @@ Executable load(const std::string& path, Device device, const LoadOptions& given
   state->options = options.options;
   state->target = kernels.target;
   state->loaded_from = path;
-  auto source = std::make_shared<LoadedSource>(*device.state(), saved, kernels.target, functions,
-                                               options, path);
   const std::string arch = kernels.arch;
   const Variants variants = load_variants(*device.state(), std::move(kernels), saved.graph,
                                           functions, path, saved.version);
   for (const std::shared_ptr<const Variant>& variant : variants) state->add(variant);
-  source->set_variants(variants);
+  const auto source = std::make_shared<LoadedSource>(LoadedSource{.device = *device.state(),
+                                                                  .program = saved.program,
+                                                                  .graph = saved.graph,
+                                                                  .options = options,
+                                                                  .path = path,
+                                                                  .target = state->target,
+                                                                  .functions = functions,
+                                                                  .variants = variants});
   state->check_sizes = [source](std::span<const std::int64_t> symbols) {
-    check_sizes(source->graph(), symbols);
+    check_sizes(*source->graph, symbols);
   };
   state->make_variant = [source](const VariantRequest& request) {
     return source->make_variant(request);

@@ -4,9 +4,9 @@
 
 #include <utility>
 
+#include "runtime/compile_service/load_function.h"
 #include "runtime/device/launch_grid.h"
 #include "runtime/driver/capture_mode_guard.h"
-#include "runtime/service/load_function.h"
 #include "sinter/error.h"
 
 namespace sinter {

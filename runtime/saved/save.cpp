@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "ir/shape/extent.h"
 #include "ir/text/print.h"
 #include "runtime/cache/compiler_identity.h"
@@ -20,6 +20,7 @@
 #include "runtime/saved/saved_images.h"
 #include "runtime/saved/saved_program.h"
 #include "runtime/support/atomic_file.h"
+#include "runtime/tuning/measure_candidates.h"
 #include "sinter/error.h"
 #include "sinter/text.h"
 

@@ -1,7 +1,5 @@
 #include "runtime/saved/saved_images.h"
 
-#include <algorithm>
-#include <exception>
 #include <functional>
 
 #include <fmt/format.h>
@@ -23,14 +21,7 @@ struct CompilerRun {
   std::vector<const Source*> sources;
   std::vector<std::byte> image;
   std::vector<CubinReport> reports;
-  std::exception_ptr error;
 };
-
-void compile_cubin(CompilerRun& run, const std::string& arch) {
-  NvrtcUnit unit = compile_unit(std::span(run.sources[0], 1), arch);
-  run.image = std::move(unit.image);
-  run.reports = std::move(unit.reports);
-}
 
 void compile_host(CompilerRun& run, const CompileSettings& settings) {
   std::vector<HostKernel> kernels;
@@ -50,14 +41,10 @@ void compile(CompilerRun& run, const std::string& arch, const CompileSettings& s
                        run.sources.size() - 1, arch);
   });
   count(Count::compiles);
-  try {
-    if (arch == kHostArch)
-      compile_host(run, settings);
-    else
-      compile_cubin(run, arch);
-  } catch (...) {
-    run.error = std::current_exception();
-  }
+  if (arch == kHostArch) return compile_host(run, settings);
+  NvrtcUnit unit = compile_unit(std::span(run.sources[0], 1), arch);
+  run.image = std::move(unit.image);
+  run.reports = std::move(unit.reports);
 }
 
 /// Distributes the distinct kernels over runs of at most `most` kernels. Kernels with equal names
@@ -87,7 +74,6 @@ SavedImages compile_images(const std::vector<const Source*>& sources, const std:
   run_parallel(jobs);
   SavedImages result;
   for (CompilerRun& run : runs) {
-    if (run.error) std::rethrow_exception(run.error);
     for (std::size_t i = 0; i < run.sources.size(); ++i) {
       const std::string& entry = run.sources[i]->entry;
       result.image_of[entry] = static_cast<int>(result.images.size());

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/compile_service/compile_service.h"
 #include "runtime/saved/saved_program.h"
-#include "runtime/service/compile_service.h"
 
 namespace sinter {
 

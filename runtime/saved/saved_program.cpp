@@ -34,16 +34,13 @@ void require(bool condition, std::string_view what) {
 /// Checks that a plan is consistent and only refers to existing parts of its graph and file.
 class Checker {
  public:
-  Checker(const Graph& graph, const SavedProgram& program, std::size_t images)
-      : graph_(graph.data()),
-        functions_(program.functions),
-        symbols_(program.symbols.size()),
-        images_(images) {}
+  Checker(const GraphData& graph, const SavedProgram& program, std::size_t images)
+      : graph_(graph), program_(program), images_(images) {}
 
   void check(const SavedVariant& saved) const {
     const Variant& variant = saved.variant;
     const Program& program = variant.program;
-    require(saved.sizes.size() == symbols_, "a plan has a wrong number of symbols");
+    require(saved.sizes.size() == program_.symbols.size(), "a plan has a wrong number of symbols");
     require(variant.alignment >= 1, "a plan has an alignment below 1");
     require(variant.unwritten_outputs.empty() ||
                 variant.unwritten_outputs.size() == graph_.outputs.size(),
@@ -81,22 +78,24 @@ class Checker {
   /// Requires the arguments that source_of_call gives to the call.
   void check(const CallDescription& call, const Source& source,
              const std::vector<Buffer>& buffers) const {
-    require(std::ranges::count(functions_, call.function, &SavedFunction::name) == 1,
+    require(std::ranges::count(program_.functions, call.function, &SavedFunction::name) == 1,
             "a call names a function that the program does not list");
     const std::size_t arrays = call.inputs.size() + call.outputs.size();
     require(source.arguments.size() == arrays + 1 && source.table.empty(),
             "the arguments of a call are not its operands and results");
     for (std::size_t i = 0; i < arrays; ++i) {
       const Argument& argument = source.arguments[i];
-      const bool is_input = i < call.inputs.size();
-      const CallType& type = is_input ? call.inputs[i] : call.outputs[i - call.inputs.size()];
+      const bool is_operand = i < call.inputs.size();
+      const CallType& type = is_operand ? call.inputs[i] : call.outputs[i - call.inputs.size()];
       if (type.is_number) {
-        require(type.shape.empty() && is_input && argument.kind == Argument::Kind::scalar &&
-                    is_scalar(argument.index, type.dtype),
-                "a call takes a scalar that does not exist");
+        require(
+            type.shape.empty() && is_operand && argument.kind == Argument::Kind::scalar &&
+                is_input(argument.index, Op::scalar) &&
+                graph_.inputs[static_cast<std::size_t>(argument.index)].node->dtype == type.dtype,
+            "a call takes a scalar that does not exist");
         continue;
       }
-      const bool is_workspace = !is_input && argument.kind == Argument::Kind::workspace;
+      const bool is_workspace = !is_operand && argument.kind == Argument::Kind::workspace;
       require(is_workspace || (argument.kind == Argument::Kind::buffer &&
                                is_index(argument.index, buffers.size())),
               "a call takes a buffer that does not exist");
@@ -115,13 +114,8 @@ class Checker {
     const Node& node = is_input ? *graph_.inputs[index].node : *graph_.outputs[index].node;
     const std::vector<Extent> strides =
         is_input ? strides_of(node) : strides_of(graph_.outputs[index]);
-    require(all.dtype == node.dtype && all.elements == span_of(node.shape, strides),
+    require(all.dtype == node.dtype && all.elements == strided_end(node.shape, strides),
             "a call takes an array that differs from the bound array");
-  }
-
-  bool is_scalar(int index, DType dtype) const {
-    return is_input(index, Op::scalar) &&
-           graph_.inputs[static_cast<std::size_t>(index)].node->dtype == dtype;
   }
 
   void check(const Buffer& buffer, const std::vector<Buffer>& buffers) const {
@@ -174,12 +168,11 @@ class Checker {
   }
 
   const GraphData& graph_;
-  const std::vector<SavedFunction>& functions_;
-  std::size_t symbols_;
+  const SavedProgram& program_;
   std::size_t images_;
 };
 
-/// The symbols of `graph` in the order of the file; null for one that the graph does not have.
+/// The symbols of the file, as atoms of `graph`; null for one that the graph does not have.
 std::vector<const ExtentAtom*> atoms_of(const SavedProgram& program, const Graph& graph) {
   std::map<std::string_view, const ExtentAtom*> known;
   for (const ExtentAtom* symbol : graph.data().extents->symbols())
@@ -190,18 +183,6 @@ std::vector<const ExtentAtom*> atoms_of(const SavedProgram& program, const Graph
     atoms.push_back(found == known.end() ? nullptr : found->second);
   }
   return atoms;
-}
-
-/// The index in the file of each symbol of `graph`; -1 for one that the file does not have.
-std::vector<int> symbol_indices(std::span<const ExtentAtom* const> atoms, const Graph& graph) {
-  std::map<const ExtentAtom*, int> known;
-  for (std::size_t i = 0; i < atoms.size(); ++i) known.emplace(atoms[i], static_cast<int>(i));
-  std::vector<int> indices;
-  for (const ExtentAtom* symbol : graph.data().extents->symbols()) {
-    const auto found = known.find(symbol);
-    indices.push_back(found == known.end() ? -1 : found->second);
-  }
-  return indices;
 }
 
 /// True if `count` records of `bytes` each, from `offset` on, fit in a file of `size` bytes.
@@ -297,8 +278,7 @@ SavedKernels unpack_kernels(std::span<const std::byte> bytes, const SavedProgram
   reader.finish();
   for (const std::vector<std::byte>& image : kernels.images)
     require(is_complete_image(image, kernels.arch), "an image is incomplete");
-  const Checker checker(graph, program, kernels.images.size());
-  const std::vector<int> indices = symbol_indices(atoms, graph);
+  const Checker checker(graph.data(), program, kernels.images.size());
   for (SavedVariant& saved : kernels.variants) {
     checker.check(saved);
     Variant& variant = saved.variant;
@@ -309,10 +289,11 @@ SavedKernels unpack_kernels(std::span<const std::byte> bytes, const SavedProgram
     variant.program.numerics = program.numerics;
     variant.program.recorded_ops = program.recorded_ops;
     variant.program.facts.alignment = variant.alignment;
-    // Nothing in the file uses a symbol that the file does not have.
-    for (const int index : indices)
-      variant.program.facts.symbols.push_back(
-          index < 0 ? 0 : saved.sizes[static_cast<std::size_t>(index)]);
+    // Nothing in the file uses the symbols that stay 0, which the file does not have.
+    std::vector<std::int64_t>& sizes = variant.program.facts.symbols;
+    sizes.assign(graph.data().extents->symbols().size(), 0);
+    for (std::size_t i = 0; i < atoms.size(); ++i)
+      if (atoms[i]) sizes[static_cast<std::size_t>(atoms[i]->id)] = saved.sizes[i];
   }
   return kernels;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <compare>
 
 #include <fmt/format.h>
 
@@ -41,16 +40,16 @@ void ArchiveWriter::put(std::span<const std::byte> bytes) {
 void ArchiveWriter::put(double value) { number(std::bit_cast<std::int64_t>(value)); }
 
 void ArchiveWriter::put(Extent extent) {
-  if (extent.is_number()) return (*this)(static_cast<std::int64_t>(kNumber), extent.number());
+  if (extent.is_number()) return (*this)(kNumber, extent.number());
   const std::vector<ExtentTerm>& terms = extent.expression()->terms;
-  (*this)(static_cast<std::int64_t>(kSum), terms.size());
+  (*this)(kSum, terms.size());
   for (const ExtentTerm& term : terms) {
     (*this)(term.coefficient, term.atoms.size());
     for (const ExtentAtom* atom : term.atoms) {
       if (atom->name.empty())
-        (*this)(static_cast<std::int64_t>(kQuotient), atom->numerator, atom->divisor);
+        (*this)(kQuotient, atom->numerator, atom->divisor);
       else
-        (*this)(static_cast<std::int64_t>(kSymbol), atom->id);
+        (*this)(kSymbol, atom->id);
     }
   }
 }

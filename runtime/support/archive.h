@@ -1,7 +1,7 @@
 // ArchiveWriter and ArchiveReader: serialize structs to bytes and back. `fields` describes each
-// struct once (saved_fields.h, report_fields.h). The ArchiveReader does not trust its input. Any
-// bytes give values within their ranges or throw InvalidData. Memory use is proportional to the
-// number of bytes.
+// struct once, and `last_enumerator` each enum (saved_fields.h, report_fields.h). The ArchiveReader
+// does not trust its input. Any bytes give values within their ranges or throw InvalidData. Memory
+// use is proportional to the number of bytes.
 #pragma once
 
 #include <concepts>
@@ -28,10 +28,6 @@ struct InvalidData {
 template <class T, class Struct>
 concept SameOrConst = std::same_as<std::remove_const_t<T>, Struct>;
 
-/// The last enumerator of an enum that is saved.
-template <class Enum>
-constexpr Enum last_enumerator() = delete;
-
 /// The value of a list element before it is read.
 template <class Element>
 Element default_value() {
@@ -57,9 +53,7 @@ class ArchiveWriter {
 
   template <class Value>
   void put(const Value& value) {
-    if constexpr (std::is_integral_v<Value>)
-      number(static_cast<std::int64_t>(value));
-    else if constexpr (std::is_enum_v<Value>)
+    if constexpr (std::is_integral_v<Value> || std::is_enum_v<Value>)
       number(static_cast<std::int64_t>(value));
     else
       fields(*this, value);
@@ -124,7 +118,7 @@ class ArchiveReader {
       value = static_cast<Value>(
           number(std::numeric_limits<Value>::min(), std::numeric_limits<Value>::max()));
     } else if constexpr (std::is_enum_v<Value>) {
-      value = static_cast<Value>(number(0, static_cast<std::int64_t>(last_enumerator<Value>())));
+      value = static_cast<Value>(number(0, static_cast<std::int64_t>(last_enumerator(Value()))));
     } else {
       if (++depth_ > kMaxDepth) fail("structs are nested too deeply");
       fields(*this, value);

@@ -120,12 +120,9 @@ std::string option_reference() {
     return words.empty() ? std::string() : fmt::format("`{}`", words);
   };
   for (const OptionInfo& option : option_table()) {
-    std::string values(option.values);
-    if (has_words(option.values)) {
-      values.clear();
-      for (const std::string& word : split(option.values, '|'))
-        values += (values.empty() ? "" : ", ") + code(word);
-    }
+    const std::string values =
+        has_words(option.values) ? fmt::format("`{}`", fmt::join(split(option.values, '|'), "`, `"))
+                                 : std::string(option.values);
     std::string variable = code(option.variable);
     if (!variable.empty() && option.scope == OptionScope::always) variable += ", always";
     text += fmt::format("| `{}` | {} | {} | {} | {} |\n", option.name, values,

@@ -7,7 +7,7 @@
 namespace sinter {
 
 /// Runs every job and waits for all of them, on as many threads as the machine has. The calling
-/// thread is one of them. The jobs must not throw.
+/// thread is one of them. Then rethrows the exception of the first job in the list that threw.
 void run_parallel(const std::vector<std::function<void()>>& jobs);
 
 }  // namespace sinter

@@ -1,6 +1,7 @@
 #include "runtime/support/process.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <string_view>
 #include <thread>
@@ -93,6 +94,10 @@ ProcessResult run_process(std::span<const std::string> arguments, const std::str
                           std::chrono::milliseconds time_limit) {
   ProcessResult result;
   const File output(memfd_create("output", MFD_CLOEXEC));
+  if (!output) {
+    result.output = std::strerror(errno);
+    return result;
+  }
   pid_t process = 0;
   if (const int error = start_process(arguments, folder, output.descriptor(), process)) {
     result.output = std::strerror(error);

@@ -7,28 +7,24 @@
 
 namespace sinter {
 
-template <class Archive, SameOrConst<CandidateReport> T>
-void fields(Archive& archive, T& report) {
+void fields(auto& archive, SameOrConst<CandidateReport> auto& report) {
   archive(report.schedule, report.median_us, report.lower_quartile_us, report.upper_quartile_us,
           report.gigabytes_per_second, report.registers, report.chosen, report.problem,
           report.differs);
 }
 
-template <class Archive, SameOrConst<CubinReport> T>
-void fields(Archive& archive, T& report) {
+void fields(auto& archive, SameOrConst<CubinReport> auto& report) {
   archive(report.arch, report.reason, report.registers, report.spill_bytes, report.instructions,
           report.loads_in_flight, report.loads_before_wait, report.bytes_in_flight,
           report.cubin_bytes, report.compile_ms);
 }
 
-template <class Archive, SameOrConst<SectionReport> T>
-void fields(Archive& archive, T& report) {
+void fields(auto& archive, SameOrConst<SectionReport> auto& report) {
   archive(report.name, report.phase, report.kind, report.list);
 }
 
 /// Without the source, which is saved with the kernel.
-template <class Archive, SameOrConst<KernelReport> T>
-void fields(Archive& archive, T& report) {
+void fields(auto& archive, SameOrConst<KernelReport> auto& report) {
   archive(report.name, report.kind, report.sections, report.nodes, report.places, report.schedule,
           report.launches, report.bytes_read, report.bytes_written, report.bytes_are_bounds,
           report.writes_are_bounds, report.minimal_bytes, report.threads, report.grid,
@@ -36,14 +32,12 @@ void fields(Archive& archive, T& report) {
           report.shared_bytes, report.cubin, report.notes, report.candidates, report.tuning);
 }
 
-template <class Archive, SameOrConst<BoundaryReport> T>
-void fields(Archive& archive, T& report) {
+void fields(auto& archive, SameOrConst<BoundaryReport> auto& report) {
   archive(report.producer, report.consumer, report.reason, report.is_inside, report.bytes);
 }
 
 /// Without durations: a process that loads a file plans, compiles and tunes nothing.
-template <class Archive, SameOrConst<VariantReport> T>
-void fields(Archive& archive, T& report) {
+void fields(auto& archive, SameOrConst<VariantReport> auto& report) {
   archive(report.reason, report.sizes, report.guards, report.alignment, report.arena_bytes,
           report.kernels, report.boundaries);
 }

@@ -25,14 +25,12 @@ namespace {
 // Raise it when the same code is measured differently.
 constexpr int kTuningVersion = 1;
 
-/// The compiler, prelude and options that turn the kernel's text into machine code.
-std::string compiler_of(const DeviceState& device, const Program& program, const Options& options) {
+std::string build_identity(const DeviceState& device, const Program& program,
+                           const Options& options) {
   DiskCache& disk = disk_cache(options.cache);
-  if (device.is_host)
-    return fmt::format("prelude {}\n{}\ncount {}, optimize {}", prelude_hash(Prelude::host),
-                       host_compiler(disk).version(), options.count, options.optimize_host);
-  return fmt::format("prelude {}\n{}\n{}", prelude_hash(Prelude::cuda), nvrtc_identity(disk),
-                     program.arch);
+  return device.is_host ? host_build_identity(
+                              disk, {.count = options.count, .optimize = options.optimize_host})
+                        : nvrtc_build_identity(disk, program.arch);
 }
 
 /// A hash of everything that decides a candidate, except sizes.
@@ -100,20 +98,16 @@ void verify_and_log(DeviceState& device, const TuneRequest& request, const Optio
 }
 
 TuneResult forced(DeviceState& device, const TuneRequest& request, int candidate) {
-  TuneResult result = tune(device, request, Tune::off);
   const auto asked = std::min(static_cast<std::size_t>(candidate), request.sources.size() - 1);
-  result.summary = fmt::format("candidate {} was forced", asked);
+  TuneResult result = unmeasured(request, fmt::format("candidate {} was forced", asked));
   // The default fits on every device that it is planned for.
   if (asked == 0) return result;
-  result.candidates[asked].problem =
-      cluster_problem(device, request.sources[asked], request.unit.functions[asked].handle);
-  if (!result.candidates[asked].problem.empty()) {
-    result.summary += ": " + result.candidates[asked].problem;
-    return result;
-  }
-  result.candidates[0].chosen = false;
-  result.chosen = static_cast<int>(asked);
-  result.candidates[asked].chosen = true;
+  std::string& problem = result.candidates[asked].problem;
+  problem = cluster_problem(device, request.sources[asked], request.unit.functions[asked].handle);
+  if (problem.empty())
+    choose(result, static_cast<int>(asked));
+  else
+    result.summary += ": " + problem;
   return result;
 }
 
@@ -122,7 +116,7 @@ std::int64_t counted_work() {
   return counted(Count::kernel_launches) + counted(Count::graph_launches) + counted(Count::copies);
 }
 
-/// Measures the candidates in `which` and returns their facts. Nothing if the kernel cannot be
+/// Measures the candidates in `which` and returns their timings. Nothing if the kernel cannot be
 /// measured now; then `reason` is the result.
 std::optional<TunedSize> measure(DeviceState& device, const TuneRequest& request,
                                  const TuningQuery& query, const Options& options,
@@ -130,13 +124,13 @@ std::optional<TunedSize> measure(DeviceState& device, const TuneRequest& request
   const TraceSpan span("tune", [&] { return fmt::format("tune {}", request.kernel.name); });
   count(Count::tunings);
   TuneRequest part = request;
-  part.measured = which;
+  part.measured = std::move(which);
   const std::int64_t before = counted_work();
-  reason = tune(device, part, query.effort);
+  reason = measure_candidates(device, part, query.effort);
   const bool was_disturbed = request.is_in_background && counted_work() != before;
   verify_and_log(device, request, options);
-  TunedSize facts = facts_of(query, reason, which, was_disturbed);
-  if (!facts.facts.empty()) return facts;
+  TunedSize measured = timings_of(query, reason, part.measured, was_disturbed);
+  if (!measured.timings.empty()) return measured;
   for (std::size_t i = 0; i < reason.candidates.size(); ++i)
     if (reason.candidates[i].problem.empty())
       reason.candidates[i].problem = query.reports[i].problem;
@@ -162,8 +156,7 @@ TuningQuery query_of(DeviceState& device, const Target& target, const TuneReques
                     .sizes = symbols_text(request.program, request.symbols, "other sizes"),
                     .effort = options.tune,
                     .is_in_background = request.is_in_background,
-                    .reports = tune(device, request, Tune::off).candidates};
-  query.reports[0].chosen = false;
+                    .reports = unmeasured(request, "").candidates};
   const std::optional<StaticEstimate> standard = static_estimate(target, request, 0);
   for (std::size_t i = 0; i < request.sources.size(); ++i) {
     const Source& source = request.sources[i];
@@ -179,7 +172,7 @@ TuningQuery query_of(DeviceState& device, const Target& target, const TuneReques
   }
   query.kernel =
       name_of(fmt::format("tuning, way {}\n{}\n{}\nalignment {}\n{}", kTuningVersion,
-                          machine_of(device), compiler_of(device, request.program, options),
+                          machine_of(device), build_identity(device, request.program, options),
                           request.alignment, query.candidates[0]))
           .hex();
   return query;
@@ -188,13 +181,13 @@ TuningQuery query_of(DeviceState& device, const Target& target, const TuneReques
 TuneResult choose_candidate(DeviceState& device, const Target& target, const TuneRequest& request,
                             const Options& options) {
   if (options.force_candidate >= 0) return forced(device, request, options.force_candidate);
-  if (options.tune == Tune::off || request.sources.size() < 2)
-    return tune(device, request, options.tune);
+  if (options.tune == Tune::off) return unmeasured(request, "off: the heuristic's choice");
+  if (request.sources.size() < 2) return unmeasured(request, "one candidate");
   TuningStore& store = device.tuning_store.get();
   DiskCache& disk = disk_cache(options.cache);
   const TuningQuery query = query_of(device, target, request, options);
   const bool is_first = !store.was_queried(query.kernel);
-  KernelTunings known = store.find(query.kernel, disk);
+  const KernelTunings known = store.find(query.kernel, disk);
 
   TuneResult result;
   const TunedSize* const exact = known.at(query.numbers);
@@ -203,16 +196,14 @@ TuneResult choose_candidate(DeviceState& device, const Target& target, const Tun
   std::vector<bool> missing = candidates_to_measure(query, exact);
   bool is_measured = false;
   if (near) {
-    result = choose_from_facts(query, *near);
+    result = choose_by_timings(query, *near);
     result.summary = fmt::format("tuned for {}: {}", near->sizes, result.summary);
   } else if (std::ranges::count(missing, true) == 0) {
-    result = choose_from_facts(query, *exact);
-  } else if (const auto facts =
+    result = choose_by_timings(query, *exact);
+  } else if (const auto measured =
                  measure(device, request, query, options, std::move(missing), result)) {
     is_measured = true;
-    store.put(query.kernel, *facts, disk);
-    known = store.find(query.kernel, disk);
-    result = choose_from_facts(query, *known.at(query.numbers));
+    result = choose_by_timings(query, store.put(query.kernel, *measured, disk));
   }
   if (is_first || is_measured) report_problems(options, request.kernel, result);
   return result;

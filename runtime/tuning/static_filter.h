@@ -6,7 +6,7 @@
 #include <string>
 
 #include "compiler/target/target.h"
-#include "runtime/tuning/autotune.h"
+#include "runtime/tuning/measure_candidates.h"
 
 namespace sinter {
 

@@ -1,12 +1,19 @@
 #include "runtime/tuning/tuning_store.h"
 
 #include <chrono>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "runtime/tuning/choose_candidate.h"
+#include "sinter/error.h"
+#include "sinter/tuning.h"
 
 namespace sinter {
 
 namespace {
 
-// The longest wait for the lock of an entry. Without it, facts may be lost and measured again.
+// The longest wait for the lock of an entry. Without it, timings may be lost and measured again.
 constexpr std::chrono::seconds kLongestMergeWait{10};
 
 /// The disk cache entry of a kernel. Its key covers the machine, which is therefore not stored.
@@ -36,18 +43,22 @@ bool TuningStore::was_queried(const std::string& kernel) const {
   return found != known_.end() && found->second.is_read;
 }
 
-void TuningStore::put(const std::string& kernel, const TunedSize& size, DiskCache& disk) {
+TunedSize TuningStore::put(const std::string& kernel, const TunedSize& size, DiskCache& disk) {
   const KernelTunings fresh{.sizes = {size}};
+  TunedSize merged;
   {
     const std::lock_guard lock(mutex_);
-    merge(known_[kernel].tunings, fresh);
+    KernelTunings& known = known_[kernel].tunings;
+    merge(known, fresh);
+    merged = *known.at(size.numbers);
   }
-  if (!disk.can_store()) return;
+  if (!disk.can_store()) return merged;
   const CacheName name = entry_of(kernel);
   const CacheLock lock = disk.lock({&name, 1}, kLongestMergeWait);
   StoredTunings stored{.machine = {}, .kernels = {{kernel, read_tunings(kernel, disk)}}};
   merge(stored.kernels[kernel], fresh);
   disk.store(name, bytes_of(to_text(stored)));
+  return merged;
 }
 
 TuningsByKernel TuningStore::all() const {
@@ -74,6 +85,35 @@ void TuningStore::import(const TuningsByKernel& kernels) {
     merge(merged, {});  // enforces the bound
     known = std::move(merged);
   }
+}
+
+void export_tuning(const Device& device, const std::string& path) {
+  const DeviceState& state = *device.state();
+  const std::string file =
+      pack_tuning_file({.machine = machine_of(state), .kernels = state.tuning_store.get().all()});
+  // Unlike a cache entry, the file is meant for other users, so they may read it.
+  const int error = write_named_file(path, bytes_of(file));
+  if (error != 0)
+    throw UserError(
+        fmt::format("export_tuning: {} cannot be written: {}", path, std::strerror(error)));
+}
+
+std::size_t import_tuning(const Device& device, const std::string& path) {
+  const FileContents file = read_whole_file(path);
+  if (file.error != 0)
+    throw UserError(
+        fmt::format("import_tuning: {} cannot be read: {}", path, std::strerror(file.error)));
+  const ParsedTunings parsed =
+      unpack_tuning_file({reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()});
+  if (!parsed.tunings) throw UserError(fmt::format("import_tuning: {} {}", path, parsed.problem));
+  const std::string machine = machine_of(*device.state());
+  if (parsed.tunings->machine != machine)
+    throw UserError(fmt::format(
+        "import_tuning: {} was written on \"{}\", and this is \"{}\": machines differ in which "
+        "candidate is fastest; tune here, and export that",
+        path, parsed.tunings->machine, machine));
+  device.state()->tuning_store.get().import(parsed.tunings->kernels);
+  return parsed.tunings->kernels.size();
 }
 
 }  // namespace sinter

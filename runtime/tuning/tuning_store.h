@@ -1,4 +1,4 @@
-// Stores facts about kernels: in memory, and in the disk cache for other processes.
+// Stores the timings of kernels: in memory, and in the disk cache for other processes.
 #pragma once
 
 #include <mutex>
@@ -6,25 +6,27 @@
 #include <unordered_map>
 
 #include "runtime/cache/disk_cache.h"
-#include "runtime/tuning/tuning_facts.h"
-#include "runtime/tuning/tuning_text.h"
+#include "runtime/tuning/candidate_timings.h"
+#include "runtime/tuning/tuning_format.h"
 
 namespace sinter {
 
-/// The known facts about kernels on one device. Usable from any thread.
+/// The known timings of kernels on one device. Usable from any thread.
 class TuningStore {
  public:
-  /// The facts about a kernel. Reads the disk once per kernel; damaged entries count as missing.
+  /// The timings of a kernel. Reads the disk once per kernel; damaged entries count as missing.
   KernelTunings find(const std::string& kernel, DiskCache& disk);
   /// True if `find` was called for the kernel.
   bool was_queried(const std::string& kernel) const;
-  /// Adds facts in memory and on disk, where other processes may have added some meanwhile.
-  void put(const std::string& kernel, const TunedSize& size, DiskCache& disk);
+  /// Adds timings in memory and on disk, where other processes may have added some meanwhile.
+  /// Returns all timings of that size that are in memory then.
+  TunedSize put(const std::string& kernel, const TunedSize& size, DiskCache& disk);
 
-  /// All facts that this process has measured, looked up or imported.
+  /// All timings that this process has measured, looked up or imported.
   TuningsByKernel all() const;
-  /// Adds facts for the lifetime of the process. They override known facts of the same candidates,
-  /// unless these are better. If there are too many sizes, sizes that only the import has go first.
+  /// Adds timings for the lifetime of the process. They override known timings of the same
+  /// candidates, unless these are better. If there are too many sizes, sizes that only the import
+  /// has go first.
   void import(const TuningsByKernel& kernels);
 
  private:

@@ -8,14 +8,12 @@
 #include <vector>
 
 #include "compiler/body/body.h"
-#include "compiler/plan.h"
+#include "compiler/program/guards.h"
 #include "ir/graph/operand_index.h"
 #include "ir/oracle/check.h"
-#include "ir/shape/evaluate_extents.h"
 #include "ir/shape/extent.h"
-#include "runtime/device/launch_grid.h"
-#include "runtime/tuning/tuning_data.h"
-#include "runtime/tuning/tuning_timer.h"
+#include "runtime/tuning/kernel_timer.h"
+#include "runtime/tuning/scratch_buffers.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -69,10 +67,10 @@ std::vector<std::int64_t> small_sizes(const Program& program,
 /// The computation of a kernel as a graph: loaded arrays are inputs, and sizes are numbers.
 class KernelGraph {
  public:
-  KernelGraph(const Program& program, const Kernel& kernel, const TuningData& data,
+  KernelGraph(const Program& program, const Kernel& kernel, const ScratchBuffers& buffers,
               std::span<const std::int64_t> symbols)
       : program_(program),
-        data_(data),
+        buffers_(buffers),
         symbols_(symbols),
         inside_(kernel.nodes.begin(), kernel.nodes.end()) {}
 
@@ -97,11 +95,11 @@ class KernelGraph {
     if (elements_ > kMaxElements) return nullptr;
     if (!inside_.contains(node)) {
       const auto buffer = program_.buffer_of.find(node);
-      const bool is_there = buffer != program_.buffer_of.end() && data_.contains(buffer->second);
+      const bool is_there = buffer != program_.buffer_of.end() && buffers_.contains(buffer->second);
       // A buffer that the kernel overwrites in part held other numbers before the launch, so the
       // graph uses the parts of its concat. Inputs are still unchanged when they are read here.
       const bool is_in_pieces =
-          is_there && node->op != Op::input && data_.writes_to_array_of(buffer->second);
+          is_there && node->op != Op::input && buffers_.writes_to_array_of(buffer->second);
       if (is_there && !is_in_pieces) return array(buffer->second, shape);
       if (node->op == Op::scalar) return scalar(*node);
       const bool is_made_of_others =
@@ -137,7 +135,7 @@ class KernelGraph {
 
   const Node* array(int number, const std::vector<std::int64_t>& shape) {
     const Buffer& buffer = program_.buffers[static_cast<std::size_t>(number)];
-    HostArray array = data_.array(number);
+    HostArray array = buffers_.array(number);
     const std::string name = fmt::format("b{}", number);
     const std::vector<Extent> extents(shape.begin(), shape.end());
     const Node* const node = graph_.input(name, buffer.dtype, extents).node();
@@ -149,12 +147,12 @@ class KernelGraph {
     const auto number = static_cast<int>(attribute(node, "index").integer);
     const std::string name = fmt::format("s{}", number);
     const Node* const made = graph_.scalar(name, node.dtype).node();
-    inputs_.emplace(name, data_.number(number));
+    inputs_.emplace(name, buffers_.number(number));
     return made;
   }
 
   const Program& program_;
-  const TuningData& data_;
+  const ScratchBuffers& buffers_;
   std::span<const std::int64_t> symbols_;
   DenseSet<const Node*> inside_;
   DenseMap<const Node*, const Node*> made_;
@@ -163,107 +161,85 @@ class KernelGraph {
   std::int64_t elements_ = 0;
 };
 
-/// The default schedule of one kernel at small sizes.
-class DefaultVerifier {
- public:
-  DefaultVerifier(DeviceState& device, const TuneRequest& request)
-      : device_(device), request_(request), source_(request.sources[0]) {}
+DefaultVerification not_verified(std::string reason) { return {.reason = std::move(reason)}; }
 
-  DefaultVerification run() {
-    DefaultVerification result;
-    if (request_.program.numerics != Numerics{})
-      return not_verified("it may round in other ways than the oracle");
-    // Oracles of custom ops are functions of the user, who does not expect calls during tuning.
-    if (std::ranges::any_of(request_.kernel.nodes,
-                            [](const Node* node) { return node->op == Op::custom; }))
-      return not_verified("it has custom ops");
-    request_.cancellation.check();
-    symbols_ = small_sizes(request_.program, request_.symbols);
-    if (elements_touched() > kMaxElements) return too_large();
-    const CurrentContext current(device_);
-    const Stream stream = Device(&device_).stream();
-    TuningData data(device_,
-                    {.program = request_.program,
-                     .kernel = request_.kernel,
-                     .sources = request_.sources.first(1),
-                     .symbols = symbols_,
-                     .alignment = request_.alignment,
-                     .workspace_bytes = evaluate(source_.workspace_bytes, symbols_),
-                     .tickets = evaluate(source_.tickets, symbols_)},
-                    /*sets=*/1, stream.state()->handle);
-    KernelGraph kernel_graph(request_.program, request_.kernel, data, symbols_);
-    std::vector<const Node*> wanted;
-    for (const Store& store : request_.kernel.stores) {
-      if (!data.is_touched(store.buffer)) continue;  // stays on the SM
-      stores_.push_back(store);
-      wanted.push_back(kernel_graph.of(store.node));
-      if (kernel_graph.elements() > kMaxElements) return too_large();
-      if (!wanted.back()) return not_verified("it reads a value that is not in memory");
-    }
-    const CUfunction function = request_.unit.functions[0].handle;
-    const TimedKernel kernel{
-        .source = source_,
-        .function = function,
-        .grid = grid_size(source_, cooperative_grid_limit(device_, source_, function), symbols_)};
-    if (kernel.grid == 0) return not_verified("there is nothing to launch");
-    request_.cancellation.check();
-    const std::vector<Expected> expected =
-        interpret_nodes(kernel_graph.graph(), kernel_graph.inputs(), {}, wanted);
-    launch_once(device_, kernel, data, /*set=*/0, stream.state()->handle);
-    compare(data, expected, result);
-    return result;
+DefaultVerification too_large() {
+  return not_verified(
+      fmt::format("it has more than {} elements at any size of its class", kMaxElements));
+}
+
+/// The number of elements of all arrays and of the workspace.
+std::int64_t elements_touched(const TuneRequest& request) {
+  const Source& source = request.sources[0];
+  std::int64_t count = evaluate(source.workspace_bytes, request.symbols) / 4;
+  for (const int buffer : buffers_of(source))
+    count +=
+        elements_of(request.program.buffers[static_cast<std::size_t>(buffer)], request.symbols);
+  return count;
+}
+
+/// Compares the stored arrays with the oracle's results.
+DefaultVerification compare(const TuneRequest& request, const ScratchBuffers& buffers,
+                            std::span<const Store> stores, std::span<const Expected> expected) {
+  const std::string sizes = symbols_text(request.program, request.symbols, "its sizes");
+  double worst = 0;
+  std::int64_t elements = 0, undecided = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const CheckResult checked = check(expected[i], buffers.array(stores[i].buffer));
+    worst = std::max(worst, checked.worst);
+    elements += checked.elements;
+    undecided += checked.undecided;
+    if (!checked.passes())
+      return {
+          .passes = false,
+          .summary = fmt::format("at {}: {}", sizes,
+                                 describe(request.program.names().of(stores[i].node), checked))};
   }
-
- private:
-  static DefaultVerification not_verified(std::string reason) {
-    return {.reason = std::move(reason)};
-  }
-  static DefaultVerification too_large() {
-    return not_verified(
-        fmt::format("it has more than {} elements at any size of its class", kMaxElements));
-  }
-
-  /// The number of elements of all arrays and of the scratch memory.
-  std::int64_t elements_touched() const {
-    std::int64_t count = evaluate(source_.workspace_bytes, symbols_) / 4;
-    for (const int buffer : buffers_of(source_))
-      count += elements_of(request_.program.buffers[static_cast<std::size_t>(buffer)], symbols_);
-    return count;
-  }
-
-  void compare(TuningData& data, std::span<const Expected> expected, DefaultVerification& result) {
-    double worst = 0;
-    std::int64_t elements = 0, undecided = 0;
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      const Store& store = stores_[i];
-      const CheckResult checked = check(expected[i], data.array(store.buffer));
-      worst = std::max(worst, checked.worst);
-      elements += checked.elements;
-      undecided += checked.undecided;
-      if (checked.passes()) continue;
-      result.passes = false;
-      result.summary = fmt::format("at {}: {}", sizes_text(),
-                                   describe(request_.program.names().of(store.node), checked));
-      return;
-    }
-    result.summary = fmt::format(
-        "at {} {} elements are within the oracle's bounds, worst error/bound {:.2g}, {} undecided",
-        sizes_text(), elements, worst, undecided);
-  }
-
-  std::string sizes_text() const { return symbols_text(request_.program, symbols_, "its sizes"); }
-
-  DeviceState& device_;
-  const TuneRequest& request_;
-  const Source& source_;
-  std::vector<std::int64_t> symbols_;
-  std::vector<Store> stores_;  ///< the compared ones
-};
+  return {.summary = fmt::format(
+              "at {} {} elements are within the oracle's bounds, worst error/bound {:.2g}, {} "
+              "undecided",
+              sizes, elements, worst, undecided)};
+}
 
 }  // namespace
 
 DefaultVerification verify_default_schedule(DeviceState& device, const TuneRequest& request) {
-  return DefaultVerifier(device, request).run();
+  const Program& program = request.program;
+  if (program.numerics != Numerics{})
+    return not_verified("it may round in other ways than the oracle");
+  // Oracles of custom ops are functions of the user, who does not expect calls during tuning.
+  if (std::ranges::count(request.kernel.nodes, Op::custom, &Node::op) > 0)
+    return not_verified("it has custom ops");
+  request.cancellation.check();
+  const std::vector<std::int64_t> sizes = small_sizes(program, request.symbols);
+  const TuneRequest small{.program = program,
+                          .kernel = request.kernel,
+                          .sources = request.sources.first(1),
+                          .schedules = request.schedules.first(1),
+                          .unit = request.unit,
+                          .symbols = sizes,
+                          .alignment = request.alignment};
+  if (elements_touched(small) > kMaxElements) return too_large();
+  const CurrentContext current(device);
+  const Stream stream = Device(&device).stream();
+  const ScratchBuffers buffers(device, small, /*sets=*/1, stream.state()->handle);
+  KernelGraph kernel_graph(program, request.kernel, buffers, sizes);
+  std::vector<Store> stores;  // the compared ones
+  std::vector<const Node*> wanted;
+  for (const Store& store : request.kernel.stores) {
+    if (!buffers.is_touched(store.buffer)) continue;  // stays on the SM
+    stores.push_back(store);
+    wanted.push_back(kernel_graph.of(store.node));
+    if (kernel_graph.elements() > kMaxElements) return too_large();
+    if (!wanted.back()) return not_verified("it reads a value that is not in memory");
+  }
+  const TimedKernel kernel = timed_kernel(device, small, 0);
+  if (kernel.grid == 0) return not_verified("there is nothing to launch");
+  request.cancellation.check();
+  const std::vector<Expected> expected =
+      interpret_nodes(kernel_graph.graph(), kernel_graph.inputs(), {}, wanted);
+  launch_once(device, kernel, buffers, stream.state()->handle);
+  return compare(small, buffers, stores, expected);
 }
 
 }  // namespace sinter

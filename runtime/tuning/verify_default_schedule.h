@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runtime/tuning/autotune.h"
+#include "runtime/tuning/measure_candidates.h"
 
 namespace sinter {
 

@@ -1,5 +1,5 @@
-// What a project that installed sinter writes first: c = a + b, run, and an error that says what is
-// wrong.
+// A minimal project that uses an installed sinter. It runs c = a + b, and checks that an error
+// message names the file and line of a mistake.
 #include <sinter/sinter.h>
 
 #include <cstdio>

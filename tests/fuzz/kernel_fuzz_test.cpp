@@ -1,5 +1,6 @@
-// Random graphs through the whole of sinter. SINTER_FUZZ_ROUNDS=N in the environment asks for N
-// times as many graphs, SINTER_FUZZ_SEED=S for other ones: the first is that of seed S.
+// Runs random graphs through the whole of sinter. SINTER_FUZZ_ROUNDS=N in the environment
+// multiplies the number of graphs by N. SINTER_FUZZ_SEED=S selects other graphs: the first has seed
+// S.
 #include "tests/support/files/read_text.h"
 #include "tests/support/fuzz/fuzz.h"
 #include "tests/support/fuzz/minimise.h"
@@ -29,7 +30,7 @@ FuzzCase fuzz_case(unsigned seed) {
   return {.random = random_graph(seed, /*ops=*/3 + static_cast<int>(seed % 11)), .seed = seed};
 }
 
-/// The seeds of test `number` of those that take `per_test` each, in every round.
+/// The seeds of test `number`: `per_test` in each round of `per_round` graphs.
 std::vector<unsigned> seeds_of(unsigned number, unsigned per_test, unsigned per_round) {
   const unsigned first = from_environment("SINTER_FUZZ_SEED", 0);
   const unsigned rounds = from_environment("SINTER_FUZZ_ROUNDS", 1);
@@ -40,17 +41,18 @@ std::vector<unsigned> seeds_of(unsigned number, unsigned per_test, unsigned per_
   return seeds;
 }
 
-/// For whoever reads the log, and in the report of the test.
+/// Writes the range of seeds to the log and to the test report.
 void log_line(const std::vector<unsigned>& seeds) {
   const std::string text = std::to_string(seeds.front()) + " to " + std::to_string(seeds.back());
   std::printf("%zu graphs of seeds %s\n", seeds.size(), text.c_str());
   testing::Test::RecordProperty("seeds", text);
 }
 
-/// Fused and unfused: the same bits, within the oracle's bounds, with the predicted bytes.
+/// Fused and unfused runs give equal bits, within the oracle's bounds, and access the predicted
+/// bytes.
 class KernelFuzz : public testing::TestWithParam<unsigned> {};
 
-TEST_P(KernelFuzz, FusedIsUnfusedBitForBit) {
+TEST_P(KernelFuzz, FusedAndUnfusedBitsAreEqual) {
   const std::vector<unsigned> seeds = seeds_of(GetParam(), kGraphsPerTest, kGraphs);
   ASSERT_FALSE(seeds.empty()) << "SINTER_FUZZ_ROUNDS is 0";
   log_line(seeds);
@@ -72,8 +74,8 @@ TEST_P(KernelFuzz, FusedIsUnfusedBitForBit) {
 
 INSTANTIATE_TEST_SUITE_P(Graphs, KernelFuzz, testing::Range(0U, kGraphs / kGraphsPerTest));
 
-/// A failure that goes away when anything is changed is written as it is.
-TEST(FuzzFailures, AreWrittenToAFile) {
+/// A failure that does not reproduce cannot be minimised, so the graph is written unchanged.
+TEST(FuzzFailures, WritesFailingGraphToFile) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / "sinter_fuzz_failures";
   std::filesystem::remove_all(folder);
@@ -97,10 +99,11 @@ TEST(FuzzFailures, AreWrittenToAFile) {
   std::filesystem::remove_all(folder);
 }
 
-/// Every candidate, replays, odd pointers, and kernels as the C++ compiler optimises them.
+/// Also runs every candidate, replays, misaligned pointers, and kernels that the C++ compiler
+/// optimises.
 class ThoroughFuzz : public testing::TestWithParam<unsigned> {};
 
-TEST_P(ThoroughFuzz, EveryFormGivesTheSameBits) {
+TEST_P(ThoroughFuzz, AllFormsGiveEqualBits) {
   const std::vector<unsigned> seeds = seeds_of(GetParam(), 1, kThoroughGraphs);
   ASSERT_FALSE(seeds.empty()) << "SINTER_FUZZ_ROUNDS is 0";
   log_line(seeds);

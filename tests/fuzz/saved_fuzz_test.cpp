@@ -1,11 +1,11 @@
-// Plans of random graphs, packed and read again: launched as they were.
+// Plans of random graphs keep their launch parameters after packing and unpacking.
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "compiler/plan.h"
-#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "ir/shape/extent.h"
 #include "runtime/execution/launch_set.h"
 #include "runtime/execution/make_variant.h"
@@ -25,7 +25,7 @@ SavedProgram program_of(const Graph& graph) {
   return program;
 }
 
-/// One class of sizes; nothing is compiled.
+/// One size class. Nothing is compiled.
 SavedKernels kernels_of(const Graph& graph, const std::vector<std::int64_t>& sizes) {
   SavedKernels kernels{.arch = "sm_90", .images = {{std::byte{'x'}, std::byte{0}}}};
   SavedVariant& saved = kernels.variants.emplace_back();
@@ -42,7 +42,7 @@ SavedKernels kernels_of(const Graph& graph, const std::vector<std::int64_t>& siz
   return kernels;
 }
 
-/// Everything that sizes decide about launches.
+/// All launch parameters that depend on sizes.
 std::vector<std::int64_t> launches_of(const Variant& variant,
                                       const std::vector<std::int64_t>& symbols) {
   const ScratchLayout layout = lay_out(variant, MemoryPlanner(variant.program), symbols);
@@ -59,7 +59,7 @@ std::vector<std::int64_t> launches_of(const Variant& variant,
   return numbers;
 }
 
-TEST(SavedFuzz, PlansAreReadAsTheyWereWritten) {
+TEST(SavedFuzz, UnpackedPlansHaveEqualLaunches) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     const RandomGraph random = random_graph(seed, 3 + static_cast<int>(seed % 11));
     const Graph graph = clone(random.graph);

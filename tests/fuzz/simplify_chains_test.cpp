@@ -1,10 +1,11 @@
-// Every short chain of casts, and of views: simplifying must keep every bit.
-#include "compiler/simplify/rewrite.h"
+// Simplifies every short chain of casts, and of views, and compares the results bit by bit.
+#include "compiler/simplify/graph_sweep.h"
 #include "compiler/simplify/simplify.h"
 #include "ir/oracle/interpret.h"
 #include "ir/verify/verify.h"
 #include "sinter/sinter.h"
 #include "sinter/text.h"
+#include "tests/support/graphs/oracle_support.h"
 
 #include <functional>
 #include <numeric>
@@ -16,7 +17,7 @@
 namespace sinter::simplify_chains_test {
 namespace {
 
-/// The outputs that have other bits when the graph has been simplified.
+/// The names of the outputs whose bits differ after simplification.
 std::string changed(const Graph& recorded, const HostArrays& inputs) {
   Graph simplified = clone(recorded);
   simplify(simplified.data());
@@ -29,13 +30,14 @@ std::string changed(const Graph& recorded, const HostArrays& inputs) {
   return names;
 }
 
-/// Values of `dtype` of any bits, the ends of its range among them.
+/// Values of `dtype` with random bits. They include the limits of narrower dtypes.
 HostArray any_values(DType dtype, std::mt19937& random) {
   constexpr std::int64_t kCount = 300;
   HostArray values(dtype, {kCount});
   for (std::byte& byte : values.bytes())
     byte = static_cast<std::byte>(dtype == boolean ? random() % 2 : random() % 256);
-  // Numbers of few bytes are in range of dtypes of as few; -1 and -2 are so of none without a sign.
+  // Replaces the high bytes of half of the integers by 0 or 0xff, so that narrower dtypes hold
+  // them.
   const auto wide = static_cast<std::int64_t>(size_of(dtype));
   for (std::int64_t i = 0; i < kCount / 2 && !is_floating(dtype) && dtype != boolean; ++i)
     for (std::int64_t byte = i % wide + 1; byte < wide; ++byte)
@@ -43,7 +45,7 @@ HostArray any_values(DType dtype, std::mt19937& random) {
   return values;
 }
 
-TEST(SimplifyChainsTest, OfCastsKeepEveryBit) {
+TEST(SimplifyChainsTest, ChainsOfCastsKeepAllBits) {
   std::mt19937 random(7);
   std::vector<DType> dtypes;
   for (const DTypeInfo& one : kDTypes)
@@ -66,7 +68,7 @@ struct View {
 
 Extent size_of_axis(Tensor x, int axis) { return x.shape()[static_cast<std::size_t>(axis)]; }
 
-/// What all do with matrices of any extents from 2 on.
+/// Views and ops of matrices of any extents of at least 2.
 std::vector<View> views() {
   return {
       {"turned",
@@ -116,10 +118,10 @@ std::vector<View> views() {
   };
 }
 
-TEST(SimplifyChainsTest, OfViewsKeepEveryBit) {
+TEST(SimplifyChainsTest, ChainsOfViewsKeepAllBits) {
   std::vector<double> values(6 * 4);
   std::iota(values.begin(), values.end(), 1.0);
-  const HostArrays inputs = {{"x", HostArray::from_values(f32, {6, 4}, values)}};
+  const HostArrays inputs = {{"x", array(f32, {6, 4}, values)}};
   const std::vector<View> all = views();
   int chains = 0;
   for (const View& first : all) {
@@ -131,7 +133,7 @@ TEST(SimplifyChainsTest, OfViewsKeepEveryBit) {
           recorded.output(fmt::format("{}_{}_{}", first.name, second.name, third.name),
                           third.apply(second.apply(first.apply(x))));
           ++chains;
-        } catch (const UserError&) {  // a slice of a row that is not there
+        } catch (const UserError&) {  // a slice out of bounds
         }
       }
     EXPECT_EQ(changed(recorded, inputs), "");

@@ -1,4 +1,4 @@
-// The command's benchmarks: the programs that lie beside it, and graphs timed end to end.
+// `sinter bench`: the suites in the folder of the command, and graphs timed end to end.
 #include "tests/support/files/command.h"
 #include "tests/support/files/scratch_folder.h"
 
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/command";
 
-/// A copy of the command, with nothing beside it.
+/// A copy of the command in an empty folder.
 class BenchCommand : public testing::Test {
  protected:
   void SetUp() override {
@@ -37,7 +37,7 @@ class BenchCommand : public testing::Test {
   ScratchFolder folder_;
 };
 
-TEST_F(BenchCommand, ListsTheSuitesBesideIt) {
+TEST_F(BenchCommand, ListsTheSuitesInItsFolder) {
   EXPECT_EQ(run("").output, "there are no suites in the command's folder\n");
   add_suite("plan", "");
   add_suite("launch", "");
@@ -47,7 +47,7 @@ TEST_F(BenchCommand, ListsTheSuitesBesideIt) {
             (nlohmann::json{"launch", "plan"}));
 }
 
-TEST_F(BenchCommand, StartsASuiteWithWhatItIsTold) {
+TEST_F(BenchCommand, PassesItsArgumentsToASuite) {
   add_suite("plan", "echo \"words: $*\"");
   EXPECT_EQ(run("plan").output, "words: \n");
   EXPECT_EQ(run("plan --json --filter chain").output,
@@ -56,7 +56,7 @@ TEST_F(BenchCommand, StartsASuiteWithWhatItIsTold) {
   EXPECT_EQ(run("suite --json --filter softmax").output, "words: --json=- --only=softmax\n");
 }
 
-TEST_F(BenchCommand, SaysThatASuiteFailedOrIsNotThere) {
+TEST_F(BenchCommand, ReportsFailedAndMissingSuites) {
   CommandResult result = run("plan");
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.output,

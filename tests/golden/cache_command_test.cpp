@@ -65,7 +65,7 @@ class CacheCommand : public testing::Test {
   std::vector<std::string> keys_;  ///< the latest used first
 };
 
-TEST_F(CacheCommand, ListsTheLatestUsedFirst) {
+TEST_F(CacheCommand, ListsTheMostRecentlyUsedFirst) {
   EXPECT_EQ(listed_keys(), keys_);
   const auto json = nlohmann::json::parse(say("cache ls --json"));
   const std::string text = say("cache ls");
@@ -79,7 +79,7 @@ TEST_F(CacheCommand, ListsTheLatestUsedFirst) {
     EXPECT_NE(text.find(age), text.npos) << text;
 }
 
-TEST_F(CacheCommand, CountsWhatIsListed) {
+TEST_F(CacheCommand, CountsTheListedEntries) {
   const auto list = nlohmann::json::parse(say("cache ls --json"));
   const auto stats = nlohmann::json::parse(say("cache stats --json"));
   std::int64_t bytes = 0;
@@ -95,7 +95,7 @@ TEST_F(CacheCommand, CountsWhatIsListed) {
   EXPECT_EQ(stats["directory"], cache_);
 }
 
-TEST_F(CacheCommand, PrunesWhatIsOld) {
+TEST_F(CacheCommand, PrunesOldEntries) {
   EXPECT_EQ(say("cache prune --age 4"), "removed 0 entries, 0 B\n");
   EXPECT_TRUE(say("cache prune --age 2").starts_with("removed 1 entry, "));
   EXPECT_EQ(listed_keys(), std::vector(keys_.begin(), keys_.begin() + 2));
@@ -103,7 +103,7 @@ TEST_F(CacheCommand, PrunesWhatIsOld) {
   EXPECT_EQ(listed_keys(), std::vector(keys_.begin(), keys_.begin() + 1));
 }
 
-TEST_F(CacheCommand, PrunesWhatWasUsedLongestAgoUntilTheRestFits) {
+TEST_F(CacheCommand, PrunesTheLeastRecentlyUsedUntilTheRestFits) {
   const auto list = nlohmann::json::parse(say("cache ls --json"));
   const std::int64_t two =
       list[0]["bytes"].get<std::int64_t>() + list[1]["bytes"].get<std::int64_t>();

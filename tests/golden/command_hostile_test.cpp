@@ -1,5 +1,5 @@
-// The command given what nobody means to give it: an error, never a crash, a hang or a screen full
-// of junk. And what every command's help has.
+// Hostile input of the command gives an error, never a crash, a hang or a screen full of junk. The
+// help of every command has an example.
 #include "tests/support/files/command.h"
 #include "tests/support/files/scratch_folder.h"
 
@@ -25,8 +25,8 @@ class HostileInput : public ::testing::Test {
   void SetUp() override {
     if (command_path().empty()) GTEST_SKIP() << "this build has no command";
   }
-  /// What the command says of a file, with no more memory than such a file may take; the address
-  /// space that sanitizers reserve counts too, so there the bound is left out.
+  /// Dumps a file with `text`, with limited memory. Sanitizers reserve more address space than the
+  /// limit, so their builds have none.
   CommandResult dump(const std::string& text, const std::string& stage = "graph") const {
     std::ofstream(folder.path() + "/it.sinter", std::ios::binary) << text;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -36,7 +36,7 @@ class HostileInput : public ::testing::Test {
 #endif
     return run_command(limit + "sinter dump it.sinter --stage " + stage, folder.path());
   }
-  /// An error at a place that a terminal shows.
+  /// Expects an error with a position, in short lines without control characters.
   void expect_refused(const std::string& text, const std::string& message) const {
     const CommandResult result = dump(text);
     EXPECT_EQ(result.exit_code, 1);
@@ -54,7 +54,7 @@ class HostileInput : public ::testing::Test {
   ScratchFolder folder;
 };
 
-TEST_F(HostileInput, JunkIsRefused) {
+TEST_F(HostileInput, JunkIsRejected) {
   std::mt19937 random(1);
   std::string bytes(kMany, '\0');
   for (std::size_t i = 0; i + 4 <= bytes.size(); i += 4) {
@@ -64,25 +64,27 @@ TEST_F(HostileInput, JunkIsRefused) {
   expect_refused(bytes, "expected ");
 }
 
-TEST_F(HostileInput, OneLongLineIsRefused) { expect_refused(std::string(kMany, 'x'), "expected "); }
+TEST_F(HostileInput, OneLongLineIsRejected) {
+  expect_refused(std::string(kMany, 'x'), "expected ");
+}
 
-TEST_F(HostileInput, ManyBracketsAreRefused) {
+TEST_F(HostileInput, ManyBracketsAreRejected) {
   expect_refused(std::string(kMany, '('), "expected ");
 }
 
-TEST_F(HostileInput, NoTextIsRefused) { expect_refused("", "expected "); }
+TEST_F(HostileInput, NoTextIsRejected) { expect_refused("", "expected "); }
 
-TEST_F(HostileInput, ZerosAndEscapesAreNotShownAsTheyAre) {
+TEST_F(HostileInput, ZerosAndEscapesAreShownEscaped) {
   expect_refused(std::string(1000, '\0'), "expected ");
   expect_refused("graph g(x: f32[4]) {\n y = \x1b[31m\xff\xfe nope\n}\n", "'\\x1b'");
 }
 
-TEST_F(HostileInput, DeepNestingIsRefused) {
+TEST_F(HostileInput, DeepNestingIsRejected) {
   expect_refused("graph g(x: f32[" + std::string(1'000'000, '(') + "4]) {\n return x\n}\n",
                  "brackets nest deeper than 64");
 }
 
-TEST_F(HostileInput, HugeExtentsAreRefused) {
+TEST_F(HostileInput, HugeExtentsAreRejected) {
   const std::string huge = "4611686018427387904";
   expect_refused("graph g(x: f32[" + huge + ", " + huge + "]) {\n return x\n}\n",
                  "more than 2^60 elements");
@@ -90,7 +92,7 @@ TEST_F(HostileInput, HugeExtentsAreRefused) {
                  "does not fit in 64 bits");
 }
 
-TEST_F(HostileInput, MistakesWithoutEndAreCounted) {
+TEST_F(HostileInput, ManyMistakesAreCutOff) {
   std::string text = "graph g(x: f32[4]) {\n";
   for (int i = 0; i < 100'000; ++i) text += " y = nope x\n";
   expect_refused(text + "}\n", "these are the first 500 errors");
@@ -113,7 +115,7 @@ TEST_F(HostileInput, FilesThatCannotBeReadAreUsageErrors) {
   }
 }
 
-TEST_F(HostileInput, OutputThatGoesNowhereIsAnError) {
+TEST_F(HostileInput, UnwritableOutputIsAnError) {
   for (const char* words : {"ops", "devices", "--help", "ops --help", "--version"})
     for (const char* out : {" > /dev/full", " >&-"}) {
       const CommandResult result = run_command(std::string("sinter ") + words + out, folder.path());

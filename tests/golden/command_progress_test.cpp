@@ -1,5 +1,5 @@
-// What the command shows of long work on a terminal, and nowhere else. Terminals are made by
-// `script`, which every Debian has.
+// The command shows the progress of long work on terminals only. `script`, which every Debian has,
+// provides the terminal.
 #include "tests/support/files/command.h"
 #include "tests/support/files/scratch_folder.h"
 
@@ -25,7 +25,7 @@ class CommandProgress : public ::testing::Test {
       std::ofstream(folder.path() + "/" + name + ".sinter")
           << "graph " + name + "(x: f32[8]) {\n  y = exp x\n  return y\n}\n";
   }
-  /// What the terminal shows when `typed` is typed there, after the shell did `before`.
+  /// The text on a terminal with the input `typed`. The shell runs `before` first.
   std::string on_terminal(const std::string& words, const std::string& typed = "",
                           const std::string& before = "") const {
     const std::string line = "'" + command_path().string() + "' " + words;
@@ -37,7 +37,7 @@ class CommandProgress : public ::testing::Test {
   ScratchFolder folder;
 };
 
-TEST_F(CommandProgress, IsOnTerminals) {
+TEST_F(CommandProgress, IsShownOnTerminals) {
   const std::string shown = on_terminal("corpus . --stage plan");
   EXPECT_THAT(shown, HasSubstr("graphs: 0 of 2\r"));
   EXPECT_THAT(shown, HasSubstr("graphs: 1 of 2, one.sinter\r"));
@@ -53,7 +53,7 @@ TEST_F(CommandProgress, IsOnTerminals) {
 
 using CommandTerminal = CommandProgress;
 
-TEST_F(CommandTerminal, ClearingTheCacheAsks) {
+TEST_F(CommandTerminal, ClearingTheCacheAsksForConfirmation) {
   const std::string cache =
       "export SINTER_CACHE=read_write SINTER_CACHE_DIR='" + folder.path() + "/cache'; ";
   const auto entries = [&] {
@@ -68,13 +68,13 @@ TEST_F(CommandTerminal, ClearingTheCacheAsks) {
   EXPECT_THAT(entries(), HasSubstr(" 0 "));
 }
 
-/// What stood there is written over before anything else is.
-TEST_F(CommandProgress, GoesAway) {
+/// Spaces overwrite the progress before other text is written.
+TEST_F(CommandProgress, IsErased) {
   EXPECT_THAT(on_terminal("corpus . --stage plan"),
               HasSubstr("graphs: 0 of 2\r              \rone.sinter"));
 }
 
-TEST_F(CommandProgress, IsNowhereElse) {
+TEST_F(CommandProgress, IsShownNowhereElse) {
   EXPECT_THAT(run_command("sinter corpus . --stage plan", folder.path()).output,
               Not(HasSubstr("graphs: ")));
   EXPECT_THAT(on_terminal("corpus . --stage plan --quiet"), Not(HasSubstr("graphs: ")));

@@ -1,5 +1,5 @@
-// The command with streams that are closed or full: its exit code says how it ended all the same,
-// and what it prints ends up in no file of its own.
+// The command with closed or full streams. Its exit code is still correct, and its output does not
+// end up in files that it writes.
 #include "tests/support/files/command.h"
 #include "tests/support/files/scratch_folder.h"
 
@@ -25,7 +25,7 @@ class CommandStreams : public testing::Test {
   ScratchFolder folder_;
 };
 
-TEST_F(CommandStreams, ErrorsThatNobodyHearsKeepTheirExitCodes) {
+TEST_F(CommandStreams, ClosedErrorStreamsKeepTheExitCode) {
   for (const char* const errors : {"2>&-", "2>/dev/full"}) {
     EXPECT_EQ(run(std::string("sinter frobnicate ") + errors).exit_code, 2) << errors;
     EXPECT_EQ(run(std::string("sinter dump nothing.sinter ") + errors).exit_code, 2) << errors;
@@ -34,7 +34,7 @@ TEST_F(CommandStreams, ErrorsThatNobodyHearsKeepTheirExitCodes) {
   }
 }
 
-TEST_F(CommandStreams, OutputThatGoesNowhereIsAFailure) {
+TEST_F(CommandStreams, UnwritableOutputIsAFailure) {
   for (const char* const output : {">&-", ">/dev/full", ">&- <&-"})
     for (const char* const command :
          {"version", "--help", "dump add.sinter", "run add.sinter --device host",
@@ -46,14 +46,14 @@ TEST_F(CommandStreams, OutputThatGoesNowhereIsAFailure) {
   EXPECT_EQ(run("sinter dump add.sinter >&- 2>&-").exit_code, 1);
 }
 
-TEST_F(CommandStreams, InputThatIsClosedCannotBeRead) {
+TEST_F(CommandStreams, ClosedInputCannotBeRead) {
   const CommandResult result = run("sinter dump - <&-");
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.output, "sinter: standard input cannot be read: Bad file descriptor\n");
 }
 
-/// The trace would be the next file to get the number of standard output.
-TEST_F(CommandStreams, FilesHoldNothingOfTheOutput) {
+/// Without protection, the trace would get the free descriptor number of standard output.
+TEST_F(CommandStreams, FilesDoNotReceiveTheOutput) {
   EXPECT_EQ(run("SINTER_TRACE=trace.json sinter run add.sinter --device host >&-").exit_code, 1);
   std::ifstream trace(folder_.path() + "/trace.json");
   ASSERT_TRUE(trace);

@@ -1,5 +1,5 @@
-// What a kernel declares for itself must be a reserved word, or a value of that name would be
-// hidden.
+// Names that the emitter declares in kernels must be reserved words. Otherwise they would hide a
+// value of the same name.
 #include "codegen/text/names.h"
 #include "ir/text/print.h"
 #include "tests/support/files/golden.h"
@@ -24,7 +24,7 @@ std::set<std::string> names_of(const Program& program) {
   return names;
 }
 
-/// True for `s`, and for what is derived from it: `s_2`, `s_tree`, `s_tree_part`.
+/// True for `s`, and for names derived from it: `s_2`, `s_tree`, `s_tree_part`.
 bool is_derived(std::string name, const std::set<std::string>& from) {
   static const std::regex suffix("(_[0-9]+|_tree|_tree_.*|_some|_of_rows|_)$");
   for (;;) {

@@ -1,5 +1,5 @@
-// bench/gpu.sh on a machine where no GPU can be used: it ends, says what is missing, and writes
-// what a GPU machine would get.
+// bench/gpu.sh on a machine without a usable GPU: it ends, reports the missing parts, and writes
+// the same files as on a GPU machine.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ class GpuScript : public testing::Test {
   ScratchFolder folder_;
 };
 
-TEST_F(GpuScript, SaysWhatIsMissingWithoutAGpu) {
+TEST_F(GpuScript, ReportsMissingPartsWithoutAGpu) {
   const CommandResult result =
       run("'" + out() + "' --only tests bench:softmax peers:quack host:record --seconds 60");
   EXPECT_EQ(result.exit_code, 3) << result.output;
@@ -54,7 +54,7 @@ TEST_F(GpuScript, SaysWhatIsMissingWithoutAGpu) {
     EXPECT_EQ(steps[name]["exit"], json()) << name;
     EXPECT_EQ(steps[name]["note"], "no GPU") << name;
   }
-  // It is not even tried, and takes no time from what is.
+  // A missing peer is not started, so it takes no time from other parts.
   EXPECT_THAT(result.output, AnyOf(HasSubstr("gpu: missing: quack: python3 has no module quack\n"),
                                    HasSubstr("gpu: missing: quack: python3 has no NumPy\n")));
   EXPECT_EQ(steps.count("quack"), 0U);
@@ -66,7 +66,7 @@ TEST_F(GpuScript, SaysWhatIsMissingWithoutAGpu) {
   EXPECT_TRUE(std::filesystem::exists(out() + "/logs.tar.gz"));
 }
 
-/// Programs that stand for ours and NVIDIA's: each says its name and ends as it is told to.
+/// Stubs of our programs and NVIDIA's. Each prints some text and ends as its script says.
 class GpuScriptOfStubs : public GpuScript {
  protected:
   void SetUp() override {
@@ -84,7 +84,7 @@ class GpuScriptOfStubs : public GpuScript {
     std::ofstream(file) << "#!/bin/sh\n" << script << "\n";
     std::filesystem::permissions(file, std::filesystem::perms::owner_all);
   }
-  /// The tests `Gpu.<name>`, of which each does what stands behind its name.
+  /// Stubs the tests `Gpu.NAME`. Each runs the shell command that `tests` maps its name to.
   void stub_tests(const std::map<std::string, std::string>& tests) const {
     std::string names;
     std::string script;
@@ -136,8 +136,8 @@ TEST_F(GpuScriptOfStubs, EveryPartIsRun) {
   EXPECT_THAT(report(), HasSubstr("gpu_tests: 0 of 1 passed, 1 failed, in 1 processes"));
 }
 
-/// An error of the GPU stays with its process: a fresh one runs what is behind it.
-TEST_F(GpuScriptOfStubs, WhatATestBreaksCostsNoOther) {
+/// A GPU error affects only its process: a fresh process runs the following tests.
+TEST_F(GpuScriptOfStubs, ABrokenTestDoesNotAffectOthers) {
   stub_tests({{"Adds", "true"},
               {"Breaks", "echo CUDA_ERROR_ILLEGAL_ADDRESS; failed"},
               {"Dies", "kill -SEGV $$"},
@@ -162,7 +162,7 @@ TEST_F(GpuScriptOfStubs, WhatATestBreaksCostsNoOther) {
   EXPECT_THAT(result.output, HasSubstr("3 of 6 passed, 1 failed, 1 died, 1 hung, in "));
 }
 
-/// One GPU is enough for a run without complaint; a test that finds none at all is one.
+/// A test that needs two GPUs may be skipped. A test that finds no GPU at all is a problem.
 TEST_F(GpuScriptOfStubs, OnlyATestOfTwoGpusMayBeSkipped) {
   stub_tests({{"Adds", "true"}, {"Two", "skipped 'there are no two CUDA devices'; exit"}});
   const CommandResult two = run_stubs("--only tests --seconds 60");
@@ -174,7 +174,7 @@ TEST_F(GpuScriptOfStubs, OnlyATestOfTwoGpusMayBeSkipped) {
   EXPECT_THAT(report(), HasSubstr("gpu_tests: Gpu.One skipped: there is no CUDA device\n"));
 }
 
-TEST_F(GpuScriptOfStubs, TestsThatTimeWasTooShortForAreNamed) {
+TEST_F(GpuScriptOfStubs, TestsPastTheTimeLimitAreNamed) {
   stub_tests({{"Adds", "true"}, {"Waits", "while sleep 0.2; do echo; done"}});
   stub("digits", "true");
   const CommandResult result = run_stubs("--only tests --seconds 18");
@@ -183,15 +183,15 @@ TEST_F(GpuScriptOfStubs, TestsThatTimeWasTooShortForAreNamed) {
   EXPECT_EQ(results()["steps"][0]["exit"], 124);
 }
 
-/// Where nothing says which NVRTC is to be used, one that the driver understands is looked for.
-TEST_F(GpuScriptOfStubs, NvrtcIsThatOfTheToolkitOrTheWheel) {
+/// If no variable selects an NVRTC, the script searches for one whose output the driver accepts.
+TEST_F(GpuScriptOfStubs, NvrtcComesFromTheToolkitOrTheWheel) {
   const auto library = [&](const std::string& name) {
     const std::filesystem::path file = folder() + "/" + name;
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file) << "a library";
     return file.string();
   };
-  // tools/setup says where it is, but not here.
+  // A copy of the script, because tools/setup next to the real one says where NVRTC is.
   root = folder();
   std::filesystem::create_directory(root + "/bench");
   std::filesystem::copy(SINTER_SOURCE_DIR "/bench/gpu.sh", root + "/bench/gpu.sh");
@@ -211,7 +211,7 @@ TEST_F(GpuScriptOfStubs, NvrtcIsThatOfTheToolkitOrTheWheel) {
   EXPECT_EQ(results()["nvrtc"], "13.0, " + older);
 }
 
-TEST_F(GpuScriptOfStubs, AMissingNvrtcIsToldOnce) {
+TEST_F(GpuScriptOfStubs, AMissingNvrtcIsReportedOnce) {
   stub("sinter", "echo 'nvrtc   missing: NVRTC libnvrtc.so.13 cannot be opened'");
   const CommandResult result = run_stubs("--only tests bench --seconds 15");
   EXPECT_EQ(result.exit_code, 3) << result.output;
@@ -239,7 +239,7 @@ done
 if [ -n "$json" ]; then printf '{"rows": []\n}\n' >$json; fi
 exit $code)";
 
-TEST_F(GpuScriptOfStubs, WhatACaseBreaksCostsNoOther) {
+TEST_F(GpuScriptOfStubs, ABrokenCaseDoesNotAffectOthers) {
   stub("suite_bench", kSuiteStub);
   const CommandResult result = run_stubs("--only bench --seconds 60");
   EXPECT_EQ(result.exit_code, 1) << result.output;
@@ -250,7 +250,7 @@ TEST_F(GpuScriptOfStubs, WhatACaseBreaksCostsNoOther) {
                                   "sum K sinter 1 us\n"));
 }
 
-TEST_F(GpuScriptOfStubs, WhatACaseOfAPeerBreaksCostsNoOther) {
+TEST_F(GpuScriptOfStubs, ABrokenCaseOfAPeerDoesNotAffectOthers) {
   stub("python3",
        "case \"$*\" in *find_spec*torch*) exit 0;; *bench/peers/torch_eager.py*) ;; *) exec " +
            find_program("python3") + " \"$@\";; esac\n" + kSuiteStub);
@@ -262,7 +262,7 @@ TEST_F(GpuScriptOfStubs, WhatACaseOfAPeerBreaksCostsNoOther) {
   EXPECT_EQ(found["results"].size(), 2U);
 }
 
-TEST_F(GpuScript, UnknownPartsAreRefused) {
+TEST_F(GpuScript, UnknownPartsAreRejected) {
   const CommandResult result = run("'" + out() + "' --only everything");
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.output, HasSubstr("Usage: bench/gpu.sh OUT_DIR [--only PART"));

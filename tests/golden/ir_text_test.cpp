@@ -1,5 +1,5 @@
-// Texts in, texts out: tests/golden/ir/*.sinter as they are printed again, and the errors of those
-// in errors/. SINTER_BLESS=1 accepts what comes out.
+// tests/golden/ir/*.sinter are parsed and printed again; the files in errors/ give their expected
+// errors. SINTER_BLESS=1 accepts the current output.
 #include "ir/verify/verify.h"
 #include "sinter/text.h"
 #include "tests/support/files/errors.h"

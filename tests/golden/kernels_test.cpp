@@ -1,5 +1,4 @@
-// What graphs compile to, as text: kernels, boundaries with reasons, guards, and the emitted
-// source.
+// Golden texts of compiled graphs: boundaries with reasons, guards, and the source of each kernel.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -59,8 +58,8 @@ TEST_P(Kernels, EmitTheSameTextTwice) {
   }
 }
 
-/// Nothing that the user calls anything by is in it, and every difference of the code is.
-TEST_P(Kernels, AnonymousTextsTellWhatRunsTheSameCode) {
+/// The anonymous text has no name of the user, and differs if the code differs.
+TEST_P(Kernels, AnonymousTextsAreEqualForEqualCode) {
   const GoldenProgram golden = plan_golden(GetParam());
   const GoldenProgram renamed = plan_renamed(GetParam(), "zebra_");
   ASSERT_EQ(golden.program.kernels.size(), renamed.program.kernels.size());
@@ -85,8 +84,8 @@ TEST_P(Kernels, AnonymousTextsTellWhatRunsTheSameCode) {
 INSTANTIATE_TEST_SUITE_P(Golden, Kernels, testing::ValuesIn(golden_graphs(kFolder)),
                          [](const auto& test) { return test.param.stem().string(); });
 
-/// No buffer is large, but what the kernel goes through is.
-TEST(KernelText, CountsBroadcastPlacesIn64Bits) {
+/// No buffer is large, but the iteration space of the kernel is.
+TEST(KernelText, CountsBroadcastPositionsIn64Bits) {
   const Graph graph = parse(R"(
 graph outer(a: f32[65536, 1], b: f32[1, 65536]) {
   p = mul a, b

@@ -1,4 +1,4 @@
-// What the suite does with the cases behind one that went wrong.
+// The suite continues with the cases after a failed one, unless the device is broken.
 #include "bench/suite/measure_all.h"
 
 #include <gmock/gmock.h>
@@ -42,13 +42,13 @@ class MeasureAllTest : public testing::Test {
   std::vector<std::string> reported;
 };
 
-TEST_F(MeasureAllTest, AFailureIsThatOfItsCaseAlone) {
+TEST_F(MeasureAllTest, AFailureAffectsOnlyItsCase) {
   Runner runner;
   EXPECT_EQ(measure(runner), Outcome::wrong);
   EXPECT_THAT(reported, ElementsAre("first ok", "bad failed", "last ok"));
 }
 
-TEST_F(MeasureAllTest, NoCaseBeginsOnADeviceThatIsBroken) {
+TEST_F(MeasureAllTest, NoCaseStartsOnABrokenDevice) {
   Runner runner{.broken = "CUDA_ERROR_ILLEGAL_ADDRESS"};
   EXPECT_EQ(measure(runner), Outcome::broken);
   EXPECT_THAT(runner.begun, ElementsAre("first", "bad"));
@@ -57,14 +57,14 @@ TEST_F(MeasureAllTest, NoCaseBeginsOnADeviceThatIsBroken) {
                                     "CUDA_ERROR_ILLEGAL_ADDRESS"));
 }
 
-TEST_F(MeasureAllTest, NoCaseBeginsOnceTimeIsOver) {
+TEST_F(MeasureAllTest, NoCaseStartsAfterTheTimeLimit) {
   Runner runner;
   EXPECT_EQ(measure(runner, 0.5), Outcome::right);
   EXPECT_THAT(runner.begun, IsEmpty());
   EXPECT_EQ(reported[0], "first not_runthe limit of 0.5 s was reached");
 }
 
-TEST(DeviceErrorTest, SaysWhatTheDriverAnswers) {
+TEST(DeviceErrorTest, HasTheErrorOfTheDriver) {
   const Device device = host_device();
   EXPECT_EQ(device_error(device), "");
   host::inject_fault("cuCtxSynchronize", 1, CUDA_ERROR_ILLEGAL_ADDRESS);

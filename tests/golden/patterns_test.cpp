@@ -1,14 +1,14 @@
-// What each pattern of memory-bound work compiles to: launches, and bytes against the fewest there
-// can be. A file says how many it may have; the figures themselves are a golden file.
+// The launches of each pattern of memory-bound work, and its bytes relative to the minimum. The
+// file of the pattern has the limits; the figures are in a golden file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
 
 #include "compiler/body/minimal_bytes.h"
-#include "compiler/body_building/kernel_body.h"
+#include "compiler/body_building/build_body.h"
 #include "compiler/tiling/coalescing.h"
-#include "ir/verify/bind_symbols.h"
+#include "ir/verify/symbol_sizes.h"
 #include "tests/support/files/golden.h"
 #include "tests/support/graphs/patterns.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/patterns";
 
-/// Bytes that every block moves; with fewer it costs more to start than what it does.
+/// Minimum bytes per block. A block that moves fewer costs more to start than it saves.
 constexpr std::int64_t kEnough = 4096;
 
 struct Figures {
@@ -31,13 +31,13 @@ struct Figures {
   double ratio() const { return static_cast<double>(bytes) / static_cast<double>(minimal); }
 };
 
-/// Sectors that a kernel asks for, against the fewest.
+/// Sectors that a kernel requests, relative to the minimum.
 double sectors_ratio(const Program& program, const Kernel& kernel, const Schedule& schedule) {
   const Sectors sectors = sectors_of(body_of(program, kernel), schedule, program.facts);
   return sectors.requested / sectors.minimum;
 }
 
-/// What tiles do for `kernel`; nothing is said of one without.
+/// The sectors of `kernel` with and without tiles; empty if it has none.
 std::string tile_text(const Program& program, const Kernel& kernel) {
   if (kernel.schedule.tile == 0) return {};
   const auto direct = std::ranges::find(kernel.candidates, 0, &Schedule::tile);
@@ -46,7 +46,7 @@ std::string tile_text(const Program& program, const Kernel& kernel) {
                      sectors_ratio(program, kernel, *direct));
 }
 
-/// Why there is more than one kernel or section.
+/// The reasons for more than one kernel or section.
 std::string reasons_text(const Program& program) {
   std::string text;
   for (const Boundary& boundary : program.boundaries)
@@ -61,7 +61,7 @@ std::string resident_text(const Schedule& schedule) {
   return fmt::format(" (resident in clusters of {})", schedule.blocks_per_row());
 }
 
-/// True if vectors of 4 elements lie side by side along memory.
+/// True if the contiguous axis consists of whole vectors of 4 elements.
 bool has_vectors(const Buffer& buffer, std::span<const std::int64_t> symbols) {
   for (std::size_t axis = 0; axis < buffer.strides.size(); ++axis)
     if (buffer.strides[axis].is(1)) {
@@ -71,9 +71,8 @@ bool has_vectors(const Buffer& buffer, std::span<const std::int64_t> symbols) {
   return false;
 }
 
-/// No array goes both by vectors and element by element, which one wide access would hide; and of
-/// each array that has vectors and makes up a sixteenth of what its kernel moves, 4 elements or
-/// 8 bytes are moved at once.
+/// No array is accessed both by vectors and element by element. Accesses move at least 4 elements
+/// or 8 bytes of arrays with vectors and at least a sixteenth of the kernel's bytes.
 void expect_vectors(const Pattern& pattern, const Program& program, const Kernel& kernel,
                     const Source& source, std::span<const std::int64_t> symbols) {
   const Extent all = source.traffic.bytes_read + source.traffic.bytes_written;
@@ -126,7 +125,7 @@ Figures figures_of(const Pattern& pattern) {
   return figures;
 }
 
-/// What each of the layers costs, where there are some.
+/// Launches and bytes per layer; empty if the pattern has no layers.
 std::string per_layer_text(const Pattern& pattern, const Figures& figures) {
   if (pattern.layers == 0) return {};
   return fmt::format("  per layer {:.3f} launches, {} bytes, {} at least\n",

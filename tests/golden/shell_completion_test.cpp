@@ -1,5 +1,5 @@
-// What shells offer for words of the command, where zsh and fish are installed; bash is asked in
-// tests/golden/command/completion.txt.
+// Completions of the command in zsh and fish, if they are installed. The transcript
+// tests/golden/command/completion.txt tests bash.
 #include "tests/support/files/command.h"
 #include "tests/support/files/scratch_folder.h"
 
@@ -25,8 +25,8 @@ class ShellCompletion : public ::testing::Test {
   bool has(const std::string& shell) const {
     return run_command("command -v " + shell, folder.path()).exit_code == 0;
   }
-  /// What zsh adds for the last of `words`: found by the name of its function, as installed files
-  /// are, the first time that somebody asks.
+  /// The completions of the last of `words` in zsh. The function is loaded by its name at its first
+  /// use, as for installed files.
   std::string from_zsh(const std::string& words) const {
     return say("sinter completion zsh > _sinter; zsh -f -c '" + std::string(kOutsideOfCompletion) +
                "fpath=($PWD); autoload -Uz _sinter; words=(sinter " + words +
@@ -39,7 +39,7 @@ class ShellCompletion : public ::testing::Test {
         words + "\"'");
   }
 
-  /// What a shell script may not call elsewhere.
+  /// Stubs of functions that zsh provides only during a completion.
   static constexpr std::string_view kOutsideOfCompletion =
       "compadd() { print -r -- \"${@[2,-1]}\" }; _files() { print files }; "
       "compdef() { print -r -- \"compdef $*\" }; ";
@@ -61,8 +61,9 @@ TEST_F(ShellCompletion, FishOffersTheWordsOfACommand) {
   if (command_path().empty()) GTEST_SKIP() << "this build has no command";
   if (!has("fish")) GTEST_SKIP() << "there is no fish";
   EXPECT_THAT(from_fish("ca"), HasSubstr("cache\t"));
-  EXPECT_EQ(from_fish("cache p"),
-            "path\tPrint the folder of the disk cache\nprune\tRemove the least recently used entries\n");
+  EXPECT_EQ(
+      from_fish("cache p"),
+      "path\tPrint the folder of the disk cache\nprune\tRemove the least recently used entries\n");
   EXPECT_THAT(from_fish("run x.sinter --out"), HasSubstr("--outputs\tWrite each output"));
   EXPECT_EQ(from_fish("run x.sinter --htm"), "");
 }

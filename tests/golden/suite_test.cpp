@@ -1,5 +1,5 @@
-// The suite that sinter and its peers are measured on, and the program that measures sinter: what
-// it counts and the form of what it writes, on the host device. Times are not looked at.
+// The benchmark suite of sinter and its peers, and the program that measures sinter. Checks its
+// counts and the form of its output on the host device, but no times.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,14 +42,14 @@ class SuiteTest : public testing::Test {
   ScratchFolder folder_;
 };
 
-TEST_F(SuiteTest, EveryCaseMovesTheBytesThatItSays) {
+TEST_F(SuiteTest, EveryCaseMovesItsStatedBytes) {
   for (const std::string tier : {"tiny", "quick", "full", "sweep"}) {
     const CommandResult result = run("--list --tier " + tier);
     EXPECT_EQ(result.exit_code, 0) << result.output;
   }
 }
 
-TEST_F(SuiteTest, AWrongNumberOfBytesIsSaid) {
+TEST_F(SuiteTest, AWrongNumberOfBytesIsReported) {
   json suite = json::parse(std::ifstream(SINTER_SOURCE_DIR "/bench/suite/suite.json"));
   suite["cases"][0]["bytes"] = 17;
   std::ofstream(path("wrong.json")) << suite;
@@ -58,7 +58,7 @@ TEST_F(SuiteTest, AWrongNumberOfBytesIsSaid) {
   EXPECT_THAT(result.output, HasSubstr(" 17 bytes, but its graph moves at least 8024"));
 }
 
-TEST_F(SuiteTest, MeasuresEveryModeAndWritesWhatItSaw) {
+TEST_F(SuiteTest, MeasuresEveryModeAndWritesResults) {
   const CommandResult result =
       run("--device host --tier tiny --only layer_norm_f32,adamw_f32,latency5_f32 --json '" +
           path("results.json") + "'");
@@ -86,7 +86,7 @@ TEST_F(SuiteTest, MeasuresEveryModeAndWritesWhatItSaw) {
   EXPECT_EQ(modes, expected);
 }
 
-TEST_F(SuiteTest, WhatTimeWasTooShortForIsNamed) {
+TEST_F(SuiteTest, CasesPastTheTimeLimitAreNamed) {
   const CommandResult result = run(
       "--device host --tier tiny --only add_f32 --seconds 1e-9 --json '" + path("none.json") + "'");
   EXPECT_EQ(result.exit_code, 0) << result.output;
@@ -95,7 +95,7 @@ TEST_F(SuiteTest, WhatTimeWasTooShortForIsNamed) {
   EXPECT_EQ(row["reason"], "the limit of 1e-09 s was reached");
 }
 
-TEST_F(SuiteTest, ARunThatBrokeOffIsGoneOnWith) {
+TEST_F(SuiteTest, AnInterruptedRunContinues) {
   const std::string chosen = "--device host --tier tiny --only dot_f32,full_sum_f32,full_max_f32 ";
   const std::string all = run(chosen + "--list").output;
   const std::string first = all.substr(0, all.find(' '));
@@ -107,7 +107,7 @@ TEST_F(SuiteTest, ARunThatBrokeOffIsGoneOnWith) {
       HasSubstr("--after scale_f32_tiny: it is not one of the 3 chosen cases; --list shows"));
 }
 
-/// What peers' formulas are held against is what the oracle says now.
+/// The stored results that check the formulas of peers equal those of the oracle today.
 TEST_F(SuiteTest, TheOraclesNumbersAreFresh) {
   const std::string kept = SINTER_SOURCE_DIR "/bench/suite/tiny_oracle.json";
   const bool bless = std::getenv("SINTER_BLESS") != nullptr;
@@ -126,7 +126,7 @@ TEST_F(SuiteTest, TheOraclesNumbersAreFresh) {
       }
 }
 
-TEST_F(SuiteTest, MistakesAreSaid) {
+TEST_F(SuiteTest, MistakesAreReported) {
   const CommandResult option = run("--fast");
   EXPECT_EQ(option.exit_code, 2);
   EXPECT_THAT(option.output, HasSubstr("The following argument was not expected: --fast"));
@@ -139,8 +139,8 @@ TEST_F(SuiteTest, MistakesAreSaid) {
   EXPECT_THAT(file.output, HasSubstr("suite_bench: the suite /no/suite.json cannot be read"));
 }
 
-/// suite.json is what ops.py and cases.py say.
-TEST(SuiteFileTest, IsThatOfItsSources) {
+/// suite.json is up to date with ops.py and cases.py.
+TEST(SuiteFileTest, MatchesItsSources) {
   if (find_program("python3").empty()) GTEST_SKIP() << "there is no python3";
   const CommandResult result =
       run_command("python3 -B '" SINTER_SOURCE_DIR "/bench/suite/make_suite.py' --check",
@@ -148,8 +148,8 @@ TEST(SuiteFileTest, IsThatOfItsSources) {
   EXPECT_EQ(result.exit_code, 0) << result.output;
 }
 
-/// Else the time that a graph's launch takes on the host would be in that of its kernels.
-TEST(TimingTest, WorkIsTimedBehindTheSameWork) {
+/// Otherwise the host time of launching a graph would count as time of its kernels.
+TEST(TimingTest, WorkIsTimedAfterTheSameWork) {
   std::string order;
   struct Timer {
     void start() { order += " start"; }
@@ -173,8 +173,8 @@ TEST(CompareTest, SetsResultsSideBySide) {
   expect_golden(std::string(kResults) + "/tables.md", result.output);
 }
 
-/// Of calls of gpu.sh that each ran a part; a program that was stopped left null.
-TEST(CompareTest, ReadsWhatGpuShWrote) {
+/// Each result is from a call of gpu.sh for one part. A stopped program leaves null.
+TEST(CompareTest, ReadsResultsOfGpuSh) {
   if (find_program("python3").empty()) GTEST_SKIP() << "there is no python3";
   const ScratchFolder folder;
   for (const char* const name : {"sinter", "peer"}) {
@@ -188,7 +188,7 @@ TEST(CompareTest, ReadsWhatGpuShWrote) {
   EXPECT_EQ(result.output, read_text(std::string(kResults) + "/tables.md"));
 }
 
-TEST(CompareTest, MistakesAreSaid) {
+TEST(CompareTest, MistakesAreReported) {
   if (find_program("python3").empty()) GTEST_SKIP() << "there is no python3";
   const std::string compare = "python3 -B '" SINTER_SOURCE_DIR "/bench/compare' ";
   EXPECT_THAT(run_command(compare + "tables.md", kResults).output,

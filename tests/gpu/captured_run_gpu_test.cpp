@@ -1,4 +1,4 @@
-// Runs in a stream capture of the user's, on a GPU.
+// Runs captured into a CUDA Graph by the user, on a GPU.
 #include <gtest/gtest.h>
 
 #include "tests/support/doubles/stream_capture.h"
@@ -14,14 +14,14 @@ class GpuCapture : public ::testing::Test {
   }
 };
 
-TEST_F(GpuCapture, LaunchesGiveTheBitsOfRuns) {
+TEST_F(GpuCapture, LaunchesMatchPlainRuns) {
   for (const test::CapturedProgram& program : test::captured_programs())
     for (const CUstreamCaptureMode mode : test::kCaptureModes)
       for (const bool as_graph : {false, true})
         test::check_captured(program, default_device(), mode, as_graph, /*is_cold=*/false);
 }
 
-TEST_F(GpuCapture, TheFirstRunMayBeCaptured) {
+TEST_F(GpuCapture, CapturesTheFirstRun) {
   for (const CUstreamCaptureMode mode : test::kCaptureModes)
     test::check_captured({.name = "cold",
                           .text = "graph cold(x: f32[n]) {\n  e = exp x\n  y = sum e\n  return y\n"
@@ -30,12 +30,12 @@ TEST_F(GpuCapture, TheFirstRunMayBeCaptured) {
                          default_device(), mode, /*as_graph=*/false, /*is_cold=*/true);
 }
 
-TEST_F(GpuCapture, ListsOfTensors) {
+TEST_F(GpuCapture, CapturesForeachUpdates) {
   test::check_captured({.name = "lists", .text = test::adamw_text(18)}, default_device(),
                        CU_STREAM_CAPTURE_MODE_GLOBAL, /*as_graph=*/true, /*is_cold=*/false);
 }
 
-TEST_F(GpuCapture, WhatIsCapturedOutlivesItsExecutable) {
+TEST_F(GpuCapture, CapturedWorkOutlivesItsExecutable) {
   const Device device = default_device();
   const Stream stream = device.stream();
   const Graph graph = parse("graph total(x: f32[n]) {\n  y = sum x\n  return y\n}\n");
@@ -53,7 +53,7 @@ TEST_F(GpuCapture, WhatIsCapturedOutlivesItsExecutable) {
     });
   }
   for (int i = 0; i < 3; ++i) {
-    const Array more = device.empty(f32, {1 << 20});  // would lie where freed memory was
+    const Array more = device.empty(f32, {1 << 20});  // could reuse freed memory
     captured->launch(stream);
     EXPECT_EQ(device.download<float>(y, stream)[0], 300000);
   }

@@ -1,4 +1,4 @@
-// The checks of the host tier that need no counting, on a GPU.
+// The tests of tests/host that need no access counting, on a GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,7 +64,7 @@ graph step(p: f32[n], g: f32[n], lr: f32) {
         {{"n", 1 << 20}});
 }
 
-TEST_F(Gpu, TunesAndKeepsTheBits) {
+TEST_F(Gpu, TuningKeepsTheBits) {
   Graph graph("rms");
   const Extent rows = graph.extent("rows");
   const Tensor x = graph.input("x", f32, {rows, 2048});
@@ -90,7 +90,7 @@ TEST_F(Gpu, TunesAndKeepsTheBits) {
   EXPECT_EQ(run(Tune::off), run(Tune::quick));
 }
 
-TEST_F(Gpu, OverlapsCopiesWithWorkOnTwoStreams) {
+TEST_F(Gpu, OverlapsCopiesAndKernelsOnTwoStreams) {
   Graph graph("accumulate");
   const Extent n = graph.extent("n");
   const Tensor total = graph.input("total", f32, {n});
@@ -115,7 +115,7 @@ TEST_F(Gpu, OverlapsCopiesWithWorkOnTwoStreams) {
   }
   for (std::size_t step = 0; step < 10; ++step) {
     const std::size_t i = step % 2;
-    copied[i].synchronize();  // the pinned memory is free again
+    copied[i].synchronize();  // the pinned memory can be reused
     for (float& value : pinned[i].elements_as<float>()) value = static_cast<float>(step);
     copies.wait(used[i]);
     device.upload(batches[i], pinned[i], copies);

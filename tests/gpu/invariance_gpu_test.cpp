@@ -1,4 +1,4 @@
-// Result invariance on a GPU: the families that the host tier runs, under every candidate schedule.
+// Result invariance on a GPU: the families of tests/host, under every candidate schedule.
 #include <tuple>
 
 #include <fmt/format.h>
@@ -17,9 +17,9 @@ class GpuInvariance : public testing::TestWithParam<std::tuple<ReductionFamily, 
   }
 };
 
-TEST_P(GpuInvariance, OfEveryCandidate) {
+TEST_P(GpuInvariance, EveryCandidateGivesTheSameBits) {
   const auto& [family, dtype] = GetParam();
-  // Apart, so that each kernel has its own candidates.
+  // Without launch fusion, so that each kernel has its own candidates.
   run_and_check_on(default_device(), parse(graph_text(family, dtype)), {},
                    {.replay = false, .options = {.skip = {"fuse_launches"}}});
 }

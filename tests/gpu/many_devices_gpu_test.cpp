@@ -1,4 +1,4 @@
-// Several GPUs in one process, where there are several.
+// Several GPUs in one process; skipped on machines with fewer than two.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(ManyGpus, RunSideBySide) {
+TEST(ManyGpus, RunConcurrently) {
   std::vector<Device> gpus = devices();
   std::erase_if(gpus, [](const Device& device) { return device.is_host(); });
   if (gpus.size() < 2) GTEST_SKIP() << "there are no two CUDA devices";

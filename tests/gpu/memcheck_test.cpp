@@ -1,4 +1,4 @@
-// Small runs of one kernel of each shape, at sizes with tails: what bench/gpu.sh puts under
+// Small runs of one kernel of each kind, with masked tails. bench/gpu.sh runs them under
 // compute-sanitizer.
 #include "sinter/error.h"
 #include "tests/support/run/run.h"

@@ -1,4 +1,4 @@
-// The memory pool and staged copies where streams really run side by side.
+// The memory pool and staged copies on a GPU, where streams run concurrently.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,8 +33,8 @@ constexpr std::int64_t kCount = 1 << 20;
 
 Graph twice() { return parse("graph twice(x: f32[n]) {\n  y = mul x, 2.0\n  return y\n}\n"); }
 
-/// What drops its outputs is far ahead of the GPU, which still reads them.
-TEST_F(GpuMemory, IsUsedAgainBehindWhatUsedIt) {
+/// The host drops its outputs far ahead of the GPU, which still reads them.
+TEST_F(GpuMemory, ReuseWaitsForEarlierWork) {
   const Executable executable = compile(twice(), *gpu);
   std::vector<std::thread> threads;
   for (int number = 1; number <= 4; ++number)
@@ -58,7 +58,7 @@ TEST_F(GpuMemory, IsUsedAgainBehindWhatUsedIt) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST_F(GpuMemory, CostsNoAllocationsOnceItIsThere) {
+TEST_F(GpuMemory, ReuseNeedsNoAllocation) {
   const Executable executable = compile(twice(), *gpu);
   const Stream stream = gpu->stream();
   Context context = executable.context();
@@ -75,7 +75,7 @@ TEST_F(GpuMemory, CostsNoAllocationsOnceItIsThere) {
   EXPECT_EQ(counters().idle_device_bytes, 0);
 }
 
-TEST_F(GpuMemory, CopiesOfPageableMemoryKeepEveryByte) {
+TEST_F(GpuMemory, PageableCopiesKeepEveryByte) {
   std::vector<std::thread> threads;
   for (std::uint32_t number = 0; number < 3; ++number)
     threads.emplace_back([&, number] {
@@ -86,7 +86,7 @@ TEST_F(GpuMemory, CopiesOfPageableMemoryKeepEveryByte) {
       const std::vector<std::uint32_t> expected = values;
       const Array array = gpu->empty(u32, {static_cast<std::int64_t>(values.size())});
       gpu->upload(array, values, stream);
-      std::ranges::fill(values, 0U);  // which an upload allows when it has returned
+      std::ranges::fill(values, 0U);  // allowed once the upload has returned
       EXPECT_EQ(gpu->download<std::uint32_t>(array, stream), expected);
     });
   for (std::thread& thread : threads) thread.join();

@@ -1,10 +1,10 @@
-// Executables saved on a GPU and loaded there again: the same bits, and nothing is compiled.
+// Executables saved and loaded on a GPU: they give the same bits and compile nothing.
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "ir/oracle/random_inputs.h"
-#include "ir/verify/bind_symbols.h"
+#include "ir/verify/symbol_sizes.h"
 #include "sinter/sinter.h"
 #include "tests/support/files/scratch_folder.h"
 #include "tests/support/run/run.h"
@@ -18,7 +18,7 @@ class SavedGpu : public ::testing::Test {
     if (default_device().is_host()) GTEST_SKIP() << "there is no CUDA device";
   }
 
-  /// Tuned for the first of `rows`; run for all, which are of its class.
+  /// Tunes for the first of `rows` and runs all of them. All are in one size class.
   static void check(std::string_view text, const std::vector<std::int64_t>& rows) {
     const ScratchFolder folder;
     const std::string path = folder.path() + "/graph.sinterx";

@@ -1,4 +1,4 @@
-// Operator new of the test program: counted, and made to fail where a test says so.
+// Control of the test program's operator new, which counts allocations and fails on request.
 #pragma once
 
 #include <cstdint>
@@ -6,21 +6,21 @@
 namespace sinter::test {
 
 enum class Failing {
-  once,         ///< the n-th allocation alone
-  from_then_on  ///< and all that come after it
+  once,         ///< only the n-th allocation
+  from_then_on  ///< the n-th allocation and all later ones
 };
 
-/// Counts allocations, of all threads, from now on and lets the n-th one fail.
+/// Starts to count the allocations of all threads, and makes the n-th one fail.
 void fail_allocation(std::int64_t nth, Failing how = Failing::once);
 
-struct Asked {
-  std::int64_t allocations = 0;  ///< since then
-  bool has_failed = false;       ///< one of them
+struct AllocationCounts {
+  std::int64_t allocations = 0;  ///< since fail_allocation
+  bool has_failed = false;       ///< true if at least one of them failed
 };
-/// Ends that.
-Asked stop_failing();
+/// Stops the failures that fail_allocation started.
+AllocationCounts stop_failing();
 
-/// What is allocated now.
+/// The memory that is currently allocated.
 struct LiveMemory {
   std::int64_t blocks = 0;
   std::int64_t bytes = 0;

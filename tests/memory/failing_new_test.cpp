@@ -1,3 +1,4 @@
+// The replaced operator new of this program (failing_new.h), and its tests.
 #include "tests/memory/failing_new.h"
 
 #include <gtest/gtest.h>
@@ -13,24 +14,24 @@
 namespace sinter::test {
 namespace {
 
-std::atomic<std::int64_t> asked = 0;
+std::atomic<std::int64_t> requested = 0;
 std::atomic<std::int64_t> failing = 0;  // the number of the allocation; 0: none
 std::atomic<Failing> failing_how = Failing::once;
 std::atomic<bool> has_failed = false;
 std::atomic<std::int64_t> live_blocks = 0;
 std::atomic<std::int64_t> live_bytes = 0;
 
-bool is_to_fail() {
+bool must_fail() {
   const std::int64_t wanted = failing.load(std::memory_order_relaxed);
   if (wanted == 0) return false;
-  const std::int64_t number = asked.fetch_add(1, std::memory_order_relaxed) + 1;
+  const std::int64_t number = requested.fetch_add(1, std::memory_order_relaxed) + 1;
   const bool fails = number == wanted || (number > wanted && failing_how == Failing::from_then_on);
   if (fails) has_failed = true;
   return fails;
 }
 
 void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
-  if (is_to_fail()) return nullptr;
+  if (must_fail()) return nullptr;
   const std::size_t whole =
       (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
   void* const memory =
@@ -47,7 +48,7 @@ void* allocate_or_throw(std::size_t bytes, std::size_t alignment = 1) {
   throw std::bad_alloc();
 }
 
-void give_back(void* memory) noexcept {
+void release(void* memory) noexcept {
   if (!memory) return;
   live_blocks.fetch_sub(1, std::memory_order_relaxed);
   live_bytes.fetch_sub(static_cast<std::int64_t>(malloc_usable_size(memory)),
@@ -60,22 +61,22 @@ std::size_t number(std::align_val_t alignment) { return static_cast<std::size_t>
 }  // namespace
 
 void fail_allocation(std::int64_t nth, Failing how) {
-  asked = 0;
+  requested = 0;
   has_failed = false;
   failing_how = how;
   failing = nth;
 }
 
-Asked stop_failing() {
+AllocationCounts stop_failing() {
   failing = 0;
-  return {.allocations = asked, .has_failed = has_failed};
+  return {.allocations = requested, .has_failed = has_failed};
 }
 
 LiveMemory live_memory() { return {.blocks = live_blocks, .bytes = live_bytes}; }
 
 namespace {
 
-TEST(FailingNew, FailsTheNthAllocationAlone) {
+TEST(FailingNew, FailsOnlyTheNthAllocation) {
   fail_allocation(2);
   const auto first = std::make_unique<int>(1);
   bool has_thrown = false;
@@ -85,13 +86,13 @@ TEST(FailingNew, FailsTheNthAllocationAlone) {
     has_thrown = true;
   }
   const std::string third(100, 'x');
-  const Asked asked_for = stop_failing();
+  const AllocationCounts counts = stop_failing();
   EXPECT_TRUE(has_thrown);
-  EXPECT_TRUE(asked_for.has_failed);
-  EXPECT_EQ(asked_for.allocations, 3);
+  EXPECT_TRUE(counts.has_failed);
+  EXPECT_EQ(counts.allocations, 3);
 }
 
-TEST(FailingNew, FailsFromThenOn) {
+TEST(FailingNew, FailsAllLaterAllocations) {
   int failures = 0;
   fail_allocation(2, Failing::from_then_on);
   for (int i = 0; i < 3; ++i) {
@@ -103,7 +104,7 @@ TEST(FailingNew, FailsFromThenOn) {
   EXPECT_EQ(failures, 2);
 }
 
-TEST(FailingNew, CountsWhatIsThere) {
+TEST(FailingNew, CountsLiveMemory) {
   const LiveMemory before = live_memory();
   {
     const std::string text(1000, 'x');
@@ -116,11 +117,11 @@ TEST(FailingNew, CountsWhatIsThere) {
 }  // namespace
 }  // namespace sinter::test
 
-// All of them: what a sanitizer has in place of those that are left out would not be ours.
+// All overloads are replaced. Otherwise a sanitizer's versions of the others would be mixed in.
 using sinter::test::allocate;
 using sinter::test::allocate_or_throw;
-using sinter::test::give_back;
 using sinter::test::number;
+using sinter::test::release;
 
 void* operator new(std::size_t bytes) { return allocate_or_throw(bytes); }
 void* operator new[](std::size_t bytes) { return allocate_or_throw(bytes); }
@@ -141,19 +142,19 @@ void* operator new[](std::size_t bytes, std::align_val_t alignment,
                      const std::nothrow_t&) noexcept {
   return allocate(bytes, number(alignment));
 }
-void operator delete(void* memory) noexcept { give_back(memory); }
-void operator delete[](void* memory) noexcept { give_back(memory); }
-void operator delete(void* memory, std::size_t) noexcept { give_back(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { give_back(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { give_back(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { give_back(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { give_back(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { give_back(memory); }
-void operator delete(void* memory, const std::nothrow_t&) noexcept { give_back(memory); }
-void operator delete[](void* memory, const std::nothrow_t&) noexcept { give_back(memory); }
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete[](void* memory) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { release(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { release(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { release(memory); }
 void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
-  give_back(memory);
+  release(memory);
 }
 void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
-  give_back(memory);
+  release(memory);
 }

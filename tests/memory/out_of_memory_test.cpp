@@ -1,5 +1,5 @@
-// Each allocation of a program's life made to fail: an error that says so, or none, reaches the
-// caller, nothing leaks, nothing hangs, and what comes next is as if nothing had been.
+// Makes each allocation of a scenario fail. The caller gets an out-of-memory error or correct
+// results. Nothing leaks or hangs, and the next run is unaffected.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -34,9 +34,9 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kRows = 16;
 constexpr std::int64_t kColumns = 64;
 constexpr int kTimes = 4;
-constexpr unsigned kMostSeconds = 60;  // of one life, before it is said to hang
+constexpr unsigned kMostSeconds = 60;  // of one run; a longer one counts as hung
 
-/// A compiler that remembers: thousands of lives ask it for the same few kernels.
+/// Installs a compiler with a cache, because thousands of runs compile the same few kernels.
 void remember_compiled(const std::string& folder) {
   const std::string path = folder + "/c++";
   std::ofstream(path) << "#!/bin/sh\n"
@@ -62,10 +62,10 @@ Graph record() {
   return graph;
 }
 
-/// What a life computes, its bits.
+/// The results of a scenario. They are compared bit by bit.
 using Bits = std::vector<float>;
 
-/// Binds fresh arrays, runs or replays twice with what was bound first and another array.
+/// Binds new arrays and runs or replays twice: with x, then with a copy of it.
 Bits use(const Executable& executable, bool as_graph) {
   const Device device = executable.device();
   const Stream stream = device.stream();
@@ -90,7 +90,7 @@ Bits use(const Executable& executable, bool as_graph) {
   return bits;
 }
 
-/// What is under way there refers to the device.
+/// Waits for background work, which refers to the device.
 struct AwaitBackground {
   ~AwaitBackground() { BackgroundThread::process_wide().wait(); }
 };
@@ -110,28 +110,29 @@ class OutOfMemory : public ::testing::Test {
             .cache = {.mode = mode, .directory = folder->path() + "/cache"},
             .optimize_host = false};
   }
-  /// On a device of its own, with nothing in memory.
+  /// Compiles and runs on a new device, so no kernel is loaded yet.
   static Bits compile_and_run(const Options& how) {
     DeviceState device(host::host_driver(), 0);
     const AwaitBackground before_it_goes;
     return use(compile(record(), Device(&device), how), /*as_graph=*/false);
   }
 
-  /// How often, and with which errors, a life ended.
+  /// Outcomes of the runs.
   struct Counts {
-    int lives = 0, errors = 0, survived = 0, device_failures = 0;
+    int runs = 0, errors = 0, survived = 0, device_failures = 0;
   };
-  /// One life in which allocation `n` fails, and the next one.
-  static void live_without(const std::function<Bits()>& live, std::int64_t n, Failing how,
-                           const Bits& expected, Counts& counts);
-  static void live_through(const char* name, const std::function<Bits()>& live, std::int64_t every,
-                           int samples);
+  /// Runs `scenario` with allocation `n` failing, and once more without failures. Repeats both
+  /// while memory grows.
+  static void fail_allocation_in(const std::function<Bits()>& scenario, std::int64_t n, Failing how,
+                                 const Bits& expected, Counts& counts);
+  static void fail_allocations_in(const char* name, const std::function<Bits()>& scenario,
+                                  std::int64_t every, int samples);
 
   static inline ScratchFolder* folder = nullptr;
 };
 
-/// The device may be at work when memory is gone: then, as after a fault, it refuses all that
-/// comes.
+/// True if an allocation failed while the device was executing. As after a fault, the device then
+/// refuses all work.
 bool has_device_failed() {
   try {
     host_device().synchronize();
@@ -141,11 +142,12 @@ bool has_device_failed() {
   }
 }
 
-/// "" where the error says what is wrong.
-std::string why_wrong(const std::function<Bits()>& live, const Bits& expected, bool& has_thrown) {
+/// "" if `scenario` gives the expected bits or an out-of-memory error.
+std::string why_wrong(const std::function<Bits()>& scenario, const Bits& expected,
+                      bool& has_thrown) {
   has_thrown = true;
   try {
-    const Bits bits = live();
+    const Bits bits = scenario();
     has_thrown = false;
     const bool is_same = bits.size() == expected.size() &&
                          std::memcmp(bits.data(), expected.data(), 4 * bits.size()) == 0;
@@ -158,24 +160,24 @@ std::string why_wrong(const std::function<Bits()>& live, const Bits& expected, b
   }
 }
 
-void OutOfMemory::live_without(const std::function<Bits()>& live, std::int64_t n, Failing how,
-                               const Bits& expected, Counts& counts) {
+void OutOfMemory::fail_allocation_in(const std::function<Bits()>& scenario, std::int64_t n,
+                                     Failing how, const Bits& expected, Counts& counts) {
   alarm(kMostSeconds);
   LiveMemory grown{};
-  // What grows now and then is a table of the process; what grows each time has leaked.
+  // Tables of the process grow occasionally. Memory that grows each time has leaked.
   for (int time = 0; time < kTimes; ++time) {
     const LiveMemory before = live_memory();
     bool has_thrown = false;
     fail_allocation(n, how);
-    const std::string wrong = why_wrong(live, expected, has_thrown);
+    const std::string wrong = why_wrong(scenario, expected, has_thrown);
     const bool has_failed = stop_failing().has_failed;
     ASSERT_EQ(wrong, "") << "allocation " << n;
-    ++counts.lives;
+    ++counts.runs;
     counts.errors += has_thrown;
     counts.survived += has_failed && !has_thrown;
     counts.device_failures += has_device_failed();
     host::clear_error();
-    ASSERT_EQ(live(), expected) << "in the life after that of allocation " << n;
+    ASSERT_EQ(scenario(), expected) << "in the run after the failure of allocation " << n;
     host::reset_counters();
     const LiveMemory after = live_memory();
     if (after.blocks <= before.blocks) return;
@@ -185,15 +187,15 @@ void OutOfMemory::live_without(const std::function<Bits()>& live, std::int64_t n
                 << " bytes leak";
 }
 
-/// Lets each of the first `every` allocations fail, and `samples` of those that follow; and, for
-/// some of them, all that come after as well.
-void OutOfMemory::live_through(const char* name, const std::function<Bits()>& live,
-                               std::int64_t every, int samples) {
-  const Bits expected = live();
-  ASSERT_EQ(live(), expected);
+/// Fails each of the first `every` allocations, and about `samples` of the later ones. For every
+/// fifth one, a second check also fails all later allocations.
+void OutOfMemory::fail_allocations_in(const char* name, const std::function<Bits()>& scenario,
+                                      std::int64_t every, int samples) {
+  const Bits expected = scenario();
+  ASSERT_EQ(scenario(), expected);
   host::reset_counters();
   fail_allocation(INT64_MAX);
-  ASSERT_EQ(live(), expected);
+  ASSERT_EQ(scenario(), expected);
   const std::int64_t all = stop_failing().allocations;
   std::set<std::int64_t> numbers;
   for (std::int64_t n = 1; n <= std::min(all, every); ++n) numbers.insert(n);
@@ -203,60 +205,60 @@ void OutOfMemory::live_through(const char* name, const std::function<Bits()>& li
                    static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(all - every)));
   Counts once, from_then_on;
   for (const std::int64_t n : numbers) {
-    live_without(live, n, Failing::once, expected, once);
+    fail_allocation_in(scenario, n, Failing::once, expected, once);
     if (HasFatalFailure()) return;
     if (n % 5 != 0) continue;
-    live_without(live, n, Failing::from_then_on, expected, from_then_on);
+    fail_allocation_in(scenario, n, Failing::from_then_on, expected, from_then_on);
     if (HasFatalFailure()) return;
   }
   for (const auto& [how, counts] :
-       {std::pair{"one fails", once}, {"all fail from one on", from_then_on}})
+       {std::pair{"one fails", once}, {"all later ones fail", from_then_on}})
     std::printf(
-        "%s: %lld allocations, %s: %d lives, %d errors, %d went on without, "
+        "%s: %lld allocations, %s: %d runs, %d errors, %d succeeded anyway, "
         "%d device failures\n",
-        name, static_cast<long long>(all), how, counts.lives, counts.errors, counts.survived,
+        name, static_cast<long long>(all), how, counts.runs, counts.errors, counts.survived,
         counts.device_failures);
 }
 
-TEST_F(OutOfMemory, AsAGraphIsRecorded) {
-  live_through(
+TEST_F(OutOfMemory, RecordingSurvives) {
+  fail_allocations_in(
       "record", [] { return Bits{static_cast<float>(print(record()).size())}; }, 2000, 0);
 }
 
-TEST_F(OutOfMemory, AsCachedKernelsAreFound) {
-  live_through(
+TEST_F(OutOfMemory, CompilingWithTheCacheSurvives) {
+  fail_allocations_in(
       "compile", [] { return compile_and_run(options()); }, 3000, 500);
 }
 
-TEST_F(OutOfMemory, AsKernelsAreCompiled) {
-  live_through(
+TEST_F(OutOfMemory, CompilingSurvives) {
+  fail_allocations_in(
       "compile without a cache", [] { return compile_and_run(options(CacheMode::off)); }, 0, 150);
 }
 
-TEST_F(OutOfMemory, AsCandidatesAreMeasured) {
+TEST_F(OutOfMemory, TuningSurvives) {
   compile_and_run(options(CacheMode::read_write, Tune::quick));  // so that all are compiled
-  live_through(
+  fail_allocations_in(
       "tune", [] { return compile_and_run(options(CacheMode::read_only, Tune::wide)); }, 0, 100);
 }
 
-TEST_F(OutOfMemory, InTheBackground) {
+TEST_F(OutOfMemory, BackgroundCompilationSurvives) {
   Options soon = options(CacheMode::read_write, Tune::quick);
   soon.never_stall = true;
-  live_through(
+  fail_allocations_in(
       "background", [&] { return compile_and_run(soon); }, 0, 300);
 }
 
-TEST_F(OutOfMemory, AsAProgramRuns) {
+TEST_F(OutOfMemory, RunAndReplaySurvive) {
   DeviceState device(host::host_driver(), 0);
   const Executable executable = compile(record(), Device(&device), options());
-  live_through(
+  fail_allocations_in(
       "run", [&] { return use(executable, /*as_graph=*/false); }, 2000, 500);
-  live_through(
+  fail_allocations_in(
       "replay", [&] { return use(executable, /*as_graph=*/true); }, 2000, 500);
 }
 
-/// What a thread keeps for itself is made by the first call that wants it.
-TEST_F(OutOfMemory, InAThreadThatRunsForTheFirstTime) {
+/// The first call in a thread allocates the thread-local state.
+TEST_F(OutOfMemory, FirstRunInAThreadSurvives) {
   DeviceState device(host::host_driver(), 0);
   const Device on(&device);
   const Executable executable = compile(record(), on, options());
@@ -268,45 +270,45 @@ TEST_F(OutOfMemory, InAThreadThatRunsForTheFirstTime) {
       context.bind({{"x", x}, {"steps", steps}}, {{"total", total}, {"columns", columns}});
   context.run(stream, bindings);
   stream.synchronize();
-  int failed = 0, told = 0;
+  int failed = 0, thrown = 0;
   for (std::int64_t n = 1; n <= 40; ++n) {
     std::thread([&] {
       fail_allocation(n);
       try {
         context.run(stream, bindings);
       } catch (const std::bad_alloc&) {
-        ++told;
+        ++thrown;
       } catch (const DriverError&) {
-        ++told;
+        ++thrown;
       }
       failed += stop_failing().has_failed;
     }).join();
     stream.synchronize();
   }
   EXPECT_GT(failed, 0);
-  EXPECT_LE(told, failed);
+  EXPECT_LE(thrown, failed);
 }
 
-TEST_F(OutOfMemory, AsMemoryIsKeptAndCopiesAreStaged) {
+TEST_F(OutOfMemory, MemoryPoolAndStagingSurvive) {
   DeviceState device(host::host_driver(), 0);
   const Executable executable = compile(record(), Device(&device), options());
   device.memory_pool->set_idle_limit(1 << 20);
   device.staging->set_limits({.buffer_bytes = 1024, .buffers = 2, .least_bytes = 1000});
-  live_through(
+  fail_allocations_in(
       "run in a pool",
       [&] {
         const Bits first = use(executable, /*as_graph=*/false);
-        const Bits second = use(executable, /*as_graph=*/true);  // in the memory of the first
+        const Bits second = use(executable, /*as_graph=*/true);  // reuses the memory of the first
         Device(&device).trim();
         return first == second ? first : Bits{};
       },
       2000, 300);
 }
 
-TEST_F(OutOfMemory, AsAProgramIsProfiled) {
+TEST_F(OutOfMemory, ProfilingSurvives) {
   DeviceState device(host::host_driver(), 0);
   const Executable executable = compile(record(), Device(&device), options());
-  live_through(
+  fail_allocations_in(
       "profile",
       [&] {
         const Device on(&device);
@@ -323,19 +325,19 @@ TEST_F(OutOfMemory, AsAProgramIsProfiled) {
       1000, 300);
 }
 
-TEST_F(OutOfMemory, AsAProgramIsSavedAndLoaded) {
+TEST_F(OutOfMemory, SavingAndLoadingSurvive) {
   DeviceState device(host::host_driver(), 0);
   const Executable executable = compile(record(), Device(&device), options());
   executable.prepare({{"rows", kRows}});
   const std::string file = folder->path() + "/life.sinterx";
-  live_through(
+  fail_allocations_in(
       "save",
       [&] {
         executable.save(file);
         return Bits{static_cast<float>(fs::file_size(file))};
       },
       0, 150);
-  live_through(
+  fail_allocations_in(
       "load", [&] { return use(load(file, Device(&device)), /*as_graph=*/false); }, 1500, 500);
 }
 

@@ -1,5 +1,5 @@
-// A new op is one row: built with a copy of the op table that has a row more (add_row.cmake),
-// sinter knows `gudermannian` from C++, as text, in the oracle and on the device.
+// A new op is one row of the op table. add_row.cmake adds `gudermannian` to a copy of the table.
+// With that copy, the op works in C++, in text, in the oracle and on the device.
 #include "ir/autodiff/op_vjp.h"
 #include "ir/graph/node.h"
 #include "ir/ops/op.h"
@@ -33,7 +33,7 @@ std::vector<std::string> lines_of(const char* path) {
   return lines;
 }
 
-TEST(NewOpTest, TheTablesDifferByOneLine) {
+TEST(NewOpTest, CopyOfTheTableHasOneMoreRow) {
   const std::vector<std::string> real = lines_of(SINTER_OP_TABLE);
   std::vector<std::string> copy = lines_of(SINTER_OP_TABLE_WITH_NEW_ROW);
   ASSERT_EQ(copy.size(), real.size() + 1);
@@ -43,7 +43,7 @@ TEST(NewOpTest, TheTablesDifferByOneLine) {
   EXPECT_EQ(copy, real);
 }
 
-TEST(NewOpTest, TheTableHasItLast) {
+TEST(NewOpTest, NewOpIsLastInTheTable) {
   const OpInfo* row = find_op("gudermannian");
   ASSERT_NE(row, nullptr);
   EXPECT_EQ(row->op, Op::gudermannian);
@@ -53,7 +53,7 @@ TEST(NewOpTest, TheTableHasItLast) {
   EXPECT_EQ(row->kind, OpKind::elementwise);
 }
 
-TEST(NewOpTest, ItIsAFunctionOfTensors) {
+TEST(NewOpTest, HasATensorFunction) {
   Graph graph("g");
   const Tensor y = gudermannian(graph.input("x", bf16, {3, 4}));
   EXPECT_EQ(y.node()->op, Op::gudermannian);
@@ -62,7 +62,7 @@ TEST(NewOpTest, ItIsAFunctionOfTensors) {
   EXPECT_EQ(gudermannian(graph.input("count", i32, {5})).dtype(), f32);
 }
 
-TEST(NewOpTest, ItRejectsWhatItsTypingRuleExcludes) {
+TEST(NewOpTest, RejectsDTypesOutsideItsTypingRule) {
   Graph graph("g");
   const Tensor stored = graph.input("stored", c64, {4});
   EXPECT_THAT(error_of([&] { gudermannian(stored); }),
@@ -70,7 +70,7 @@ TEST(NewOpTest, ItRejectsWhatItsTypingRuleExcludes) {
                          "(recorded at new_op_test.cpp:"));
 }
 
-TEST(NewOpTest, ItIsReadAndPrinted) {
+TEST(NewOpTest, ParsesAndPrints) {
   const std::string text =
       "graph g(x: f32[rows, 4]) {\n  y = gudermannian x\n  z = mul y, 2.0\n  return z\n}\n";
   EXPECT_EQ(print(parse(text)), text);
@@ -78,13 +78,13 @@ TEST(NewOpTest, ItIsReadAndPrinted) {
               HasSubstr("gudermannian"));
 }
 
-TEST(NewOpTest, TheOracleKnowsItsValue) {
+TEST(NewOpTest, OracleComputesIt) {
   const Expected y = value_of(array(f64, kArguments), [](Tensor x) { return gudermannian(x); });
   for (std::size_t i = 0; i < kArguments.size(); ++i)
     EXPECT_NEAR(y.reals[i], 2 * std::atan(std::tanh(kArguments[i] / 2)), 1e-15) << kArguments[i];
 }
 
-TEST(NewOpTest, ItsVjpIsTheCentralDifference) {
+TEST(NewOpTest, VjpMatchesCentralDifference) {
   constexpr double kStep = 0x1p-17;
   const std::vector<double> g = {1, -2, 3, 0.5, -1, 2, 0.25, -4};
   const auto shifted = [](double by) {
@@ -106,8 +106,8 @@ TEST(NewOpTest, ItsVjpIsTheCentralDifference) {
 
 class NewOpRunTest : public testing::TestWithParam<DType> {};
 
-/// Fused, unfused, replayed and under every schedule, against the oracle.
-TEST_P(NewOpRunTest, TheDeviceGivesWhatTheOracleSays) {
+/// Compares fused, unfused, replayed and candidate runs with the oracle.
+TEST_P(NewOpRunTest, DeviceMatchesTheOracle) {
   const RunResult run = run_and_check(fmt::format(R"(
 graph curve(x: {0}[rows, 96] {{range = [-4, 4]}}, weight: {0}[96]) {{
   scaled = mul x, weight

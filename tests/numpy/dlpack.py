@@ -1,6 +1,6 @@
-"""Our Arrays in NumPy and NumPy's in ours, through DLPack capsules made with ctypes.
+"""Exchanges Arrays with NumPy in both directions, through DLPack capsules made with ctypes.
 
-Usage: dlpack.py MODULE. Exits with 77 where there is no NumPy that knows DLPack.
+Usage: dlpack.py MODULE. Exits with 77 if no NumPy with DLPack is installed.
 """
 import ctypes
 import gc
@@ -45,7 +45,7 @@ capsules.PyCapsule_IsValid.argtypes = [ctypes.py_object, text]
 capsules.PyCapsule_GetPointer.restype = pointer
 capsules.PyCapsule_GetPointer.argtypes = [ctypes.py_object, text]
 capsules.PyCapsule_SetName.argtypes = [ctypes.py_object, text]
-# Capsules keep the pointer to their name only.
+# Capsules do not copy their name, so the names must outlive them.
 PLAIN, VERSIONED = b"dltensor", b"dltensor_versioned"
 USED = {PLAIN: b"used_dltensor", VERSIONED: b"used_dltensor_versioned"}
 RELEASE = ctypes.cast(lib.release_capsule, pointer)
@@ -56,7 +56,7 @@ DTYPES = {
     "f16": np.float16, "f32": np.float32, "f64": np.float64, "c64": np.complex64,
 }  # fmt: skip
 if NUMPY < (1, 25):
-    del DTYPES["bool"]  # which DLPack had no code for
+    del DTYPES["bool"]  # NumPy exchanges bool from 1.25 on
 
 
 class SinterError(Exception):
@@ -78,7 +78,7 @@ def sizes(values):
 
 
 class Array:
-    """One of ours, as a producer of capsules."""
+    """A sinter Array that produces capsules."""
 
     def __init__(self, handle):
         self.handle = ensured(handle)
@@ -120,7 +120,7 @@ class Array:
 
 
 class Plain:
-    """An Array as it looks to readers that know no versions."""
+    """An Array that offers only the unversioned capsule."""
 
     def __init__(self, array):
         self.array = array
@@ -133,7 +133,7 @@ class Plain:
 
 
 def take(values, is_versioned=False):
-    """One of NumPy's, as a consumer of capsules."""
+    """Imports a NumPy array as a sinter Array."""
     capsule = values.__dlpack__(max_version=(1, 1)) if is_versioned else values.__dlpack__()
     name = VERSIONED if is_versioned else PLAIN
     assert capsules.PyCapsule_IsValid(capsule, name), capsule
@@ -159,7 +159,7 @@ FORMS = [Plain, lambda array: array] if KNOWS_VERSIONS else [Plain]
 VERSIONS = [False, True] if KNOWS_VERSIONS else [False]
 
 
-def check_every_dtype_goes_out():
+def check_exports_every_dtype():
     for dtype in DTYPES:
         for form in FORMS:
             values = samples(dtype)
@@ -168,7 +168,7 @@ def check_every_dtype_goes_out():
             assert (seen == values).all(), (dtype, seen)
 
 
-def check_every_dtype_comes_in():
+def check_imports_every_dtype():
     for dtype in DTYPES:
         for is_versioned in VERSIONS:
             values = samples(dtype)
@@ -177,7 +177,7 @@ def check_every_dtype_comes_in():
             assert (array.values(values) == values).all(), dtype
 
 
-def check_views_go_out():
+def check_exports_views():
     values = samples("f32", (4, 6))
     array = Array.of("f32", values)
     for form in FORMS:
@@ -185,7 +185,7 @@ def check_views_go_out():
         assert (np.from_dlpack(form(array.view(28, (3, 2), (6, 3)))) == values[1:, 1::3]).all()
 
 
-def check_views_come_in():
+def check_imports_views():
     values = samples("f32", (4, 6))
     for is_versioned in VERSIONS:
         for view in [values.T, values[1:, 1::3], values[2], values[:, 3], values[:1, ::-1][:, :1]]:
@@ -195,7 +195,7 @@ def check_views_come_in():
             assert (take(wide, is_versioned).values(wide) == wide).all()
 
 
-def check_scalars_and_nothing():
+def check_scalars_and_empty_arrays():
     for shape in [(), (0,), (3, 0), (1, 1)]:
         values = samples("f64", shape)
         for form in FORMS:
@@ -205,7 +205,7 @@ def check_scalars_and_nothing():
             assert (take(values, is_versioned).values(values) == values).all()
 
 
-def check_numpy_keeps_our_memory():
+def check_numpy_keeps_sinter_memory_alive():
     before = lib.live_bytes()
     for form in FORMS:
         array = Array.of("f32", samples("f32"))
@@ -219,7 +219,7 @@ def check_numpy_keeps_our_memory():
         assert lib.live_bytes() == before
 
 
-def check_capsules_that_nobody_takes():
+def check_unused_capsules_release_memory():
     before = lib.live_bytes()
     for version in [None, (1, 0)]:
         array = Array.empty("f32", (100,))
@@ -230,7 +230,7 @@ def check_capsules_that_nobody_takes():
         assert lib.live_bytes() == before
 
 
-def check_we_keep_numpys_memory():
+def check_sinter_keeps_numpy_memory_alive():
     for is_versioned in VERSIONS:
         values = samples("f32")
         before = sys.getrefcount(values)
@@ -243,21 +243,21 @@ def check_we_keep_numpys_memory():
         assert sys.getrefcount(values) == before
 
 
-def check_kernels_work_in_numpys_memory():
+def check_kernels_access_numpy_memory():
     for is_versioned in VERSIONS:
         x, y = samples("f32", (1000,)), np.zeros(1000, np.float32)
         run_doubling(take(x, is_versioned), take(y, is_versioned))
         assert (y == 2 * x).all(), y
 
 
-def check_numpy_sees_what_kernels_write():
+def check_numpy_sees_kernel_results():
     x, y = Array.of("f32", samples("f32", (1000,))), Array.empty("f32", (1000,))
     seen = np.from_dlpack(y)
     run_doubling(x, y)
     assert (seen == 2 * samples("f32", (1000,))).all(), seen
 
 
-def check_refusals():
+def check_import_errors():
     values = samples("f32", (4, 6))
     before = sys.getrefcount(values)
     for is_versioned in VERSIONS:
@@ -269,7 +269,7 @@ def check_refusals():
     assert sys.getrefcount(values) == before
 
 
-def check_numpy_refuses_what_it_does_not_know():
+def check_numpy_rejects_unknown_dtypes():
     before = lib.live_bytes()
     for dtype in ["bf16", "f8e4m3", "f8e5m2"]:
         for form in FORMS:
@@ -282,7 +282,7 @@ def check_numpy_refuses_what_it_does_not_know():
     assert lib.live_bytes() == before
 
 
-def check_read_only_goes_out():
+def check_exports_read_only():
     array = Array.of("f32", samples("f32")).read_only()
     message = refusal(array.__dlpack__)
     assert message.startswith("to_dlpack_unversioned: f32[3, 4] is read-only"), message
@@ -291,7 +291,7 @@ def check_read_only_goes_out():
         assert np.from_dlpack(Array.of("f32", samples("f32"))).flags.writeable
 
 
-def check_read_only_comes_in():
+def check_imports_read_only():
     values = samples("f32", (8,))
     values.flags.writeable = False
     try:
@@ -299,7 +299,7 @@ def check_read_only_comes_in():
     except BufferError:
         pass
     else:
-        assert NUMPY < (1, 23), "NumPy lends read-only memory as if it were not"
+        assert NUMPY < (1, 23), "NumPy exports read-only memory as writable"
     if not KNOWS_VERSIONS:
         return
     array = take(values, is_versioned=True)

@@ -1,5 +1,5 @@
-// Arrays and DLPack as C functions, which dlpack.py calls through ctypes. Functions that make
-// something answer null where they fail, and last_error() says why.
+// C functions for Arrays and DLPack, which dlpack.py calls through ctypes. They return null or
+// false on failure, and last_error() gives the reason.
 #include "sinter/sinter.h"
 
 #include <dlfcn.h>
@@ -46,7 +46,7 @@ void release(void* tensor, bool is_versioned) {
   plain->deleter(plain);
 }
 
-/// A function of the Python that loaded us.
+/// A function of the Python process that loaded this module.
 template <class Function>
 Function* python(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
@@ -86,7 +86,7 @@ bool array_is_read_only(const Array* array) { return array->is_read_only(); }
 
 const char* array_dtype(const Array* array) { return name(array->dtype()).data(); }
 
-/// Queues a copy; nobody waits for it here.
+/// Queues a copy and does not wait for it.
 bool array_upload(const Array* array, const void* from) {
   static const Stream& stream = *new Stream(host_device().stream());
   return caught([&] {
@@ -105,7 +105,7 @@ bool array_download(const Array* array, void* to) {
   });
 }
 
-/// y = x + x of vectors of floats.
+/// Runs y = x + x on f32 vectors.
 bool run_doubling(const Array* x, const Array* y) {
   return caught([&] {
     Graph graph("doubling");
@@ -134,7 +134,7 @@ Array* import_tensor(void* tensor, bool is_versioned) {
   });
 }
 
-/// For PyCapsule_New: lets go of a tensor that nobody took.
+/// Destructor for PyCapsule_New: releases the tensor if it was not consumed.
 void release_capsule(void* capsule) {
   static auto* const is_valid = python<int(void*, const char*)>("PyCapsule_IsValid");
   static auto* const pointer = python<void*(void*, const char*)>("PyCapsule_GetPointer");

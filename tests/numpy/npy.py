@@ -1,6 +1,6 @@
-"""Holds the .npy files that the command reads and writes against NumPy's own.
+"""Compares the .npy files that the command reads and writes with NumPy's.
 
-Usage: python3 npy.py COMMAND FOLDER. Exits with 77 where there is no NumPy.
+Usage: python3 npy.py COMMAND FOLDER. Exits with 77 if NumPy is not installed.
 """
 
 import pathlib
@@ -16,7 +16,7 @@ except ImportError as error:
 COMMAND = sys.argv[1]
 FOLDER = pathlib.Path(sys.argv[2])
 
-# The dtype of the graph, NumPy's, and what the bits of elements that NumPy does not know come as.
+# NumPy's dtype for each dtype of the graph, and the dtype in files for those that NumPy lacks.
 DTYPES = {
     "bool": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
     "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
@@ -34,8 +34,8 @@ def run(graph, *arguments):
     return result.returncode, result.stdout + result.stderr
 
 
-def turned(dtype, arrays):
-    """What comes out of a graph that turns each of these round."""
+def transposed_by_the_command(dtype, arrays):
+    """The results of a graph that transposes each of these arrays."""
     inputs, ops = [], ""
     for name in arrays:
         inputs.append(f"{name}: {dtype}[rows, columns]")
@@ -55,11 +55,11 @@ def check_dtypes():
     for dtype, kind in DTYPES.items():
         bits = random.integers(0, 256, size=(3, 5 * np.dtype(kind).itemsize), dtype=np.uint8)
         if dtype in RAW:
-            bits &= 0x3f  # numbers: a NaN has many bits, and which of them come back is open
+            bits &= 0x3f  # no NaN, whose bits may change on the way
         x = bits.view(kind) if dtype != "bool" else bits > 127
         raw = x.view(RAW[dtype]) if dtype in RAW else x
         given = {"plain": raw, "fortran": np.asfortranarray(raw), "bits": x}
-        for name, y in turned(dtype, given).items():
+        for name, y in transposed_by_the_command(dtype, given).items():
             assert y.dtype == raw.dtype, (dtype, y.dtype)
             assert y.flags.c_contiguous and y.shape == (5, 3)
             same = y.tobytes() == np.ascontiguousarray(given[name].T).tobytes()
@@ -69,7 +69,7 @@ def check_dtypes():
 
 
 def check_shapes_and_versions():
-    empty = turned("f32", {"x": np.zeros((0, 4), np.float32)})
+    empty = transposed_by_the_command("f32", {"x": np.zeros((0, 4), np.float32)})
     assert empty["x"].shape == (4, 0)
     x = np.arange(12, dtype=np.float32)
     graph = "graph twice(x: f32[n], s: f32) {\n  y = mul x, s\n  return y\n}\n"
@@ -85,7 +85,7 @@ def check_shapes_and_versions():
 
 
 def refuse(content, *parts):
-    """The command must refuse this file in words that have these parts."""
+    """The command must reject this file with a message that contains these parts."""
     (FOLDER / "x.npy").write_bytes(content)
     code, text = run("graph g(x: f32[4]) {\n  y = neg x\n  return y\n}\n",
                      "--inputs", f"x={FOLDER}/x.npy")
@@ -102,7 +102,7 @@ def check_damaged():
     elements = np.arange(4, dtype="<f4").tobytes()
     good = b"{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }\n"
     whole = head(good) + elements
-    for end in (0, 5, 6, 7, 8, 9, 10, 30, len(whole) - 17, len(whole) - 16, len(whole) - 1):  # torn
+    for end in (0, 5, 6, 7, 8, 9, 10, 30, len(whole) - 17, len(whole) - 16, len(whole) - 1):  # truncated
         refuse(whole[:end])
     refuse(whole + b"x", "takes 16 bytes, but 17 follow")
     refuse(b"\x89PNG\r\n" + whole, "does not begin with", "numpy.save")

@@ -1,5 +1,5 @@
-// What the prelude offers to the blocks of a cluster compiles for every GPU, and is what it says
-// from sm_90 on; kernels with clusters spill nothing under any candidate.
+// The cluster functions of the prelude compile for every GPU, and use cluster instructions from
+// sm_90 on. Candidates with clusters do not spill.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,8 +20,8 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr SourcePart kHandedOn = {"handed_on", R"(
-extern "C" __global__ void __launch_bounds__(128) handed_on(float* y) {
+constexpr SourcePart kRemoteStore = {"remote_store", R"(
+extern "C" __global__ void __launch_bounds__(128) remote_store(float* y) {
   float* cells = reinterpret_cast<float*>(shared_memory());
   cluster_arrive();
   cluster_wait();
@@ -38,11 +38,11 @@ class Clusters : public testing::Test {
     if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   }
   static std::string ptx_for(const std::string& arch) {
-    return nvrtc().nvrtc->compile(prelude_text(Prelude::cuda), {&kHandedOn, 1}, arch).ptx;
+    return nvrtc().nvrtc->compile(prelude_text(Prelude::cuda), {&kRemoteStore, 1}, arch).ptx;
   }
 };
 
-TEST_F(Clusters, MeetAtTheirBarrierAndMapSharedMemory) {
+TEST_F(Clusters, SynchronizeAndMapSharedMemory) {
   for (const char* arch : {"sm_90", "sm_100", "sm_120"})
     EXPECT_THAT(ptx_for(arch),
                 AllOf(HasSubstr("barrier.cluster.arrive.release"),
@@ -51,7 +51,8 @@ TEST_F(Clusters, MeetAtTheirBarrierAndMapSharedMemory) {
   EXPECT_THAT(ptx_for("sm_80"), Not(HasSubstr("cluster")));
 }
 
-/// How many candidates of the kernels of `text` have clusters; none of these may spill.
+/// Returns the number of candidates with clusters of the kernels of `text`. Expects that none
+/// spills.
 int clusters_without_spills(std::string_view text) {
   const Program program =
       plan(parse(text), *find_target("h200"), {.symbols = {}}, {.skip = {"fuse_launches"}});
@@ -72,7 +73,7 @@ int clusters_without_spills(std::string_view text) {
   return clusters;
 }
 
-TEST_F(Clusters, OfRowsSpillNothingUnderAnyCandidate) {
+TEST_F(Clusters, RowCandidatesDoNotSpill) {
   EXPECT_GE(clusters_without_spills(R"(
 graph rows(x: f32[9, 131072], h: bf16[9, 131072]) {
   y = softmax x {axis = 1}
@@ -87,7 +88,7 @@ graph rows(x: f32[9, 131072], h: bf16[9, 131072]) {
             6);
 }
 
-TEST_F(Clusters, OfColumnsSpillNothingUnderAnyCandidate) {
+TEST_F(Clusters, ColumnCandidatesDoNotSpill) {
   EXPECT_GE(clusters_without_spills(R"(
 graph columns(x: bf16[8192, 384], weight: f32[384], z: f32[9001, 129], h: f16[16384, 1024]) {
   g = cast x {to = f32}
@@ -106,8 +107,8 @@ graph columns(x: bf16[8192, 384], weight: f32[384], z: f32[9001, 129], h: f16[16
             12);
 }
 
-/// Rows whose columns are reduced too: each block has its own, or its part of one.
-TEST_F(Clusters, SpillNothingWhereTheyJoinColumnsOrShareTheirRows) {
+/// Row-column kernels: each block of a cluster has its own rows, or a part of one row.
+TEST_F(Clusters, RowColumnCandidatesDoNotSpill) {
   for (const char* shape : {"[4096, 1536]", "[32768, 768]", "[8192, 29056]", "[2048, 20005]"}) {
     std::string text = R"(
 graph gradient(x: bf16SHAPE, g: bf16SHAPE) {

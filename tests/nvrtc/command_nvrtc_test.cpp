@@ -1,4 +1,4 @@
-// What the command says with NVRTC: PTX, registers and spills for any architecture, with no GPU.
+// The command with NVRTC: PTX, registers and spills for any architecture, without a GPU.
 #include "runtime/compile/nvrtc.h"
 #include "runtime/saved/saved_file.h"
 #include "tests/support/files/command.h"
@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/command";
 
-/// What a saved program has kernels for.
+/// The architectures for which a saved program has kernels.
 std::vector<std::string> saved_archs(const std::string& path) {
   const std::string bytes = read_text(path);
   std::vector<std::string> archs;
@@ -70,7 +70,7 @@ TEST_F(CommandNvrtcTest, CompilesForSeveralArchitecturesAtOnce) {
   EXPECT_EQ(saved_archs(file), (std::vector<std::string>{"sm_80", "sm_90"}));
 }
 
-TEST_F(CommandNvrtcTest, ExplainsWhatTheCompilerMade) {
+TEST_F(CommandNvrtcTest, ExplainsCompiledKernels) {
   const CommandResult result = run_command("sinter explain softmax.sinter --json --size rows=64",
                                            kFolder, CommandNvrtc::machine);
   ASSERT_EQ(result.exit_code, 0) << result.output;
@@ -96,7 +96,7 @@ TEST_F(CommandNvrtcTest, ExplainsWhatTheCompilerMade) {
   }
 }
 
-TEST_F(CommandNvrtcTest, ExplainsTheSameInWords) {
+TEST_F(CommandNvrtcTest, ExplainsCompiledKernelsAsText) {
   const CommandResult result =
       run_command("sinter explain add.sinter", kFolder, CommandNvrtc::machine);
   ASSERT_EQ(result.exit_code, 0) << result.output;

@@ -1,5 +1,5 @@
-// bench/compare against its baseline: what kernels of the suite are made of for sm_90, and how a
-// figure that is worse is told.
+// bench/compare with its baseline: the figures of the suite's kernels for sm_90, and the report of
+// a worse figure.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ TEST_F(CompareNvrtcTest, NoFigureIsWorseThanInTheBaseline) {
                                        "than 10 % worse than in "));
 }
 
-TEST_F(CompareNvrtcTest, AFigureThatIsWorseIsNamed) {
+TEST_F(CompareNvrtcTest, ReportsWorseFigures) {
   json baseline = json::parse(std::ifstream(std::string(kBaseline) + "/kernels.json"));
   json& add = baseline["cases"]["add_f32_64MiB"];
   const auto bytes = add["bytes"].get<std::int64_t>();

@@ -1,6 +1,5 @@
-// Every golden kernel under every candidate schedule compiles to a cubin without a GPU: no spills
-// in the default schedule, registers as the launch bounds allow, wide loads where they were
-// promised.
+// Every golden kernel compiles to a cubin under every candidate schedule, without a GPU. Default
+// schedules do not spill, registers fit the launch bounds, and loads are as wide as planned.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +26,7 @@ struct Emitted {
   bool is_default = false;
 };
 
-/// The first `most` candidates of every kernel; `prefix` tells programs apart.
+/// The first `most` candidates of every kernel; `prefix` makes the names of programs distinct.
 std::vector<Emitted> emit_all(const Program& program, std::string_view prefix = "",
                               std::size_t most = SIZE_MAX) {
   std::vector<Emitted> result;
@@ -42,7 +41,7 @@ std::vector<Emitted> emit_all(const Program& program, std::string_view prefix = 
   return result;
 }
 
-/// Kernels of different code.
+/// Kernels without duplicates: one per distinct code.
 class DistinctKernels {
  public:
   void add(std::vector<Emitted> more) {
@@ -66,16 +65,16 @@ NvrtcOutput compile_for(const std::vector<Emitted>& kernels, const std::string& 
   return nvrtc().nvrtc->compile(prelude_for(texts), parts, arch);
 }
 
-/// Compiles all and checks what NVRTC made of each.
+/// Compiles `kernels` and checks the registers and spills of each.
 void expect_good_cubins(const std::vector<Emitted>& kernels, const std::string& arch) {
   const NvrtcOutput output = compile_for(kernels, arch);
   for (const Emitted& kernel : kernels) {
     const std::string& entry = kernel.source.entry;
-    const auto found = std::ranges::find(output.kernels, entry, &KernelResources::entry);
+    const auto found = output.kernels.find(entry);
     ASSERT_NE(found, output.kernels.end()) << entry;
-    EXPECT_LE(found->registers * kernel.schedule.threads, 65536) << entry;
-    if (!kernel.is_default || found->spill_bytes == 0) continue;
-    // Those that spill are compiled again as a user's would be, who never sees it.
+    EXPECT_LE(found->second.registers * kernel.schedule.threads, 65536) << entry;
+    if (!kernel.is_default || found->second.spill_bytes == 0) continue;
+    // compile_unit compiles kernels that spill again, with fewer blocks per SM.
     EXPECT_EQ(compile_unit({&kernel.source, 1}, arch).reports[0].spill_bytes, 0)
         << entry << ": " << to_string(kernel.schedule) << "\n"
         << kernel.source.text;
@@ -89,8 +88,8 @@ class Cubins : public testing::TestWithParam<std::string> {
   }
 };
 
-/// On one architecture all of them; on the others the two that come first.
-TEST_P(Cubins, CandidatesOfEveryGoldenKernelCompile) {
+/// All candidates on one architecture, and the first two on the others.
+TEST_P(Cubins, EveryGoldenKernelCompiles) {
   const std::size_t most = GetParam() == "sm_90" ? SIZE_MAX : 2;
   DistinctKernels kernels;
   for (const auto& file : golden_graphs(kFolder))
@@ -100,7 +99,7 @@ TEST_P(Cubins, CandidatesOfEveryGoldenKernelCompile) {
 
 INSTANTIATE_TEST_SUITE_P(Architectures, Cubins, testing::Values("sm_75", "sm_80", "sm_90"));
 
-/// What the host tier runs, fused and unfused, compiles for a GPU too.
+/// The kernels that the host tests run, fused and unfused, compile for a GPU too.
 class MoreCubins : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
@@ -108,14 +107,14 @@ class MoreCubins : public testing::TestWithParam<bool> {
   }
 };
 
-TEST_P(MoreCubins, EveryKernelOfTheGraphsThatAreRun) {
+TEST_P(MoreCubins, RunGraphsCompile) {
   DistinctKernels kernels;
   for (const auto& file : golden_graphs(SINTER_SOURCE_DIR "/tests/golden/run"))
     kernels.add(emit_all(plan_golden(file, {.fuse = GetParam()}).program, "", 1));
   expect_good_cubins(kernels.list(), "sm_90");
 }
 
-TEST_P(MoreCubins, EveryKernelOfRandomGraphs) {
+TEST_P(MoreCubins, RandomGraphsCompile) {
   DistinctKernels kernels;
   for (unsigned seed = 0; seed < 32; ++seed) {
     const RandomGraph random = random_graph(seed, /*ops=*/16);
@@ -128,7 +127,7 @@ TEST_P(MoreCubins, EveryKernelOfRandomGraphs) {
 
 INSTANTIATE_TEST_SUITE_P(FusedAndUnfused, MoreCubins, testing::Bool());
 
-TEST(Ptx, WideLoadsAndStoresWhereTheScheduleSaysSo) {
+TEST(Ptx, AccessesAreAsWideAsPlanned) {
   if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   for (const std::string name : {"softmax", "rms_norm", "bias_relu", "full_sum", "column_sum"}) {
     const GoldenProgram golden = plan_golden(std::string(kFolder) + "/" + name + ".sinter");
@@ -138,7 +137,7 @@ TEST(Ptx, WideLoadsAndStoresWhereTheScheduleSaysSo) {
   }
 }
 
-/// What is read again stays in the L2 cache, what is read for the last time leaves first.
+/// Elements that are read again stay in the L2 cache; those read for the last time leave first.
 TEST(Ptx, CacheHintsReachTheInstructions) {
   if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   for (const DType dtype : {f32, bf16, f64, u8}) {
@@ -162,8 +161,8 @@ graph rows(x: {}[65536, columns]) {{
   }
 }
 
-/// Both ways by 16 bytes: nothing in memory is touched element by element.
-TEST(Ptx, TilesMoveVectorsAlongBothAxes) {
+/// Loads and stores move 16 bytes: no access to memory is element by element.
+TEST(Ptx, TilesUseVectorsAlongBothAxes) {
   if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   for (const std::string name : {"transpose_add", "to_channels_last"}) {
     const GoldenProgram golden = plan_golden(std::string(kFolder) + "/" + name + ".sinter");
@@ -179,8 +178,7 @@ TEST(Ptx, TilesMoveVectorsAlongBothAxes) {
   }
 }
 
-/// Operands of several dtypes, a result in each layout, odd extents: no candidate with tiles
-/// spills.
+/// Operands of several dtypes, results in both layouts, and odd extents.
 TEST(TiledCubins, NoCandidateSpills) {
   if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   for (const std::string columns : {"1024", "1021"}) {
@@ -205,13 +203,13 @@ graph tiles(a: f32[2048, {0}], b: bf16[{0}, 2048], c: f64[{0}, 2048], d: i8[{0},
     std::erase_if(kernels, [](const Emitted& kernel) { return kernel.schedule.tile == 0; });
     ASSERT_GT(kernels.size(), 2U);
     const NvrtcOutput output = compile_for(kernels, "sm_90");
-    for (const KernelResources& kernel : output.kernels)
-      EXPECT_EQ(kernel.spill_bytes, 0) << kernel.entry << ", " << kernel.registers << " registers";
+    for (const auto& [entry, kernel] : output.kernels)
+      EXPECT_EQ(kernel.spill_bytes, 0) << entry << ", " << kernel.registers << " registers";
   }
 }
 
-/// A thread that divides 16 vectors of its row has the code for one of them.
-TEST(Ptx, HasTheDivisionsOfAKeptRowOnce) {
+/// A thread divides 16 vectors of its row, but the code contains the divisions of one vector.
+TEST(Ptx, EmitsTheDivisionsOfAResidentRowOnce) {
   if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   const Graph graph = parse(R"(
 graph softmax(x: f32[8192, 16384]) {
@@ -224,7 +222,7 @@ graph softmax(x: f32[8192, 16384]) {
   for (std::size_t at = 0; (at = output.ptx.find("div.rn.f32", at)) != output.ptx.npos; ++at)
     ++divisions;
   EXPECT_EQ(divisions, 4U);
-  EXPECT_EQ(output.kernels.at(0).spill_bytes, 0);
+  EXPECT_EQ(output.kernels.begin()->second.spill_bytes, 0);
 }
 
 TEST(Ptx, ProductsAndSumsAreNotContracted) {

@@ -1,5 +1,5 @@
-// Loads in flight are read from machine code whose format nobody documents: kernels with known
-// loads show, for every architecture of this NVRTC, that it is as we think.
+// The number of loads in flight comes from machine code, whose format is undocumented. Kernels with
+// known loads check the decoder for every architecture of this NVRTC.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -22,13 +22,13 @@ class LoadsInFlightTest : public testing::Test {
       const NvrtcOutput output =
           nvrtc().nvrtc->compile("", {&part, 1}, fmt::format("sm_{}", number));
       ASSERT_EQ(output.kernels.size(), 1U);
-      EXPECT_EQ(output.kernels[0].loads_in_flight.loads, loads) << "sm_" << number;
-      EXPECT_EQ(output.kernels[0].loads_in_flight.bytes, bytes) << "sm_" << number;
+      EXPECT_EQ(output.kernels.at("f").loads_in_flight, loads) << "sm_" << number;
+      EXPECT_EQ(output.kernels.at("f").bytes_in_flight, bytes) << "sm_" << number;
     }
   }
 };
 
-TEST_F(LoadsInFlightTest, IndependentOnesAddUp) {
+TEST_F(LoadsInFlightTest, IndependentLoadsAddUp) {
   expect_loads(R"(
 extern "C" __global__ void f(const float4* __restrict__ x, float4* __restrict__ y) {
   const float4 a = x[threadIdx.x], b = x[threadIdx.x + 999], c = x[threadIdx.x + 1999];
@@ -37,7 +37,7 @@ extern "C" __global__ void f(const float4* __restrict__ x, float4* __restrict__ 
                3, 48);
 }
 
-TEST_F(LoadsInFlightTest, OneThatNeedsAnotherComesAfterIt) {
+TEST_F(LoadsInFlightTest, DependentLoadsAreSequential) {
   expect_loads(R"(
 extern "C" __global__ void f(const int* __restrict__ x, int* __restrict__ y) {
   y[threadIdx.x] = x[x[x[threadIdx.x]]];
@@ -56,7 +56,7 @@ extern "C" __global__ void f(const unsigned char* __restrict__ a, const short* _
                4, 1 + 2 + 4 + 8);
 }
 
-TEST_F(LoadsInFlightTest, ABarrierOfTheBlockIsNoWait) {
+TEST_F(LoadsInFlightTest, ABlockBarrierDoesNotWaitForLoads) {
   expect_loads(R"(
 extern "C" __global__ void f(const float* __restrict__ x, float* __restrict__ y) {
   __shared__ float s[64];

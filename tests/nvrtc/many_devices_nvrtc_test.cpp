@@ -1,5 +1,5 @@
-// Devices of several architectures in one process: kernels of the one are never those of another,
-// and two of one architecture share what is compiled, each loading it for itself.
+// Devices of several architectures in one process have separate kernels. Two devices of one
+// architecture share compiled kernels, and each loads them itself.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kAnother[] = "another GPU";
 
-TEST(ManyDevicesNvrtc, ShareWhatIsCompiledForTheirArchitecture) {
+TEST(ManyDevicesNvrtc, ShareKernelsOfOneArchitecture) {
   if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   const test::ScratchFolder folder;
   const Options options = {
@@ -28,7 +28,7 @@ TEST(ManyDevicesNvrtc, ShareWhatIsCompiledForTheirArchitecture) {
   const Case cases[] = {{test::fake_gpu<86>(), 1},
                         {test::fake_gpu<90, 232448, 2>(), 1},
                         {test::fake_gpu<90, 232448, 2, kAnother>(), 0}};
-  setenv("SINTER_CACHE", "read_write", 1);  // which tests turn off
+  setenv("SINTER_CACHE", "read_write", 1);  // tests turn it off by default
   for (const Case& one : cases) {
     SCOPED_TRACE(testing::Message() << one.device.name() << " " << one.device.arch());
     test::loaded_images().clear();

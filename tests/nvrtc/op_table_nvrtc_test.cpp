@@ -1,4 +1,4 @@
-// Everything in the op table compiles for every architecture, for each dtype in one program.
+// All ops of the op table compile for every architecture, one program per dtype.
 #include "codegen/emit.h"
 #include "codegen/prelude/select_prelude.h"
 #include "compiler/plan.h"
@@ -15,7 +15,7 @@
 namespace sinter::test::op_table_nvrtc_test {
 namespace {
 
-using Case = std::tuple<int, DType>;  ///< compute capability times 10, and what is computed with
+using Case = std::tuple<int, DType>;  ///< compute capability times 10, and the dtype of the ops
 class EveryOp : public testing::TestWithParam<Case> {};
 
 NvrtcOutput compile_all(const std::vector<Source>& sources, const std::string& arch) {
@@ -35,14 +35,14 @@ TEST_P(EveryOp, CompilesToACubin) {
   if (std::ranges::find(nvrtc().nvrtc->architectures(), number) ==
       nvrtc().nvrtc->architectures().end())
     GTEST_SKIP() << "this NVRTC does not know " << arch;
-  // Kernels by themselves: what compilers take for one grows faster than its length.
+  // Separate kernels, because the time to compile a kernel grows faster than its length.
   const Program program =
       plan(every_op(dtype, 600), *find_target("sm_90"), {}, {.skip = {"fuse_launches"}});
   std::vector<Source> sources;
   for (const Kernel& kernel : program.kernels) {
     Schedule schedule = kernel.schedule;
-    // One architecture has vectors; the others have the ops alone, which take compilers a fraction
-    // of the time. So do short vectors: kernels of the longest are what StaticProof compiles.
+    // One architecture has short vectors, and the others have single elements, which compile in a
+    // fraction of the time. StaticProof compiles kernels with the longest vectors.
     if (kernel.kind == KernelKind::pointwise) {
       schedule.vector = number == 90 ? std::min(schedule.vector, 4) : 1;
       schedule.unroll = 1;
@@ -53,7 +53,7 @@ TEST_P(EveryOp, CompilesToACubin) {
   EXPECT_EQ(output.kernels.size(), sources.size());
 }
 
-TEST(FastMath, TakesTheApproximationsOfTheHardware) {
+TEST(FastMath, UsesHardwareApproximations) {
   if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   const Program program = plan(every_op(f32, 600), *find_target("sm_90"), {},
                                {.numerics = {.rounding = Rounding::wide, .math = Math::fast}});
@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(Table, EveryOp,
                          testing::Combine(testing::Values(90),
                                           testing::ValuesIn(computing_dtypes())),
                          name_of);
-/// Kinds of dtypes once: between architectures only what the prelude asks of them differs.
+/// One dtype of each kind, because only the prelude depends on the architecture.
 INSTANTIATE_TEST_SUITE_P(OtherTables, EveryOp,
                          testing::Combine(testing::Values(75, 80, 100, 120),
                                           testing::Values(f32, f64, bf16, f16, i64)),

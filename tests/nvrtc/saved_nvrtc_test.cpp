@@ -1,11 +1,11 @@
-// Executables saved for GPUs that are not there: real cubins of each architecture.
+// Executables saved for GPUs that this machine lacks, with real cubins of each architecture.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "compiler/plan.h"
-#include "runtime/compile/cubin_info.h"
+#include "runtime/compile/kernel_resources.h"
 #include "runtime/compile/nvrtc.h"
 #include "runtime/compile/nvrtc_units.h"
 #include "runtime/execution/make_variant.h"
@@ -72,12 +72,13 @@ TEST_F(SavedNvrtc, HasCubinsForEveryArchitecture) {
     ASSERT_FALSE(variant.images.empty());
     for (std::size_t k = 0; k < variant.images.size(); ++k) {
       const auto& image = kernels.images[static_cast<std::size_t>(variant.images[k])];
-      const std::vector<KernelResources> resources = read_resources(image, "");
+      const KernelResources resources = read_resources(image, "");
       ASSERT_THAT(resources, SizeIs(1)) << "the kernel alone, without other candidates";
       const KernelReport& report = variant.variant.report.kernels[k];
-      EXPECT_EQ(resources[0].entry, variant.variant.kernels[k].source.entry);
-      EXPECT_GT(resources[0].registers, 0);
-      EXPECT_EQ(report.registers, resources[0].registers);
+      const auto& [entry, kernel] = *resources.begin();
+      EXPECT_EQ(entry, variant.variant.kernels[k].source.entry);
+      EXPECT_GT(kernel.registers, 0);
+      EXPECT_EQ(report.registers, kernel.registers);
       EXPECT_EQ(report.cubin.arch, saved.archs[i]);
       EXPECT_EQ(report.spill_bytes, 0);
       EXPECT_EQ(report.tuning, "saved for a GPU that was not available: the default schedule");
@@ -93,7 +94,7 @@ TEST_F(SavedNvrtc, HasCubinsForEveryArchitecture) {
           EndsWith("; save it with options.archs = {\"host\"} (sinter compile --arch host)")));
 }
 
-TEST_F(SavedNvrtc, HoldsTheHostDeviceBesideGpus) {
+TEST_F(SavedNvrtc, SavesForTheHostDeviceAndGpus) {
   const Graph graph = rms_norm();
   const Executable executable =
       compile(graph, host_device(), {.tune = Tune::off, .optimize_host = false});
@@ -103,8 +104,8 @@ TEST_F(SavedNvrtc, HoldsTheHostDeviceBesideGpus) {
   EXPECT_EQ(loaded.report().kernels[0].name, executable.report().kernels[0].name);
 }
 
-/// Calls of functions stand between the kernels, whatever these are for.
-TEST_F(SavedNvrtc, HasCallsOfFunctions) {
+/// Saved opaque calls run between the kernels, on every saved architecture.
+TEST_F(SavedNvrtc, SavesOpaqueCalls) {
   int calls = 0;
   const test::Registered plus("plus", {.enqueue = [&](const OpaqueCall& call) {
                                 EXPECT_FALSE(call.is_host_device);
@@ -133,8 +134,8 @@ graph add(x: f32[n]) {
   EXPECT_EQ(context.counters().kernel_launches, 3) << "a call is one too";
 }
 
-/// What is there for the GPU itself is saved as it is; for others it is planned.
-TEST_F(SavedNvrtc, KeepsWhatTheGpuItselfRuns) {
+/// Kernels for the GPU of the executable are saved as they are. Others are planned by `save`.
+TEST_F(SavedNvrtc, SavesKernelsOfTheExecutablesGpuUnchanged) {
   const Executable executable = compile(rms_norm(), test::fake_gpu<90>(), {.force_candidate = 1});
   executable.prepare({{"rows", 512}});
   executable.save(path, {.archs = {"sm_80", "sm_90"}});
@@ -158,8 +159,8 @@ TEST_F(SavedNvrtc, KeepsWhatTheGpuItselfRuns) {
 
 constexpr char kH200[] = "NVIDIA H200";
 
-/// A GPU may be called by its name or by its architecture, or both.
-TEST_F(SavedNvrtc, KnowsTheGpuItselfByName) {
+/// Options may name a GPU, its architecture, or both.
+TEST_F(SavedNvrtc, MatchesTheExecutablesGpuByName) {
   const Device device = test::fake_gpu<90, 232448, 2, kH200>();
   const Executable executable = compile(rms_norm(), device, {.force_candidate = 1});
   executable.prepare({{"rows", 512}});
@@ -175,8 +176,8 @@ TEST_F(SavedNvrtc, KnowsTheGpuItselfByName) {
               StartsWith("save rms_norm: options.archs has sm_90 twice; name one GPU of each"));
 }
 
-/// What a unit of all candidates makes of a kernel is what it is by itself.
-TEST_F(SavedNvrtc, AKernelAloneIsWhatItIsAmongItsCandidates) {
+/// A kernel compiles to the same code alone and in a unit with all candidates.
+TEST_F(SavedNvrtc, SingleKernelsMatchKernelsOfCandidateUnits) {
   const Graph graph = rms_norm();
   const Program program = plan(graph, *find_target("sm_90"), {.symbols = {512}});
   for (const Kernel& kernel : program.kernels) {

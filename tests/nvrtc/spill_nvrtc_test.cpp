@@ -1,5 +1,5 @@
-// A kernel that spills is compiled again with fewer blocks to leave registers for, and sections of
-// a joined kernel do not keep registers from one another.
+// A kernel that spills is compiled again for fewer blocks per SM, which leaves it more registers.
+// Sections of a fused kernel do not take registers from one another.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 namespace sinter::test::spill_nvrtc_test {
 namespace {
 
-/// More live values than 32 registers, which is what eight blocks of 256 threads leave.
+/// Has more live values than the 32 registers that eight blocks of 256 threads leave.
 constexpr const char* kCrowded = R"(
 extern "C" __global__ void __launch_bounds__(256, 8) crowded(const float* x, float* y, int n) {
   float a[60];
@@ -29,19 +29,19 @@ extern "C" __global__ void __launch_bounds__(256, 8) crowded(const float* x, flo
   for (int i = 0; i < 60; ++i) y[i * n + threadIdx.x] = a[i];
 })";
 
-TEST(Spills, AreCompiledAwayWhereFewerBlocksHelp) {
+TEST(Spills, RecompileWithFewerBlocks) {
   if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   const SourcePart part = {"crowded", kCrowded};
   const NvrtcOutput once = nvrtc().nvrtc->compile("", {&part, 1}, "sm_90");
-  ASSERT_GT(once.kernels[0].spill_bytes, 0);
+  ASSERT_GT(once.kernels.begin()->second.spill_bytes, 0);
   const Source source{.entry = "crowded", .text = kCrowded, .threads = 256};
   const NvrtcUnit unit = compile_unit({&source, 1}, "sm_90");
   EXPECT_EQ(unit.reports[0].spill_bytes, 0);
-  EXPECT_GT(unit.reports[0].registers, once.kernels[0].registers);
+  EXPECT_GT(unit.reports[0].registers, once.kernels.begin()->second.registers);
   EXPECT_GT(unit.milliseconds, 0);
 }
 
-/// Columns as emitted: states wait in registers for their partners, in loops.
+/// A column reduction as emitted: states wait in registers for their partners, in loops.
 constexpr const char* kColumns = R"(
 using Shape = ColumnShape<2, 128, 1, 512, 8>;
 template <int kSection>
@@ -67,8 +67,8 @@ __device__ __forceinline__ void section(const float* x, float* y, int block) {
     for (int k = 0; k < 8; ++k) y[column + k] = sums[k].result();
 })";
 
-/// A horizontally fused kernel: each block goes from one section to another.
-std::string joined_columns(int sections) {
+/// A horizontally fused kernel whose blocks run one section after another.
+std::string fused_columns(int sections) {
   std::string calls;
   for (int i = 0; i < sections; ++i)
     calls += fmt::format("    if (block % {} == {}) section<{}>(x, y, block);\n", sections, i, i);
@@ -84,16 +84,16 @@ extern "C" __global__ void __launch_bounds__(256) sections(const float* x, float
 int registers_of(const std::string& text) {
   const SourcePart part = {"sections", text};
   const std::string_view prelude = prelude_text(Prelude::cuda);
-  return nvrtc().nvrtc->compile(prelude, {&part, 1}, "sm_90").kernels[0].registers;
+  return nvrtc().nvrtc->compile(prelude, {&part, 1}, "sm_90").kernels.begin()->second.registers;
 }
 
-TEST(Registers, AreNotKeptFromOneSectionToTheNext) {
+TEST(Registers, AreFreedBetweenSections) {
   if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
-  EXPECT_LE(registers_of(joined_columns(3)), registers_of(joined_columns(1)) + 16);
+  EXPECT_LE(registers_of(fused_columns(3)), registers_of(fused_columns(1)) + 16);
 }
 
-/// Fewer threads of a row than the first candidate's have the states of more accumulators each.
-TEST(Spills, AreInNoCandidateOfRowsOfManyReductions) {
+/// Candidates with fewer threads per row than the first hold more accumulators per thread.
+TEST(Spills, DoNotOccurInRowsWithManyReductions) {
   if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   const std::vector<ReductionFamily> families = reduction_families();
   const auto rows = std::ranges::find(families, "long_rows", &ReductionFamily::name);

@@ -1,6 +1,6 @@
-// The patterns of memory-bound work, proved without a GPU: what NVRTC makes of their default
-// kernels does not spill, accesses memory as wide as the schedule means, keeps enough loads on
-// their way, and has no last wave of so few blocks that the memory waits for them.
+// Checks the machine code of the patterns of memory-bound work, without a GPU. Default kernels do
+// not spill, their accesses are as wide as planned, and enough loads are in flight. No last wave
+// has so few blocks that it leaves the memory idle.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,12 +25,13 @@ class StaticProof : public testing::TestWithParam<Pattern> {
   }
 };
 
-/// True if every SM reads so much that its loads should fill what the memory can have in flight.
+/// True if every SM reads enough that its loads should reach the target's bytes in flight.
 bool has_enough_work(const KernelReport& report, const Target& target) {
   return report.bytes_read / target.sm_count >= 2 * target.bytes_in_flight;
 }
 
-/// What the last, partial wave of blocks adds to the time in which they read.
+/// The factor by which a partial last wave of blocks lengthens the reads; 1 if there are many
+/// waves.
 double slower_by_last_wave(const KernelExplanation& kernel, const Target& target) {
   const KernelReport& report = kernel.report;
   Grid grid{
@@ -43,7 +44,7 @@ double slower_by_last_wave(const KernelExplanation& kernel, const Target& target
   return with_last / slowdown(target, grid);
 }
 
-/// True if some instruction moves less of the array than the widest that is meant.
+/// True if an access to the array is narrower than the predicted widest one.
 bool is_also_narrow(const AccessReport& array) {
   const auto is_below = [](int narrowest, int predicted) {
     return predicted > 0 && narrowest < predicted;
@@ -75,7 +76,7 @@ TEST_P(StaticProof, Holds) {
     EXPECT_GT(report.registers, 0) << what;
     EXPECT_GT(kernel.blocks_per_sm, 0) << what;
     EXPECT_GT(kernel.predicted_us, 0) << what;
-    // A load that the compiler moved up might read what is still being written.
+    // A load before the wait could read data that an earlier launch is still writing.
     if (kernel.may_start_early) {
       EXPECT_EQ(report.cubin.loads_before_wait, 0) << what;
     }

@@ -1,4 +1,4 @@
-// Cubins on disk: a process that finds all of its kernels there opens no NVRTC.
+// Cubins in the disk cache: a process that finds all of its kernels there opens no NVRTC.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -12,7 +12,7 @@
 
 #include "runtime/cache/disk_cache.h"
 #include "runtime/compile/nvrtc.h"
-#include "runtime/service/compile_service.h"
+#include "runtime/compile_service/compile_service.h"
 #include "runtime/support/archive.h"
 #include "sinter/sinter.h"
 #include "tests/support/files/errors.h"
@@ -46,7 +46,7 @@ class UnitCacheNvrtc : public ::testing::Test {
     return service->compile(std::vector{unit(entry)}, settings)[0];
   }
 
-  /// What `task` returns in a process of its own.
+  /// Runs `task` in a child process and returns its result.
   static int in_child(const std::function<int()>& task) {
     const pid_t child = fork();
     if (child == 0) _exit(task());
@@ -54,7 +54,7 @@ class UnitCacheNvrtc : public ::testing::Test {
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
-  /// Lets the cache remember that the NVRTC of this machine calls itself otherwise.
+  /// Changes the cached identity of this machine's NVRTC; false if the cache has none.
   bool forge_identity() const {
     for (const auto& file : std::filesystem::recursive_directory_iterator(folder.path())) {
       if (file.path().extension() != ".entry") continue;
@@ -95,9 +95,9 @@ class UnitCacheNvrtc : public ::testing::Test {
   std::unique_ptr<CompileService> service;
 };
 
-/// Who remembers another compiler than the one that is opened stores nothing under its name. First
-/// of all: what a process has remembered stays.
-TEST_F(UnitCacheNvrtc, StoresNothingUnderAnotherCompilersName) {
+/// A process that has read another compiler's identity from the cache stores nothing under that
+/// identity. This test comes first, because a process caches the identity that it has read.
+TEST_F(UnitCacheNvrtc, StoresNothingForAnotherCompiler) {
   if (has_opened_nvrtc()) GTEST_SKIP() << "an earlier test of this process has opened NVRTC";
   const int first = in_child([&] {
     compile("first");
@@ -107,11 +107,12 @@ TEST_F(UnitCacheNvrtc, StoresNothingUnderAnotherCompilersName) {
   const std::size_t entries = count_entries();
   ASSERT_TRUE(forge_identity());
   EXPECT_EQ(in_child([&] { return compile("second").was_cached ? 1 : 0; }), 0);
-  EXPECT_EQ(count_entries(), entries);  // what it is called is another now, and there is no kernel
-  EXPECT_EQ(in_child([&] { return compile("third").was_cached ? 0 : 1; }), 0);  // the first one
+  EXPECT_EQ(count_entries(), entries);  // the identity is replaced, no kernel is stored
+  EXPECT_EQ(in_child([&] { return compile("third").was_cached ? 0 : 1; }),
+            0);  // the kernel of the first process
 }
 
-TEST_F(UnitCacheNvrtc, SecondProcessOpensNone) {
+TEST_F(UnitCacheNvrtc, SecondProcessOpensNoNvrtc) {
   if (has_opened_nvrtc()) GTEST_SKIP() << "an earlier test of this process has opened NVRTC";
   const pid_t child = fork();
   if (child == 0) {
@@ -131,7 +132,7 @@ TEST_F(UnitCacheNvrtc, SecondProcessOpensNone) {
   EXPECT_FALSE(found.unit->image.empty());
 }
 
-TEST_F(UnitCacheNvrtc, VerifiesWhatItFinds) {
+TEST_F(UnitCacheNvrtc, VerifiesCachedEntries) {
   if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   const CompileResult made = compile("first");
   settings.cache.verify = true;
@@ -140,7 +141,7 @@ TEST_F(UnitCacheNvrtc, VerifiesWhatItFinds) {
   EXPECT_EQ(found.unit->image, made.unit->image);
 }
 
-TEST_F(UnitCacheNvrtc, TellsArchitecturesApart) {
+TEST_F(UnitCacheNvrtc, SeparatesArchitectures) {
   if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   compile("kernel");
   settings.arch = "sm_80";

@@ -1,5 +1,5 @@
-// A tool that NVTX loads, as it loads Nsight Systems: it writes the ranges of all domains, one line
-// for each that begins or ends, to the file that SINTER_NVTX_LOG names.
+// An injection library that NVTX loads like Nsight Systems. It logs the ranges of all domains to
+// the file $SINTER_NVTX_LOG, with one line for each begin or end.
 #include <nvtx3/nvToolsExt.h>
 
 #include <cstdio>

@@ -5,19 +5,7 @@
 #include "sinter/error.h"
 #include "tools/sinter/arguments/options.h"
 #include "tools/sinter/arguments/usage.h"
-#include "tools/sinter/commands/bench.h"
-#include "tools/sinter/commands/cache.h"
-#include "tools/sinter/commands/compile.h"
-#include "tools/sinter/commands/completion.h"
-#include "tools/sinter/commands/corpus.h"
-#include "tools/sinter/commands/devices.h"
-#include "tools/sinter/commands/dump.h"
-#include "tools/sinter/commands/explain.h"
-#include "tools/sinter/commands/manual.h"
-#include "tools/sinter/commands/ops.h"
-#include "tools/sinter/commands/profile.h"
-#include "tools/sinter/commands/run.h"
-#include "tools/sinter/commands/tune.h"
+#include "tools/sinter/commands/command.h"
 #include "tools/sinter/output/streams.h"
 
 #include <algorithm>
@@ -41,7 +29,7 @@ constexpr const char* kNoOutput = "the output cannot be written";
 
 /// In the order of the help.
 // clang-format off
-constexpr Declare kCommands[] = {
+constexpr Declare* kCommands[] = {
     declare_dump,
     declare_run,
     declare_profile,
@@ -91,7 +79,7 @@ int parse_and_run(int count, char** words) {
       "sinter COMMAND --help shows the options of a command and an example.\n"
       "Exit codes: 0 success, 1 failure, 2 usage error.");
   Action action;
-  for (const Declare declare : kCommands) declare(app, action);
+  for (Declare* const declare : kCommands) declare(app, action);
   refuse_empty_values(app);
   const std::vector<const char*> given(words + 1, words + std::max(count, 1));
   try {

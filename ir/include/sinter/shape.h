@@ -63,25 +63,18 @@ std::string to_string(Extent extent);
 /// The text form of a shape: `[rows, 4096]`.
 std::string to_string(std::span<const Extent> shape);
 
-/// A shape as a parameter: from `{rows, 4096}`, or any contiguous list. It does not own the
-/// extents.
-class Extents : public std::span<const Extent> {
+/// A list as a parameter: from `{a, b}`, or any contiguous list. It does not own the items.
+template <class Item>
+class ListParameter : public std::span<const Item> {
  public:
-  constexpr Extents() = default;
-  Extents(std::initializer_list<Extent> list) : span(list.begin(), list.size()) {}
-  template <std::convertible_to<std::span<const Extent>> List>
-  Extents(const List& list) : span(list) {}  // NOLINT
+  constexpr ListParameter() = default;
+  ListParameter(std::initializer_list<Item> list)
+      : std::span<const Item>(list.begin(), list.size()) {}
+  template <std::convertible_to<std::span<const Item>> List>
+  ListParameter(const List& list) : std::span<const Item>(list) {}  // NOLINT
 };
-
-/// Axes or sizes as a parameter: from `{0, -1}`, or any contiguous list. It does not own the
-/// numbers.
-class Axes : public std::span<const std::int64_t> {
- public:
-  constexpr Axes() = default;
-  Axes(std::initializer_list<std::int64_t> list) : span(list.begin(), list.size()) {}
-  template <std::convertible_to<std::span<const std::int64_t>> List>
-  Axes(const List& list) : span(list) {}  // NOLINT
-};
+using Extents = ListParameter<Extent>;     ///< a shape: `{rows, 4096}`
+using Axes = ListParameter<std::int64_t>;  ///< axes or sizes: `{0, -1}`
 
 /// The largest rank of a Tensor.
 inline constexpr int kMaxRank = 16;

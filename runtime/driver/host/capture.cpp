@@ -12,6 +12,8 @@
 namespace sinter::host {
 namespace {
 
+constexpr const char* kNotCaptured = "the stream is not being captured";
+
 /// One lock for all captures: they are short, and most are used by one thread.
 std::mutex& mutex() {
   static auto* const mutex = new std::mutex;
@@ -34,6 +36,14 @@ CUresult check_valid(const CaptureState& capture) {
   return fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, capture.invalid_reason);
 }
 
+/// True if `is_meant` is true for a stream that records into the capture.
+bool has_stream(const CaptureState& capture, auto is_meant) {
+  return std::ranges::any_of(capture.streams, [&](const std::weak_ptr<StreamState>& weak) {
+    const auto stream = weak.lock();
+    return stream && is_meant(*stream);
+  });
+}
+
 /// True if the latest nodes of all other streams come before the next node of `stream`.
 bool is_joined(const CaptureState& capture, const StreamState& stream) {
   const Nodes& nodes = capture.graph->nodes;
@@ -49,9 +59,8 @@ bool is_joined(const CaptureState& capture, const StreamState& stream) {
     open.insert(open.end(), waits_for[node].begin(), waits_for[node].end());
   }
   const auto is_missing = [&](std::size_t node) { return !is_before[node]; };
-  return std::ranges::none_of(capture.streams, [&](const std::weak_ptr<StreamState>& weak) {
-    const auto other = weak.lock();
-    return other && std::ranges::any_of(other->capture_tail, is_missing);
+  return !has_stream(capture, [&](const StreamState& other) {
+    return std::ranges::any_of(other.capture_tail, is_missing);
   });
 }
 
@@ -81,9 +90,8 @@ CUresult refuse(const char* call, auto is_meant) {
 bool captures_blocking_stream(int device) {
   return std::ranges::any_of(captures(), [&](const std::weak_ptr<CaptureState>& weak) {
     const auto capture = weak.lock();
-    return capture && std::ranges::any_of(capture->streams, [&](const auto& stream) {
-             const auto state = stream.lock();
-             return state && state->is_blocking && state->device == device;
+    return capture && has_stream(*capture, [&](const StreamState& stream) {
+             return stream.is_blocking && stream.device == device;
            });
   });
 }
@@ -112,9 +120,13 @@ bool is_capturing(const std::shared_ptr<StreamState>& stream) {
 
 CUresult capture_work(const std::shared_ptr<StreamState>& stream, Work work) {
   const std::lock_guard lock(mutex());
+  if (!stream->capture) return fail(CUDA_ERROR_ILLEGAL_STATE, kNotCaptured);
   CaptureState& capture = *stream->capture;
   if (const CUresult result = check_valid(capture); result != CUDA_SUCCESS) return result;
-  stream->capture_tail = {append_node(*capture.graph, std::move(work), stream->capture_tail)};
+  std::vector<std::size_t> tail(1);  // allocated before the node is added
+  const std::lock_guard graph_lock(capture.graph->mutex);
+  tail[0] = append_node(*capture.graph, std::move(work), stream->capture_tail);
+  stream->capture_tail = std::move(tail);
   return CUDA_SUCCESS;
 }
 
@@ -132,10 +144,7 @@ CUresult refuse_captured(const CapturedPoint& point, const char* call) {
 
 CUresult refuse_in_captures_of(int device, const char* call) {
   return refuse(call, [&](const CaptureState& capture) {
-    return std::ranges::any_of(capture.streams, [&](const std::weak_ptr<StreamState>& weak) {
-      const auto stream = weak.lock();
-      return stream && stream->device == device;
-    });
+    return has_stream(capture, [&](const StreamState& stream) { return stream.device == device; });
   });
 }
 
@@ -151,12 +160,17 @@ CUresult follow_captured(const std::shared_ptr<StreamState>& stream, const Captu
   CaptureState& capture = *point.capture;
   if (!capture.graph)
     return fail(CUDA_ERROR_CAPTURED_EVENT, "the event was recorded in a capture that has ended");
+  if (stream->is_legacy) {
+    invalidate(capture, "cuStreamWaitEvent of the legacy stream");
+    return fail(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+                "the legacy stream cannot wait for an event of a capture");
+  }
   if (const CUresult result = check_valid(capture); result != CUDA_SUCCESS) return result;
   if (stream->capture && stream->capture != point.capture)
     return fail(CUDA_ERROR_STREAM_CAPTURE_MERGE, "the event belongs to another capture");
   if (!stream->capture) {
-    stream->capture = point.capture;
     capture.streams.push_back(stream);
+    stream->capture = point.capture;
   }
   for (const std::size_t node : point.nodes)
     if (std::ranges::find(stream->capture_tail, node) == stream->capture_tail.end())
@@ -183,8 +197,8 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode) {
   capture->origin = state;
   capture->streams.push_back(state);
   capture->graph->is_being_captured = true;
-  capture->handle = add_graph_handle(capture->graph);
   captures().push_back(capture);
+  capture->handle = add_graph_handle(capture->graph);
   ongoing = static_cast<int>(captures().size());
   state->capture = std::move(capture);
   return CUDA_SUCCESS;
@@ -192,11 +206,12 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode) {
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   const auto state = find_stream(stream);
-  if (!state || !graph) return invalid_stream();
+  if (!state) return invalid_stream();
+  if (!graph) return fail(CUDA_ERROR_INVALID_VALUE, "a null graph pointer");
   const std::lock_guard lock(mutex());
   *graph = nullptr;
   const std::shared_ptr<CaptureState> capture = state->capture;
-  if (!capture) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is not being captured");
+  if (!capture) return fail(CUDA_ERROR_ILLEGAL_STATE, kNotCaptured);
   if (capture->origin.lock() != state) {
     invalidate(*capture, "cuStreamEndCapture of another stream");
     return fail(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "the capture began in another stream");
@@ -205,13 +220,12 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
       capture->thread != std::this_thread::get_id())
     return fail(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
                 "another thread began the capture, which is not a relaxed one");
-  const bool is_whole = is_joined(*capture, *state);
-  finish(*capture);
-  const std::shared_ptr<GraphState> made = std::exchange(capture->graph, nullptr);
   CUresult result = check_valid(*capture);
-  if (result == CUDA_SUCCESS && !is_whole)
+  if (result == CUDA_SUCCESS && !is_joined(*capture, *state))
     result = fail(CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
                   "work on another stream was captured that the first one does not wait for");
+  finish(*capture);  // allocates nothing from here on
+  const std::shared_ptr<GraphState> made = std::exchange(capture->graph, nullptr);
   if (result != CUDA_SUCCESS) {
     remove_graph_handle(capture->handle);
     return result;
@@ -223,6 +237,13 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
 }
 
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+  return cuStreamGetCaptureInfo(stream, status, nullptr, nullptr, nullptr, nullptr);
+}
+
+CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status,
+                                unsigned long long* id, CUgraph* graph,
+                                const CUgraphNode** dependencies, std::size_t* count) {
+  if (!status) return fail(CUDA_ERROR_INVALID_VALUE, "a null status pointer");
   const auto state = find_stream(stream);
   if (!state) return invalid_stream();
   const std::lock_guard lock(mutex());
@@ -232,27 +253,17 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   *status = !state->capture                          ? CU_STREAM_CAPTURE_STATUS_NONE
             : state->capture->invalid_reason.empty() ? CU_STREAM_CAPTURE_STATUS_ACTIVE
                                                      : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status,
-                                unsigned long long* id, CUgraph* graph,
-                                const CUgraphNode** dependencies, std::size_t* count) {
-  if (!status) return fail(CUDA_ERROR_INVALID_VALUE, "a null status pointer");
-  if (const CUresult result = cuStreamIsCapturing(stream, status); result != CUDA_SUCCESS)
-    return result;
   if (*status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CUDA_SUCCESS;
-  const auto state = find_stream(stream);
-  const std::lock_guard lock(mutex());
   const CaptureState& capture = *state->capture;
   if (id) *id = capture.id;
   if (graph) *graph = capture.handle;
+  if (count) *count = state->capture_tail.size();
+  if (!dependencies) return CUDA_SUCCESS;
   state->reported_dependencies.clear();
   const std::lock_guard graph_lock(capture.graph->mutex);
   for (const std::size_t node : state->capture_tail)
     state->reported_dependencies.push_back(capture.graph->nodes[node].handle);
-  if (dependencies) *dependencies = state->reported_dependencies.data();
-  if (count) *count = state->reported_dependencies.size();
+  *dependencies = state->reported_dependencies.data();
   return CUDA_SUCCESS;
 }
 
@@ -263,7 +274,7 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode* depende
   if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES)
     return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("update flags {}", flags));
   const std::lock_guard lock(mutex());
-  if (!state->capture) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is not being captured");
+  if (!state->capture) return fail(CUDA_ERROR_ILLEGAL_STATE, kNotCaptured);
   CaptureState& capture = *state->capture;
   if (const CUresult result = check_valid(capture); result != CUDA_SUCCESS) return result;
   std::vector<std::size_t> indices;

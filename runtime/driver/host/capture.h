@@ -20,6 +20,14 @@ struct CaptureState {
   std::weak_ptr<StreamState> origin;                // on which it began, and must end
   std::vector<std::weak_ptr<StreamState>> streams;  // all streams that record into it
   std::string invalid_reason;                       // empty: it is valid
+
+  CaptureState() = default;
+  CaptureState(const CaptureState&) = delete;
+  CaptureState& operator=(const CaptureState&) = delete;
+  /// Drops the graph if all streams of the capture were destroyed.
+  ~CaptureState() {
+    if (graph) remove_graph_handle(handle);
+  }
 };
 
 /// Nodes of a capture. `capture` is null if the stream or event is not part of a capture.

@@ -1,13 +1,10 @@
 // The entry points for errors, devices and their primary contexts.
 #include "runtime/driver/host/capture.h"
-#include "runtime/driver/host/execution/memory.h"
 #include "runtime/driver/host/state.h"
 
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <mutex>
-#include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -26,7 +23,6 @@ constexpr ResultText kResults[] = {
     {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
     {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
     {CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
-    {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
     {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
     {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
@@ -44,7 +40,6 @@ constexpr ResultText kResults[] = {
      "an illegal memory access was encountered"},
     {CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
      "too many resources requested for launch"},
-    {CUDA_ERROR_CONTEXT_IS_DESTROYED, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed"},
     {CUDA_ERROR_MISALIGNED_ADDRESS, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
     {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
@@ -86,76 +81,38 @@ struct AttributeValue {
 
 // The attributes of an H200, except that each OS thread that runs blocks is a multiprocessor.
 constexpr AttributeValue kAttributes[] = {
-    {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
-    {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
-    {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024},
-    {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 64},
-    {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 2147483647},
-    {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535},
-    {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535},
-    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 49152},
-    {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
-    {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536},
-    {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1980000},
-    {CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1},
-    {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 3201000},
-    {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 6144},
     {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 62914560},
     {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
-    {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 3},
-    {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
     {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
     {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
     {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 233472},
     {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536},
-    {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
     {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232448},
     {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32},
-    {CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, 1024},
-    {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
-    {CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 1},
 };
 
 constexpr int kVersion = 12040;
 
-/// The reference counts of the primary contexts, by ordinal. Their addresses are the handles.
-struct Primaries {
-  std::mutex mutex;
-  int references[kDevices] = {};
-};
+/// The addresses of its elements are the handles of the primary contexts, by ordinal.
+constexpr char kContexts[kDevices] = {};
 
-Primaries& primaries() {
-  static auto* const primaries = new Primaries;
-  return *primaries;
-}
-CUcontext handle_of(CUdevice device) {
-  return reinterpret_cast<CUcontext>(&primaries().references[device]);
+CUcontext context_of(CUdevice device) {
+  return reinterpret_cast<CUcontext>(const_cast<char*>(&kContexts[device]));
 }
 bool is_device(CUdevice device) { return device >= 0 && device < kDevices; }
 /// -1 if the handle is not a context.
 CUdevice device_of(CUcontext context) {
   for (CUdevice device = 0; device < kDevices; ++device)
-    if (context == handle_of(device)) return device;
+    if (context == context_of(device)) return device;
   return -1;
 }
 
 std::atomic<bool> is_initialized = false;
-thread_local std::vector<CUcontext> current;  // the stack of current contexts; may hold null
+thread_local CUcontext current_context = nullptr;
 
 const ResultText* find_result(CUresult code) {
   const auto found = std::ranges::find(kResults, code, &ResultText::code);
   return found == std::end(kResults) ? nullptr : found;
-}
-
-bool is_context(CUcontext context) { return !context || device_of(context) >= 0; }
-
-void release_everything() {
-  run_all();
-  drop_graphs();
-  drop_streams_and_events();
-  drop_modules();
-  free_all_memory();
-  scheduler().clear_failure();
 }
 
 }  // namespace
@@ -164,16 +121,11 @@ CUresult check_context() {
   if (is_in_host_function())
     return fail(CUDA_ERROR_NOT_PERMITTED, "host functions may not call the driver");
   if (!is_initialized) return fail(CUDA_ERROR_NOT_INITIALIZED, "cuInit was not called");
-  if (current.empty() || !current.back())
-    return fail(CUDA_ERROR_INVALID_CONTEXT, "this thread has no current context");
-  const std::lock_guard lock(primaries().mutex);
-  return primaries().references[device_of(current.back())] > 0
-             ? CUDA_SUCCESS
-             : fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the primary context was released");
+  if (current_context) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_INVALID_CONTEXT, "this thread has no current context");
 }
 
-CUdevice current_device() { return device_of(current.back()); }
-CUcontext context_of(CUdevice device) { return handle_of(device); }
+CUdevice current_device() { return device_of(current_context); }
 
 std::uint64_t device_memory_bytes() {
   if (const std::uint64_t bytes = options().memory_bytes) return bytes;
@@ -248,52 +200,18 @@ CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice device) {
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-  const std::lock_guard lock(primaries().mutex);
-  ++primaries().references[device];
-  *context = handle_of(device);
-  return CUDA_SUCCESS;
-}
-
-CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
-  if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-  const std::lock_guard lock(primaries().mutex);
-  int& references = primaries().references[device];
-  if (references == 0)
-    return fail(CUDA_ERROR_INVALID_CONTEXT, "the primary context is not retained");
-  --references;
-  // Objects of all devices are released together, with the last context.
-  if (std::ranges::all_of(primaries().references, [](int count) { return count == 0; }))
-    release_everything();
+  *context = context_of(device);
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxSetCurrent(CUcontext context) {
-  if (!is_context(context)) return CUDA_ERROR_INVALID_CONTEXT;
-  if (!current.empty()) current.pop_back();
-  if (context) current.push_back(context);
+  if (context && device_of(context) < 0) return CUDA_ERROR_INVALID_CONTEXT;
+  current_context = context;
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetCurrent(CUcontext* context) {
-  *context = current.empty() ? nullptr : current.back();
-  return CUDA_SUCCESS;
-}
-
-CUresult cuCtxPushCurrent(CUcontext context) {
-  if (!context || !is_context(context)) return CUDA_ERROR_INVALID_CONTEXT;
-  current.push_back(context);
-  return CUDA_SUCCESS;
-}
-
-CUresult cuCtxPopCurrent(CUcontext* context) {
-  if (current.empty()) return fail(CUDA_ERROR_INVALID_CONTEXT, "there is no context to pop");
-  if (context) *context = current.back();
-  current.pop_back();
-  return CUDA_SUCCESS;
-}
-
-CUresult cuCtxGetDevice(CUdevice* device) {
-  *device = current_device();
+  *context = current_context;
   return CUDA_SUCCESS;
 }
 

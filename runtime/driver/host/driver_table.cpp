@@ -28,32 +28,26 @@ constexpr Call kAlwaysAllowed[] = {Call::cuGetErrorName, Call::cuGetErrorString,
                                    Call::cuDriverGetVersion};
 // Calls that need the driver, but no context.
 constexpr Call kNeedNoContext[] = {
-    Call::cuDeviceGetCount,          Call::cuDeviceGet,
-    Call::cuDeviceGetName,           Call::cuDeviceGetAttribute,
-    Call::cuDeviceTotalMem,          Call::cuDevicePrimaryCtxRetain,
-    Call::cuDevicePrimaryCtxRelease, Call::cuCtxSetCurrent,
-    Call::cuCtxGetCurrent,           Call::cuCtxPushCurrent,
-    Call::cuCtxPopCurrent,           Call::cuThreadExchangeStreamCaptureMode,
+    Call::cuDeviceGetCount,     Call::cuDeviceGet,      Call::cuDeviceGetName,
+    Call::cuDeviceGetAttribute, Call::cuDeviceTotalMem, Call::cuDevicePrimaryCtxRetain,
+    Call::cuCtxSetCurrent,      Call::cuCtxGetCurrent,  Call::cuThreadExchangeStreamCaptureMode,
 };
 // Calls that still work after the device has failed, so that everything can be released.
 constexpr Call kAllowedAfterFailure[] = {
-    Call::cuCtxGetDevice,     Call::cuMemFree,           Call::cuMemFreeAsync, Call::cuMemFreeHost,
-    Call::cuStreamDestroy,    Call::cuEventDestroy,      Call::cuModuleUnload, Call::cuGraphDestroy,
-    Call::cuGraphExecDestroy, Call::cuUserObjectRelease,
+    Call::cuMemFree,      Call::cuMemFreeHost,  Call::cuStreamDestroy,    Call::cuEventDestroy,
+    Call::cuModuleUnload, Call::cuGraphDestroy, Call::cuGraphExecDestroy, Call::cuUserObjectRelease,
 };
 
 // Calls that captures forbid unless the thread's mode or theirs is relaxed. They are not stream
 // work, or they wait for it. The first query of a function is among them, because it may load code.
 constexpr Call kUnsafeInCapture[] = {
     Call::cuDevicePrimaryCtxRetain,
-    Call::cuDevicePrimaryCtxRelease,
     Call::cuMemAlloc,
     Call::cuMemFree,
     Call::cuMemHostAlloc,
     Call::cuMemFreeHost,
     Call::cuStreamCreate,
     Call::cuStreamSynchronize,
-    Call::cuStreamQuery,
     Call::cuEventSynchronize,
     Call::cuEventQuery,
     Call::cuModuleLoadData,
@@ -114,16 +108,14 @@ CUresult begin_call(Call call) {
   if (const CUresult result = take_fault(call); result != CUDA_SUCCESS) return result;
   if (const CUresult result = check_context();
       result != CUDA_SUCCESS &&
-      !(is_in(call, kNeedNoContext) && result != CUDA_ERROR_NOT_INITIALIZED &&
-        result != CUDA_ERROR_NOT_PERMITTED))
+      !(is_in(call, kNeedNoContext) && result == CUDA_ERROR_INVALID_CONTEXT))
     return result;
   if (is_in(call, kUnsafeInCapture))
     if (const CUresult result = refuse_unsafe(kDriverSymbols[static_cast<std::size_t>(call)].name);
         result != CUDA_SUCCESS)
       return result;
   if (is_in(call, kNeedNoContext) || is_in(call, kAllowedAfterFailure)) return CUDA_SUCCESS;
-  const Failure failure = scheduler().failure();
-  return failure.code == CUDA_SUCCESS ? CUDA_SUCCESS : fail(failure.code, failure.text);
+  return result_of(scheduler().failure());
 }
 
 constexpr const char* kNoMemory = "the host is out of memory";
@@ -179,13 +171,14 @@ CUresult fail(CUresult code, const char* text) noexcept {
   return code;
 }
 
-CUresult run_until(const std::vector<Point>& points) {
-  scheduler().run_until(points);
-  const Failure failure = scheduler().failure();
-  return failure.code == CUDA_SUCCESS ? CUDA_SUCCESS : fail(failure.code, failure.text);
+CUresult result_of(Failure failure) {
+  return failure.code == CUDA_SUCCESS ? CUDA_SUCCESS : fail(failure.code, std::move(failure.text));
 }
 
-CUresult run_all() { return run_until(scheduler().ends()); }
+CUresult run_until(const std::vector<Point>& points) {
+  scheduler().run_until(points);
+  return result_of(scheduler().failure());
+}
 
 std::uint64_t calls(std::string_view call) {
   return call_counts[index_of(call)].load(std::memory_order_relaxed);

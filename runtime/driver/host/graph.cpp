@@ -7,9 +7,8 @@ namespace {
 
 Failure run_node(const Work& work) {
   if (const auto* const kernel = std::get_if<KernelWork>(&work)) return run_kernel(kernel->launch);
-  if (const auto* const copy = std::get_if<CUDA_MEMCPY3D>(&work)) return run_copy(*copy);
-  if (const auto* const memset = std::get_if<CUDA_MEMSET_NODE_PARAMS>(&work))
-    return run_memset(*memset);
+  if (const auto* const copy = std::get_if<CopyWork>(&work)) return run_copy(*copy);
+  if (const auto* const fill = std::get_if<FillWork>(&work)) return run_fill(*fill);
   if (const auto* const host = std::get_if<HostWork>(&work)) {
     run_host_function(host->function, host->user_data);
     return {};
@@ -63,54 +62,33 @@ std::vector<NodeRange> append(FlatGraph& flat, const Nodes& nodes, const Works& 
   return ranges;
 }
 
-/// Visits the nodes in topological order; `pick` chooses among those that are ready. Stops when
-/// `visit` returns false. Returns the number of nodes before that.
-std::size_t visit_in_order(const Nodes& nodes, auto pick, auto visit) {
-  std::vector<std::size_t> waits, ready;
-  waits.reserve(nodes.size());
-  ready.reserve(nodes.size());  // no allocation from here on
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    waits.push_back(nodes[i].waits);
-    if (nodes[i].waits == 0) ready.push_back(i);
-  }
-  std::size_t reached = 0;
-  for (; !ready.empty(); ++reached) {
-    std::swap(ready[pick(ready.size())], ready.back());
-    const std::size_t node = ready.back();
-    ready.pop_back();
-    if (!visit(node)) break;
-    for (const std::size_t user : nodes[node].users)
-      if (--waits[user] == 0) ready.push_back(user);
-  }
-  return reached;
-}
-
 }  // namespace
 
 Failure run_nodes(const Nodes& given, const Works& given_works) {
   FlatGraph flat;
   append(flat, given, given_works);
-  const Nodes& nodes = flat.nodes;
-  const Works& works = flat.works;
+  std::vector<std::size_t> waits, ready;
+  waits.reserve(flat.nodes.size());
+  ready.reserve(flat.nodes.size());  // the loops below allocate nothing
+  for (const Node& node : flat.nodes) {
+    if (node.waits == 0) ready.push_back(waits.size());
+    waits.push_back(node.waits);
+  }
   Failure failure;
-  bool has_begun = false;
-  const auto pick = [](std::size_t count) { return scheduler().random() % count; };
-  visit_in_order(nodes, pick, [&](std::size_t node) {
+  for (bool has_begun = false; !ready.empty() && failure.code == CUDA_SUCCESS; has_begun = true) {
+    std::swap(ready[scheduler().random() % ready.size()], ready.back());
+    const std::size_t node = ready.back();
+    ready.pop_back();
     try {
-      failure = run_node(*works[node]);
+      failure = run_node(*flat.works[node]);
     } catch (const std::bad_alloc&) {
       if (!has_begun) throw;  // nothing was done yet
       failure = {CUDA_ERROR_OUT_OF_MEMORY, "out of memory"};
     }
-    has_begun = true;
-    return failure.code == CUDA_SUCCESS;
-  });
+    for (const std::size_t user : flat.nodes[node].users)
+      if (--waits[user] == 0) ready.push_back(user);
+  }
   return failure;
-}
-
-bool has_cycle(const Nodes& nodes) {
-  const auto first = [](std::size_t) { return std::size_t{0}; };
-  return visit_in_order(nodes, first, [](std::size_t) { return true; }) < nodes.size();
 }
 
 }  // namespace sinter::host

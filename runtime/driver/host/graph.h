@@ -21,12 +21,11 @@ struct HostWork {
   CUhostFn function;
   void* user_data;
 };
-struct ChildGraph;
+struct GraphContents;
 struct ChildWork {
-  std::shared_ptr<const ChildGraph> graph;
+  std::shared_ptr<const GraphContents> graph;  // as it was when it became a node
 };
-using Work = std::variant<std::monostate, KernelWork, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS,
-                          HostWork, ChildWork>;
+using Work = std::variant<std::monostate, KernelWork, CopyWork, FillWork, HostWork, ChildWork>;
 
 struct GraphState;
 struct NodeState {
@@ -45,27 +44,25 @@ using Works = std::vector<std::shared_ptr<const Work>>;  // by node
 /// An object that graphs keep alive. Dropping the last reference calls the user's destructor.
 struct UserObject {
   void* pointer;
-  CUhostFn destroy;
+  CUhostFn destroy = nullptr;  // null until the object has a handle
 
-  UserObject(void* pointer, CUhostFn destroy) : pointer(pointer), destroy(destroy) {}
-  ~UserObject() { run_host_function(destroy, pointer); }
+  explicit UserObject(void* pointer) : pointer(pointer) {}
+  ~UserObject() {
+    if (destroy) run_host_function(destroy, pointer);
+  }
   UserObject(const UserObject&) = delete;
   UserObject& operator=(const UserObject&) = delete;
 };
 using UserObjects = std::vector<std::shared_ptr<const UserObject>>;  // one element per reference
 
-/// A snapshot of a graph, taken when it became a node.
-struct ChildGraph {
+struct GraphContents {
   Nodes nodes;
   Works works;
   UserObjects user_objects;
 };
 
-struct GraphState {
+struct GraphState : GraphContents {
   std::mutex mutex;
-  Nodes nodes;
-  Works works;
-  UserObjects user_objects;
   bool is_being_captured = false;  // it cannot be destroyed or instantiated until the capture ends
 };
 
@@ -78,10 +75,9 @@ struct ExecState {
   Point last;  // the end of its latest launch: launches of one graph never overlap
 };
 
-/// Adds a node that depends on the nodes `waits_for`; returns its index.
+/// Adds a node that depends on the nodes `waits_for`; returns its index. The caller holds the
+/// graph's mutex.
 std::size_t append_node(GraphState& graph, Work work, std::span<const std::size_t> waits_for);
-/// Removes the handles of the nodes of a graph.
-void remove_node_handles(const GraphState& graph);
 /// Creates a handle to the graph.
 CUgraph add_graph_handle(std::shared_ptr<GraphState> graph);
 /// Removes the handles of the graph and of its nodes.
@@ -91,11 +87,8 @@ std::shared_ptr<GraphState> find_graph(CUgraph graph);
 /// Appends the indices of the nodes to `indices`; false if one is not a node of `graph`.
 bool find_nodes(const GraphState& graph, std::span<const CUgraphNode> handles,
                 std::vector<std::size_t>& indices);
-void drop_user_objects();
 
 /// Runs the nodes one by one. The seed picks among the nodes whose dependencies are done.
 Failure run_nodes(const Nodes& nodes, const Works& works);
-
-bool has_cycle(const Nodes& nodes);
 
 }  // namespace sinter::host

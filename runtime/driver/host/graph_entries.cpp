@@ -9,50 +9,29 @@
 namespace sinter::host {
 namespace {
 
-Handles<CUgraph, GraphState>& graphs() {
-  static auto* const handles = new Handles<CUgraph, GraphState>;
-  return *handles;
-}
-Handles<CUgraphNode, NodeState>& nodes() {
-  static auto* const handles = new Handles<CUgraphNode, NodeState>;
-  return *handles;
-}
-Handles<CUgraphExec, ExecState>& execs() {
-  static auto* const handles = new Handles<CUgraphExec, ExecState>;
-  return *handles;
-}
+Handles<CUgraph, GraphState>& graphs() { return Handles<CUgraph, GraphState>::all(); }
+Handles<CUgraphNode, NodeState>& nodes() { return Handles<CUgraphNode, NodeState>::all(); }
+Handles<CUgraphExec, ExecState>& execs() { return Handles<CUgraphExec, ExecState>::all(); }
 
 CUresult invalid(const char* what) {
   return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("that {} does not exist (any more)", what));
-}
-
-bool add_edge(GraphState& graph, CUgraphNode from, std::size_t to) {
-  const auto node = nodes().find(from);
-  if (!node || node->graph != &graph || node->index == to) return false;
-  auto& users = graph.nodes[node->index].users;
-  if (std::ranges::find(users, to) != users.end()) return false;
-  users.push_back(to);
-  ++graph.nodes[to].waits;
-  return true;
 }
 
 CUresult add_node(CUgraphNode* handle, CUgraph graph, const CUgraphNode* dependencies,
                   std::size_t count, Work work) {
   const auto state = graphs().find(graph);
   if (!state || !handle) return invalid("graph");
-  const std::lock_guard lock(state->mutex);
-  const std::size_t index = state->nodes.size();
-  state->nodes.push_back({});
+  std::vector<std::size_t> waits_for;
   for (std::size_t i = 0; i < count; ++i) {
-    if (add_edge(*state, dependencies[i], index)) continue;
-    for (Node& node : state->nodes) std::erase(node.users, index);
-    state->nodes.pop_back();
-    return fail(CUDA_ERROR_INVALID_VALUE,
-                fmt::format("dependency {} is not a node of this graph, or is named twice", i));
+    const auto node = nodes().find(dependencies[i]);
+    if (!node || node->graph != state.get() ||
+        std::ranges::find(waits_for, node->index) != waits_for.end())
+      return fail(CUDA_ERROR_INVALID_VALUE,
+                  fmt::format("dependency {} is not a node of this graph, or is named twice", i));
+    waits_for.push_back(node->index);
   }
-  state->works.push_back(std::make_shared<const Work>(std::move(work)));
-  *handle = state->nodes[index].handle =
-      nodes().add(std::make_shared<NodeState>(NodeState{state.get(), index}));
+  const std::lock_guard lock(state->mutex);
+  *handle = state->nodes[append_node(*state, std::move(work), waits_for)].handle;
   return CUDA_SUCCESS;
 }
 
@@ -71,13 +50,12 @@ CUresult child_of(CUgraph graph, ChildWork& work) {
   const auto state = graphs().find(graph);
   if (!state) return invalid("child graph");
   const std::lock_guard lock(state->mutex);
-  work.graph = std::make_shared<const ChildGraph>(
-      ChildGraph{state->nodes, state->works, state->user_objects});
+  work.graph = std::make_shared<const GraphContents>(*state);
   return CUDA_SUCCESS;
 }
 
 /// True if one graph may replace the other in an instantiated graph.
-bool has_same_form(const ChildGraph& a, const ChildGraph& b) {
+bool has_same_form(const GraphContents& a, const GraphContents& b) {
   const auto is_alike = [](const Node& x, const Node& y) { return x.users == y.users; };
   const auto is_of_kind = [](const std::shared_ptr<const Work>& x,
                              const std::shared_ptr<const Work>& y) {
@@ -135,17 +113,19 @@ CUresult check_kernels(const Works& works) {
 }  // namespace
 
 std::size_t append_node(GraphState& graph, Work work, std::span<const std::size_t> waits_for) {
-  const std::lock_guard lock(graph.mutex);
   const std::size_t index = graph.nodes.size();
-  graph.nodes.push_back({.handle = nullptr, .users = {}, .waits = waits_for.size()});
-  for (const std::size_t before : waits_for) graph.nodes[before].users.push_back(index);
-  graph.works.push_back(std::make_shared<const Work>(std::move(work)));
-  graph.nodes[index].handle = nodes().add(std::make_shared<NodeState>(NodeState{&graph, index}));
+  try {
+    graph.nodes.push_back({.handle = nullptr, .users = {}, .waits = waits_for.size()});
+    for (const std::size_t before : waits_for) graph.nodes[before].users.push_back(index);
+    graph.works.push_back(std::make_shared<const Work>(std::move(work)));
+    graph.nodes[index].handle = nodes().add(std::make_shared<NodeState>(NodeState{&graph, index}));
+  } catch (...) {  // out of memory: the graph stays as it was
+    for (const std::size_t before : waits_for) std::erase(graph.nodes[before].users, index);
+    graph.nodes.resize(index);
+    graph.works.resize(index);
+    throw;
+  }
   return index;
-}
-
-void remove_node_handles(const GraphState& graph) {
-  for (const Node& node : graph.nodes) nodes().remove(node.handle);
 }
 
 CUgraph add_graph_handle(std::shared_ptr<GraphState> graph) {
@@ -153,7 +133,8 @@ CUgraph add_graph_handle(std::shared_ptr<GraphState> graph) {
 }
 
 void remove_graph_handle(CUgraph graph) {
-  if (const auto state = graphs().remove(graph)) remove_node_handles(*state);
+  if (const auto state = graphs().remove(graph))
+    for (const Node& node : state->nodes) nodes().remove(node.handle);
 }
 
 std::shared_ptr<GraphState> find_graph(CUgraph graph) { return graphs().find(graph); }
@@ -166,13 +147,6 @@ bool find_nodes(const GraphState& graph, std::span<const CUgraphNode> handles,
     indices.push_back(node->index);
   }
   return true;
-}
-
-void drop_graphs() {
-  execs().clear();
-  nodes().clear();
-  graphs().clear();
-  drop_user_objects();
 }
 
 namespace entry {
@@ -218,21 +192,6 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeID att
   return CUDA_SUCCESS;
 }
 
-CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
-                              std::size_t count, const CUDA_MEMCPY3D* parameters, CUcontext) {
-  if (!parameters) return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
-  if (const CUresult result = check_copy(*parameters); result != CUDA_SUCCESS) return result;
-  return add_node(node, graph, dependencies, count, *parameters);
-}
-
-CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
-                              std::size_t count, const CUDA_MEMSET_NODE_PARAMS* parameters,
-                              CUcontext) {
-  if (!parameters) return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
-  if (const CUresult result = check_memset(*parameters); result != CUDA_SUCCESS) return result;
-  return add_node(node, graph, dependencies, count, *parameters);
-}
-
 CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                              std::size_t count) {
   return add_node(node, graph, dependencies, count, std::monostate());
@@ -256,22 +215,6 @@ CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* list, std::size_t* count) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
-                                std::size_t count) {
-  const auto state = graphs().find(graph);
-  if (!state) return invalid("graph");
-  const std::lock_guard lock(state->mutex);
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto target = nodes().find(to[i]);
-    if (!target || target->graph != state.get() || !add_edge(*state, from[i], target->index))
-      return fail(
-          CUDA_ERROR_INVALID_VALUE,
-          fmt::format("dependency {} does not connect two nodes of this graph, or exists already",
-                      i));
-  }
-  return CUDA_SUCCESS;
-}
-
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long) {
   const auto state = graphs().find(graph);
   if (!state || !exec) return invalid("graph");
@@ -279,7 +222,6 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned 
   const std::lock_guard lock(state->mutex);
   if (state->is_being_captured)
     return fail(CUDA_ERROR_ILLEGAL_STATE, "the graph is being captured into");
-  if (has_cycle(state->nodes)) return fail(CUDA_ERROR_INVALID_VALUE, "the graph has a cycle");
   exec_state->graph = state;
   exec_state->nodes = std::make_shared<const Nodes>(state->nodes);
   exec_state->works = state->works;
@@ -314,8 +256,8 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   const std::lock_guard lock(state->mutex);
   if (const CUresult result = check_kernels(state->works); result != CUDA_SUCCESS) return result;
   if (is_capturing(stream_state)) {
-    ChildWork child{std::make_shared<const ChildGraph>(
-        ChildGraph{*state->nodes, state->works, *state->user_objects})};
+    ChildWork child{std::make_shared<const GraphContents>(
+        GraphContents{*state->nodes, state->works, *state->user_objects})};
     return capture_work(stream_state, std::move(child));
   }
   // The launch copies the work, so later changes to the executable graph do not affect it.

@@ -11,6 +11,12 @@ namespace sinter::host {
 template <class Handle, class Object>
 class Handles {
  public:
+  /// The handles of this kind. Never destroyed: threads may use them while the process ends.
+  static Handles& all() {
+    static auto* const handles = new Handles;
+    return *handles;
+  }
+
   Handle add(std::shared_ptr<Object> object) {
     const std::lock_guard lock(mutex_);
     const auto handle = reinterpret_cast<Handle>(object.get());
@@ -31,11 +37,6 @@ class Handles {
     std::shared_ptr<Object> object = std::move(found->second);
     objects_.erase(found);
     return object;
-  }
-  void clear() {
-    std::unordered_map<Handle, std::shared_ptr<Object>> objects;  // destroyed without the lock
-    const std::lock_guard lock(mutex_);
-    objects.swap(objects_);
   }
 
  private:

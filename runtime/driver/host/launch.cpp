@@ -20,10 +20,6 @@ CUresult invalid_function() {
   return fail(CUDA_ERROR_INVALID_HANDLE, "that function's module is not loaded (any more)");
 }
 
-std::uint64_t volume(const Index3& extents) {
-  return std::uint64_t{extents.x} * extents.y * extents.z;
-}
-
 std::string extents_text(const Index3& extents) {
   return fmt::format("[{}, {}, {}]", extents.x, extents.y, extents.z);
 }
@@ -34,7 +30,8 @@ std::string invalid_shape_text(const FunctionState& function, const LaunchShape&
   const auto& [grid, block, shared_bytes] = shape;
   if (volume(grid) == 0 || grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535)
     return "grid " + extents_text(grid);
-  if (volume(block) == 0 || volume(block) > kMaxThreads || block.z > 64)
+  if (block.x > kMaxThreads || block.y > kMaxThreads || block.z > 64 || volume(block) == 0 ||
+      volume(block) > kMaxThreads)
     return "block " + extents_text(block);
   const auto allowed = static_cast<unsigned>(function.max_dynamic_shared_bytes.load());
   if (shared_bytes > allowed)
@@ -101,8 +98,7 @@ CUresult check_clusters(const KernelLaunch& launch) {
 
 CUresult check_residence(const KernelLaunch& launch) {
   if (const CUresult result = check_clusters(launch); result != CUDA_SUCCESS) return result;
-  Failure excess = cooperative_launch_failure(launch);
-  return excess.code == CUDA_SUCCESS ? CUDA_SUCCESS : fail(excess.code, std::move(excess.text));
+  return result_of(cooperative_launch_failure(launch));
 }
 
 namespace {
@@ -140,29 +136,15 @@ namespace entry {
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
   const auto state = find_function(function);
   if (!state) return invalid_function();
-  switch (attribute) {
-    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-      *value = static_cast<int>(state->kernel->threads);
-      return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-      *value = state->max_dynamic_shared_bytes;
-      return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = 90; return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
-    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
-    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
-    case CU_FUNC_ATTRIBUTE_NUM_REGS:  // the host has no values for these
-      *value = 0;
-      return CUDA_SUCCESS;
-    default: return fail(CUDA_ERROR_INVALID_VALUE, "that function attribute is not known");
-  }
+  if (attribute != CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES && attribute != CU_FUNC_ATTRIBUTE_NUM_REGS)
+    return fail(CUDA_ERROR_INVALID_VALUE, "that function attribute is not known");
+  *value = 0;  // the host has no values for these
+  return CUDA_SUCCESS;
 }
 
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
   const auto state = find_function(function);
   if (!state) return invalid_function();
-  if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) return CUDA_SUCCESS;
   if (attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) {
     state->allows_large_clusters = value != 0;
     return CUDA_SUCCESS;

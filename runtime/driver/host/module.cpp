@@ -34,13 +34,9 @@ struct ModuleState {
 
 namespace {
 
-Handles<CUmodule, ModuleState>& modules() {
-  static auto* const handles = new Handles<CUmodule, ModuleState>;
-  return *handles;
-}
+Handles<CUmodule, ModuleState>& modules() { return Handles<CUmodule, ModuleState>::all(); }
 Handles<CUfunction, FunctionState>& functions() {
-  static auto* const handles = new Handles<CUfunction, FunctionState>;
-  return *handles;
+  return Handles<CUfunction, FunctionState>::all();
 }
 
 #if defined(__x86_64__)
@@ -79,11 +75,6 @@ std::shared_ptr<FunctionState> find_function(CUfunction function) {
   return functions().find(function);
 }
 
-void drop_modules() {
-  functions().clear();
-  modules().clear();
-}
-
 namespace entry {
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
@@ -95,8 +86,7 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   std::memcpy(&header, image, sizeof(header));
   if (header.e_machine == kCudaMachine)
     return fail(CUDA_ERROR_NO_BINARY_FOR_GPU,
-                "the image is a cubin; the host device runs what "
-                "the host compiler builds");
+                "the image is a cubin; the host device runs what the host compiler builds");
   if (header.e_machine != kOurMachine || header.e_type != ET_DYN)
     return fail(CUDA_ERROR_INVALID_IMAGE, "the image is not a shared object for this machine");
   auto state = std::make_shared<ModuleState>();
@@ -112,6 +102,7 @@ CUresult cuModuleUnload(CUmodule module) {
   scheduler().drain();
   const auto state = modules().remove(module);
   if (!state) return fail(CUDA_ERROR_INVALID_HANDLE, "that module is not loaded (any more)");
+  const std::lock_guard lock(state->mutex);
   for (const auto& [name, function] : state->functions) functions().remove(function);
   return CUDA_SUCCESS;
 }

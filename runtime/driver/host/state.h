@@ -25,10 +25,10 @@ namespace entry {
 CUresult fail(CUresult code, std::string text);
 /// The same for a constant text. If there is no memory to copy it, the text stays empty.
 CUresult fail(CUresult code, const char* text) noexcept;
+/// The code of the failure, whose text becomes last_error(). Success if there is no failure.
+CUresult result_of(Failure failure);
 /// Runs work until the points are reached. Returns the failure of the device, if any.
 CUresult run_until(const std::vector<Point>& points);
-/// Runs all queued work.
-CUresult run_all();
 
 // ---- Counters (counters.cpp) ----
 
@@ -42,7 +42,6 @@ void reset_calls();
 inline constexpr int kDevices = 4;
 /// The device of this thread's current context, which must exist.
 CUdevice current_device();
-CUcontext context_of(CUdevice device);
 /// The error of a call that needs a context; success if it may run.
 CUresult check_context();
 /// Total device memory.
@@ -60,12 +59,24 @@ void run_host_function(CUhostFn function, void* user_data);
 
 // ---- Copies (copy.cpp) ----
 
-/// Copies rows of bytes. Checks that device and pinned memory is still allocated.
-Failure run_copy(const CUDA_MEMCPY3D& copy);
-Failure run_memset(const CUDA_MEMSET_NODE_PARAMS& memset);
-/// Fails with a text if the ranges could not be copied or set now.
-CUresult check_copy(const CUDA_MEMCPY3D& copy);
-CUresult check_memset(const CUDA_MEMSET_NODE_PARAMS& memset);
+/// One side of a copy.
+struct CopySide {
+  std::uintptr_t start;
+  bool is_device;  // must be device memory
+};
+struct CopyWork {
+  CopySide to, from;
+  std::size_t bytes;
+};
+/// A fill with the low `element_bytes` bytes of `value`.
+struct FillWork {
+  std::uintptr_t to;
+  unsigned value;
+  std::size_t element_bytes, bytes;
+};
+/// Copies the bytes. Fails if device or pinned memory is no longer allocated.
+Failure run_copy(const CopyWork& copy);
+Failure run_fill(const FillWork& fill);
 
 // ---- Modules and launches (module.cpp, launch.cpp) ----
 
@@ -97,11 +108,5 @@ CUresult make_launch(CUfunction function, const LaunchShape& shape, void** param
                      KernelLaunch& launch);
 /// Runs the launch and adds it to the counters.
 Failure run_kernel(const KernelLaunch& launch);
-
-// ---- Release of the context ----
-
-void drop_streams_and_events();
-void drop_modules();
-void drop_graphs();
 
 }  // namespace sinter::host

@@ -3,6 +3,7 @@
 #include "runtime/driver/host/state.h"
 
 #include <atomic>
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,14 +20,8 @@ struct EventState {
   CapturedPoint captured;                           // replaces `recorded` if it was captured
 };
 
-Handles<CUstream, StreamState>& streams() {
-  static auto* const handles = new Handles<CUstream, StreamState>;
-  return *handles;
-}
-Handles<CUevent, EventState>& events() {
-  static auto* const handles = new Handles<CUevent, EventState>;
-  return *handles;
-}
+Handles<CUstream, StreamState>& streams() { return Handles<CUstream, StreamState>::all(); }
+Handles<CUevent, EventState>& events() { return Handles<CUevent, EventState>::all(); }
 
 thread_local bool in_host_function = false;
 
@@ -48,14 +43,6 @@ void count_synchronization() {
   update_counters([](Counters& counters) { ++counters.synchronizations; });
 }
 
-/// Success if the point is reached. Otherwise runs one piece of work and returns "not ready".
-CUresult poll(const Point& point) {
-  const bool is_reached = scheduler().poll(point);
-  const Failure failure = scheduler().failure();
-  if (failure.code != CUDA_SUCCESS) return fail(failure.code, failure.text);
-  return is_reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
-}
-
 }  // namespace
 
 std::shared_ptr<StreamState> find_stream(CUstream stream) {
@@ -74,11 +61,6 @@ void run_host_function(CUhostFn function, void* user_data) {
   const bool was_in_one = std::exchange(in_host_function, true);
   function(user_data);
   in_host_function = was_in_one;
-}
-
-void drop_streams_and_events() {
-  streams().clear();
-  events().clear();
 }
 
 namespace entry {
@@ -106,14 +88,6 @@ CUresult cuStreamSynchronize(CUstream stream) {
   return run_until({scheduler().end_of(state)});
 }
 
-CUresult cuStreamQuery(CUstream stream) {
-  const auto state = find_stream(stream);
-  if (!state) return invalid_stream();
-  if (const CUresult result = refuse_in_capture(state, "cuStreamQuery"); result != CUDA_SUCCESS)
-    return result;
-  return poll(scheduler().end_of(state));
-}
-
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
   const auto state = find_stream(stream);
   if (!state) return invalid_stream();
@@ -128,13 +102,6 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
   const Point point = recorded_point(*event_state);
   if (!point.stream || point.stream == state) return CUDA_SUCCESS;
   scheduler().submit(state, {.run = [] { return Failure(); }, .waits = {point}});
-  return CUDA_SUCCESS;
-}
-
-CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
-  const auto state = find_stream(stream);
-  if (!state) return invalid_stream();
-  *context = context_of(state->device);
   return CUDA_SUCCESS;
 }
 
@@ -197,6 +164,7 @@ CUresult cuEventSynchronize(CUevent event) {
   return point.stream ? run_until({point}) : CUDA_SUCCESS;
 }
 
+// Runs one piece of work if the event is not reached.
 CUresult cuEventQuery(CUevent event) {
   const auto state = events().find(event);
   if (!state) return invalid_event();
@@ -204,7 +172,11 @@ CUresult cuEventQuery(CUevent event) {
       result != CUDA_SUCCESS)
     return result;
   const Point point = recorded_point(*state);
-  return point.stream ? poll(point) : CUDA_SUCCESS;
+  if (!point.stream) return CUDA_SUCCESS;
+  const bool is_reached = scheduler().poll(point);
+  if (const CUresult result = result_of(scheduler().failure()); result != CUDA_SUCCESS)
+    return result;
+  return is_reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 // Counts only the time that the device works, because the host decides when work runs.
@@ -215,6 +187,8 @@ CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
     const auto state = events().find(handles[i]);
     if (!state) return invalid_event();
     const std::lock_guard lock(state->mutex);
+    if (state->captured.capture)
+      return fail(CUDA_ERROR_CAPTURED_EVENT, "an event that was recorded in a capture");
     if (!state->has_timing || !state->time)
       return fail(CUDA_ERROR_INVALID_HANDLE, "an event without timing, or never recorded");
     times[i] = *state->time;

@@ -90,17 +90,12 @@ Point StreamScheduler::end_of(const std::shared_ptr<StreamState>& stream) {
   return {stream, stream->submitted};
 }
 
-std::vector<Point> StreamScheduler::ends() {
+std::vector<Point> StreamScheduler::ends(int device) {
   const std::lock_guard lock(mutex_);
   std::vector<Point> points;
   for (const auto& stream : streams_)
-    if (stream->completed < stream->submitted) points.push_back({stream, stream->submitted});
-  return points;
-}
-
-std::vector<Point> StreamScheduler::ends(int device) {
-  std::vector<Point> points = ends();
-  std::erase_if(points, [&](const Point& point) { return point.stream->device != device; });
+    if (stream->device == device && stream->completed < stream->submitted)
+      points.push_back({stream, stream->submitted});
   return points;
 }
 

@@ -62,8 +62,7 @@ class StreamScheduler {
   Point submit(const std::shared_ptr<StreamState>& stream, Operation operation);
   /// The point at which all work that was submitted to the stream so far is done.
   Point end_of(const std::shared_ptr<StreamState>& stream);
-  /// The ends of all streams with unfinished work, or of those of one device.
-  std::vector<Point> ends();
+  /// The ends of all streams of the device with unfinished work.
   std::vector<Point> ends(int device);
 
   /// Runs work until all points are reached. Throws std::bad_alloc if there is no memory to begin

@@ -14,8 +14,7 @@ struct UserObjectState {
 };
 
 Handles<CUuserObject, UserObjectState>& user_objects() {
-  static auto* const handles = new Handles<CUuserObject, UserObjectState>;
-  return *handles;
+  return Handles<CUuserObject, UserObjectState>::all();
 }
 
 CUresult check_count(unsigned count) {
@@ -44,8 +43,6 @@ CUresult fewer_references() {
 
 }  // namespace
 
-void drop_user_objects() { user_objects().clear(); }
-
 namespace entry {
 
 CUresult cuUserObjectCreate(CUuserObject* object, void* pointer, CUhostFn destroy,
@@ -56,9 +53,10 @@ CUresult cuUserObjectCreate(CUuserObject* object, void* pointer, CUhostFn destro
   if (const CUresult result = check_count(references); result != CUDA_SUCCESS) return result;
   auto state = std::make_shared<UserObjectState>();
   state->held.reserve(references);
-  const auto made = std::make_shared<const UserObject>(pointer, destroy);
+  const auto made = std::make_shared<UserObject>(pointer);
   state->held.assign(references, made);
   *object = user_objects().add(std::move(state));
+  made->destroy = destroy;  // only now: a failed call must not destroy the object
   return CUDA_SUCCESS;
 }
 
@@ -78,6 +76,10 @@ CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned co
   if (const CUresult result = check_count(count); result != CUDA_SUCCESS) return result;
   if ((flags & ~CU_GRAPH_USER_OBJECT_MOVE) != 0)
     return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("retain flags {}", flags));
+  const std::lock_guard graph_lock(graph_state->mutex);
+  UserObjects& all = graph_state->user_objects;
+  // Before references are taken, which must not get lost. Twice the size: captures add one by one.
+  if (all.capacity() - all.size() < count) all.reserve(2 * all.size() + count);
   UserObjects kept;
   if (flags == CU_GRAPH_USER_OBJECT_MOVE) {
     kept = take(object, *state, count);
@@ -85,8 +87,7 @@ CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned co
     kept.assign(count, state->held.front());
   }
   if (kept.empty()) return fewer_references();
-  const std::lock_guard lock(graph_state->mutex);
-  graph_state->user_objects.insert(graph_state->user_objects.end(), kept.begin(), kept.end());
+  all.insert(all.end(), kept.begin(), kept.end());
   return CUDA_SUCCESS;
 }
 

@@ -1,5 +1,5 @@
-// A program of many layers: the code of each distinct kernel is compiled once, however many layers
-// have it and whatever their values are called.
+// A program of many layers compiles the code of each distinct kernel once. The number of layers and
+// the names of values do not matter.
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -11,9 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/compile_service/compile_service.h"
 #include "runtime/device/device_state.h"
 #include "runtime/driver/host/host_driver.h"
-#include "runtime/service/compile_service.h"
 #include "sinter/text.h"
 #include "tests/support/graphs/patterns.h"
 
@@ -63,14 +63,14 @@ std::string without_names(std::string_view text) {
   return result;
 }
 
-TEST(CompileOnce, NamesDoNotCount) {
+TEST(CompileOnce, NormalisedCodeIgnoresNames) {
   EXPECT_EQ(without_names("a1 = b + a1 * 2;"), without_names("x = y_2 + x * 2;"));
   EXPECT_NE(without_names("a = b + a * 2;"), without_names("x = y + y * 2;"));
   EXPECT_NE(without_names("a = b + a * 2;"), without_names("a = b + a * 3;"));
 }
 
-/// Twelve layers in one graph, whose values have names of their own in each.
-TEST(CompileOnce, OfTwelveLayersInOneProgram) {
+/// Twelve layers in one graph. The values of each layer have different names.
+TEST(CompileOnce, SharesKernelsOfTwelveLayersInOneProgram) {
   const Pattern pattern =
       small_pattern(patterns_in(std::string(kFolder) + "/transformer.sinter").front());
   ASSERT_EQ(pattern.layers, 12);
@@ -108,7 +108,7 @@ TEST(CompileOnce, OfTwelveLayersInOneProgram) {
   EXPECT_EQ(device.compile_service.get(device).counters().compiles, compiles);
 }
 
-/// One layer, in which everything has a name that begins with `prefix`.
+/// One layer, in which every name begins with `prefix`.
 Graph layer_called(const std::string& prefix) {
   std::string text = R"(graph $layer($x: f32[$rows, 64], $w: f32[64], $gate: f32[$rows, 96]) {
   $s = sum $x {axes = [0], keep = true}
@@ -122,8 +122,8 @@ Graph layer_called(const std::string& prefix) {
   return parse(text);
 }
 
-/// Twelve layers, each a program of its own with names of its own.
-TEST(CompileOnce, OfTwelvePrograms) {
+/// Twelve programs of one layer each, with different names.
+TEST(CompileOnce, SharesKernelsOfTwelvePrograms) {
   DeviceState device(host::host_driver(), 0);
   std::vector<Executable> layers;
   for (int i = 0; i < 12; ++i) {

@@ -1,4 +1,4 @@
-// The kernel cache: equal kernels are compiled once, failures are tried again.
+// The kernel cache: equal kernels are compiled once, and failed compilations are tried again.
 #include "runtime/cache/kernel_cache.h"
 
 #include <gmock/gmock.h>
@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/compile_service/compile_service.h"
 #include "runtime/driver/host/host_driver.h"
-#include "runtime/service/compile_service.h"
 #include "sinter/sinter.h"
 #include "tests/support/files/errors.h"
 
@@ -59,8 +59,8 @@ TEST_F(CompileServiceTest, CompilesUnitsTogetherAndEqualOnesOnce) {
   EXPECT_EQ(counts(), (std::vector<std::int64_t>{2, 2, 1}));
 }
 
-/// What the user calls values is no reason to compile.
-TEST_F(CompileServiceTest, CompilesEqualCodeOnceWhateverItsNames) {
+/// Names of values are not part of the code key.
+TEST_F(CompileServiceTest, CompilesEqualCodeOnceDespiteNames) {
   Source first = store_kernel("first", "1.0f");
   Source second = store_kernel("second", "1.0f");
   Source other = store_kernel("other", "2.0f");
@@ -72,7 +72,7 @@ TEST_F(CompileServiceTest, CompilesEqualCodeOnceWhateverItsNames) {
   EXPECT_NE(results[0].unit, results[2].unit);
 }
 
-TEST_F(CompileServiceTest, TellsSettingsApart) {
+TEST_F(CompileServiceTest, SeparatesSettings) {
   const std::vector<CompileUnit> units = {{{store_kernel("one", "1.0f")}}};
   const CompileResult plain = service.compile(units, {})[0];
   const CompileResult counting = service.compile(units, {.host = {.count = true}})[0];
@@ -94,7 +94,7 @@ TEST_F(CompileServiceTest, CompilesOnceForManyThreads) {
   EXPECT_EQ(counts(), (std::vector<std::int64_t>{3, 1, 1}));
 }
 
-TEST_F(CompileServiceTest, ShowsTheLineOfAKernelThatDoesNotCompileAndTriesAgain) {
+TEST_F(CompileServiceTest, ShowsTheLineOfACompileErrorAndTriesAgain) {
   const std::vector<CompileUnit> broken = {{{store_kernel("broken", "undefined_name")}}};
   for (int i = 0; i < 2; ++i)
     EXPECT_THAT(test::error_of<CompileError>([&] { compile(broken); }),
@@ -114,7 +114,7 @@ TEST_F(CompileServiceTest, SurvivesAModuleThatDoesNotLoad) {
 
 UnitKey key_of(std::string_view code) { return {.settings = {}, .code = hash_of(code)}; }
 
-TEST(KernelCache, MakesOneCallerResponsible) {
+TEST(KernelCache, MakesOneCallerCompile) {
   KernelCache cache;
   const KernelCache::Claim first = cache.claim(key_of("key"));
   const KernelCache::Claim second = cache.claim(key_of("key"));
@@ -126,23 +126,23 @@ TEST(KernelCache, MakesOneCallerResponsible) {
   EXPECT_EQ(cache.claim(key_of("key")).unit.get(), unit);
 }
 
-TEST(KernelCache, HandsAFailureToAllWhoWaitAndForgetsIt) {
+TEST(KernelCache, PassesAFailureToAllWaitersAndForgetsIt) {
   KernelCache cache;
   const KernelCache::Claim first = cache.claim(key_of("key"));
   const KernelCache::Claim second = cache.claim(key_of("key"));
-  cache.fail(key_of("key"), first, std::make_exception_ptr(CompileError("no")));
+  cache.fail(first, std::make_exception_ptr(CompileError("no")));
   EXPECT_EQ(test::error_of<CompileError>([&] { (void)second.unit.get(); }), "no");
   EXPECT_TRUE(cache.claim(key_of("key")).promise);
 }
 
-/// A unit without anything in it, under `key`.
+/// Adds an empty unit under `key`.
 void add(KernelCache& cache, const std::string& key) {
   const KernelCache::Claim claim = cache.claim(key_of(key));
   ASSERT_TRUE(claim.promise) << key;
   cache.fulfil(claim, std::make_shared<const CompiledUnit>());
 }
 
-TEST(KernelCache, UnloadsWhatWasAskedForLongestAgo) {
+TEST(KernelCache, EvictsTheLeastRecentlyUsedUnit) {
   KernelCache cache(3);
   for (const char* key : {"a", "b", "c"}) add(cache, key);
   EXPECT_FALSE(cache.claim(key_of("a")).promise);
@@ -152,7 +152,7 @@ TEST(KernelCache, UnloadsWhatWasAskedForLongestAgo) {
   EXPECT_TRUE(cache.claim(key_of("b")).promise);
 }
 
-TEST(KernelCache, KeepsWhatIsInUse) {
+TEST(KernelCache, KeepsUnitsInUse) {
   KernelCache cache(3);
   for (const char* key : {"a", "b", "c"}) add(cache, key);
   const CompiledUnitPointer used = cache.claim(key_of("a")).unit.get();
@@ -165,8 +165,8 @@ TEST(KernelCache, KeepsWhatIsInUse) {
   cache.fulfil(being_made, used);
 }
 
-/// As many as are in use, however many that is.
-TEST(KernelCache, GrowsAsFarAsAllAreInUse) {
+/// The cache exceeds its limit if all units are in use.
+TEST(KernelCache, GrowsWhileAllUnitsAreInUse) {
   KernelCache cache(3);
   std::vector<CompiledUnitPointer> used;
   for (int i = 0; i < 50; ++i) {

@@ -1,5 +1,5 @@
-// Compiled units on disk: other processes find them, damage heals, and whoever is in doubt compiles
-// them again and compares.
+// Compiled units in the disk cache: other processes find them, damaged entries are replaced, and
+// SINTER_VERIFY=cache compiles entries again and compares.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 
 #include "runtime/cache/compiler_identity.h"
 #include "runtime/cache/disk_cache.h"
+#include "runtime/compile_service/compile_service.h"
 #include "runtime/driver/host/host_driver.h"
-#include "runtime/service/compile_service.h"
 #include "sinter/sinter.h"
 #include "tests/support/files/command.h"
 #include "tests/support/files/errors.h"
@@ -29,7 +29,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-/// A kernel that stores `value`; what it is called is no part of its code.
+/// A kernel that stores `value`. Its name is not part of its code key.
 Source store_kernel(const std::string& entry, const std::string& value) {
   const auto text = [&](const std::string& name) {
     return "extern \"C\" __global__ void " + name + "(float* __restrict__ y_out) {\n" +
@@ -48,13 +48,13 @@ CompileUnit unit(const std::string& entry, const std::string& value) {
 
 class UnitCacheTest : public ::testing::Test {
  protected:
-  /// As a process of its own would compile them: with nothing in memory.
+  /// Compiles with an empty in-memory cache, like a new process.
   std::vector<CompileResult> compile(const std::vector<CompileUnit>& units) {
     services.push_back(std::make_unique<CompileService>(state));
     return services.back()->compile(units, settings);
   }
   std::int64_t compiles() const { return services.back()->counters().compiles; }
-  /// What a function of the unit stores.
+  /// The value that a function of the unit stores.
   float stored_by(const CompileResult& compiled, std::size_t function = 0) const {
     const Array y = host_device().empty(f32, {1});
     const CurrentContext current(state);
@@ -83,7 +83,7 @@ class UnitCacheTest : public ::testing::Test {
     return result;
   }
 
-  /// What the compiler is called is kept in the first cache of a process: here in none.
+  /// Reads the compiler's identity now, so that the tests' caches do not store it as an entry.
   void SetUp() override { host_compiler(disk_cache({.mode = CacheMode::off})); }
 
   DeviceState& state = *host_device().state();
@@ -92,11 +92,11 @@ class UnitCacheTest : public ::testing::Test {
   std::vector<std::unique_ptr<CompileService>> services;
 };
 
-TEST_F(UnitCacheTest, AnotherProcessFindsUnitsWhateverTheyAreCalled) {
+TEST_F(UnitCacheTest, SharesUnitsAcrossProcessesDespiteNames) {
   const std::vector<CompileResult> first = compile({unit("one", "1.0f"), unit("two", "2.0f")});
   EXPECT_EQ(compiles(), 1);
   EXPECT_FALSE(first[0].was_cached);
-  EXPECT_EQ(files(".entry").size(), 3U);  // two units and their object
+  EXPECT_EQ(files(".entry").size(), 3U);  // two units and their object file
   EXPECT_EQ(files(".cu").size(), 1U);
 
   const std::vector<CompileResult> again = compile({unit("due", "2.0f"), unit("uno", "1.0f")});
@@ -108,7 +108,7 @@ TEST_F(UnitCacheTest, AnotherProcessFindsUnitsWhateverTheyAreCalled) {
   EXPECT_EQ(again[0].unit->module, again[1].unit->module) << "an object is loaded once";
 }
 
-TEST_F(UnitCacheTest, CompilesOnlyWhatIsMissing) {
+TEST_F(UnitCacheTest, CompilesOnlyMissingUnits) {
   compile({unit("one", "1.0f")});
   const std::vector<CompileResult> results = compile({unit("one", "1.0f"), unit("two", "2.0f")});
   EXPECT_EQ(compiles(), 1);
@@ -118,7 +118,7 @@ TEST_F(UnitCacheTest, CompilesOnlyWhatIsMissing) {
   EXPECT_EQ(stored_by(results[1]), 2.0f);
 }
 
-TEST_F(UnitCacheTest, TellsSettingsApart) {
+TEST_F(UnitCacheTest, SeparatesSettings) {
   compile({unit("one", "1.0f")});
   settings.host.optimize = false;
   EXPECT_FALSE(compile({unit("one", "1.0f")})[0].was_cached);
@@ -127,8 +127,8 @@ TEST_F(UnitCacheTest, TellsSettingsApart) {
   EXPECT_TRUE(compile({unit("one", "1.0f")})[0].was_cached);
 }
 
-/// Each file of the cache in turn is cut, flipped, emptied or taken away.
-TEST_F(UnitCacheTest, HealsWhateverIsDamaged) {
+/// Removes, truncates, empties or modifies each file of the cache in turn.
+TEST_F(UnitCacheTest, ReplacesDamagedEntries) {
   compile({unit("one", "1.0f"), unit("two", "2.0f")});
   const std::vector<fs::path> entries = files(".entry");
   ASSERT_EQ(entries.size(), 3U);
@@ -146,7 +146,7 @@ TEST_F(UnitCacheTest, HealsWhateverIsDamaged) {
         file.seekp(static_cast<std::streamoff>(fs::file_size(entry)) - 1);
         file.put('!');
       }
-      services.clear();  // and with them the modules that are loaded
+      services.clear();  // also unloads the modules
       const std::vector<CompileResult> results =
           compile({unit("one", "1.0f"), unit("two", "2.0f")});
       EXPECT_EQ(stored_by(results[0]), 1.0f) << entry << " " << way;
@@ -156,7 +156,7 @@ TEST_F(UnitCacheTest, HealsWhateverIsDamaged) {
     }
 }
 
-TEST_F(UnitCacheTest, DoesNotFailWithWhatDoesNotLoad) {
+TEST_F(UnitCacheTest, RecompilesUnitsThatDoNotLoad) {
   compile({unit("one", "1.0f")});
   services.clear();
   host::inject_fault("cuModuleLoadData", 1, CUDA_ERROR_INVALID_IMAGE);
@@ -167,7 +167,7 @@ TEST_F(UnitCacheTest, DoesNotFailWithWhatDoesNotLoad) {
   EXPECT_THAT(counters.last_failure, HasSubstr("CUDA_ERROR_INVALID_IMAGE"));
 }
 
-/// What ails the device is no reason to throw good entries away.
+/// A failure of the device is no reason to remove valid entries.
 TEST_F(UnitCacheTest, KeepsEntriesWhenTheDeviceFails) {
   compile({unit("one", "1.0f")});
   services.clear();
@@ -180,20 +180,20 @@ TEST_F(UnitCacheTest, KeepsEntriesWhenTheDeviceFails) {
   EXPECT_EQ(compiles(), 0);
 }
 
-TEST_F(UnitCacheTest, KeepsNothingOfWhatDoesNotCompile) {
+TEST_F(UnitCacheTest, StoresNothingIfCompilationFails) {
   EXPECT_THAT(test::error_of<CompileError>([&] { compile({unit("broken", "undefined_name")}); }),
               HasSubstr("broken"));
   EXPECT_EQ(files(".cu").size(), 0U);
 }
 
-TEST_F(UnitCacheTest, VerifiesWhatItFinds) {
+TEST_F(UnitCacheTest, VerifiesEntries) {
   compile({unit("one", "1.0f")});
   compile({unit("two", "2.0f")});
   services.clear();
   settings.cache.verify = true;
   EXPECT_EQ(stored_by(compile({unit("one", "1.0f")})[0]), 1.0f);
   services.clear();
-  // Its source is another one's.
+  // Replaces the source of one entry by that of the other.
   const std::vector<fs::path> sources = files(".cu");
   ASSERT_EQ(sources.size(), 2U);
   const auto source_of = [&](const std::string& kernel) {
@@ -214,7 +214,7 @@ TEST_F(UnitCacheTest, VerifiesWhatItFinds) {
               HasSubstr("no source beside it"));
 }
 
-TEST_F(UnitCacheTest, ReportsOfTheCache) {
+TEST_F(UnitCacheTest, ReportsDiskCacheCounters) {
   Graph graph("add_one");
   const Tensor x = graph.input("x", f32, {8});
   graph.output("y", x + 1);
@@ -225,12 +225,12 @@ TEST_F(UnitCacheTest, ReportsOfTheCache) {
   EXPECT_EQ(report.disk.directory, settings.cache.directory);
   EXPECT_EQ(report.disk.why_off, "");
   EXPECT_EQ(report.disk.misses, 1);
-  EXPECT_EQ(report.disk.stored, 2);  // the kernel and its object
+  EXPECT_EQ(report.disk.stored, 2);  // the kernel and its object file
   EXPECT_EQ(report.disk.reasons[0].text, "there is no such entry");
   EXPECT_EQ(compile_here(graph, options).disk.why_off, "it was turned off");
 }
 
-/// What a user sees: the second process runs no compiler at all; nor do two at once compile twice.
+/// The command with a disk cache. `cxx` is a compiler wrapper that logs its runs.
 class CachedCommandTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -271,33 +271,33 @@ graph norm(x: f32[37, 96]) {
 TEST_F(CachedCommandTest, SecondProcessRunsNoCompiler) {
   const test::CommandResult first = run(kRun);
   EXPECT_EQ(first.exit_code, 0) << first.output;
-  EXPECT_EQ(compiler_runs(), 2);  // what it is called, and the kernel
+  EXPECT_EQ(compiler_runs(), 2);  // one for the compiler's identity, one for the kernel
   const test::CommandResult second = run(kRun);
   EXPECT_EQ(second.output, first.output);
   EXPECT_EQ(compiler_runs(), 2);
 }
 
-/// The file of ccache stays as it is when the compiler behind it changes.
-TEST_F(CachedCommandTest, AsksWrappersEachTimeWhatTheyRun) {
+/// A ccache binary stays the same when its compiler changes.
+TEST_F(CachedCommandTest, IdentifiesWrappedCompilersEachTime) {
   const fs::path wrapper = folder.path() + "/my-ccache";
   fs::copy(folder.path() + "/cxx", wrapper);
   const std::string line = "SINTER_HOST_CXX=$PWD/my-ccache " + std::string(kRun);
   EXPECT_EQ(run(line).exit_code, 0);
   EXPECT_EQ(compiler_runs(), 2);
   EXPECT_EQ(run(line).exit_code, 0);
-  EXPECT_EQ(compiler_runs(), 3);  // what it is called
+  EXPECT_EQ(compiler_runs(), 3);  // the compiler's identity
 }
 
-TEST_F(CachedCommandTest, TwoProcessesAtOnceCompileOnce) {
+TEST_F(CachedCommandTest, TwoConcurrentProcessesCompileOnce) {
   const test::CommandResult both =
       run(std::string(kRun) + " >one & " + kRun + " >two; wait; cmp one two");
   EXPECT_EQ(both.exit_code, 0) << both.output;
   EXPECT_EQ(kernel_compilations(), 1);
 }
 
-/// The second process looks before the first has stored anything, waits for its lock, and looks
-/// again. The compiler waits until somebody lets it go on.
-TEST_F(CachedCommandTest, LooksAgainWhenItHasWaitedForAnother) {
+/// The second process finds no entry, waits for the lock of the first, and looks again. The
+/// compiler runs until the file `go` exists.
+TEST_F(CachedCommandTest, LooksAgainAfterWaitingForALock) {
   std::ofstream(folder.path() + "/cxx")
       << "#!/bin/sh\necho \"$*\" >>" << folder.path() << "/log\n"
       << "case \"$*\" in *kernels.cpp*)\n"
@@ -311,7 +311,7 @@ TEST_F(CachedCommandTest, LooksAgainWhenItHasWaitedForAnother) {
   EXPECT_EQ(kernel_compilations(), 1);
 }
 
-TEST_F(CachedCommandTest, SaysWhatIsWrongWithItsSettings) {
+TEST_F(CachedCommandTest, RejectsInvalidSettings) {
   EXPECT_THAT(run(std::string("SINTER_CACHE=on ") + kRun).output,
               HasSubstr("SINTER_CACHE=on: expected off, read_only or read_write"));
   EXPECT_THAT(run(std::string("SINTER_CACHE_BYTES=1G ") + kRun).output,

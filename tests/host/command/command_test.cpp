@@ -1,4 +1,4 @@
-// What the command says about a graph, and what running it shows.
+// JSON output of the command for one graph: explain, profile and run on the host device.
 #include "tests/support/files/command.h"
 
 #include <algorithm>
@@ -73,7 +73,7 @@ TEST_F(CommandTest, ExplainMeasuresOnTheDevice) {
   }
 }
 
-TEST_F(CommandTest, BoundariesNameKernelsThatAreThere) {
+TEST_F(CommandTest, BoundariesNameExistingKernels) {
   const Json json = json_of(
       "SINTER_SKIP=fuse; export SINTER_SKIP; "
       "sinter explain layer_norm_backward.sinter --json");
@@ -122,7 +122,7 @@ TEST_F(CommandTest, RunCountsWhatExplainPredicts) {
   }
 }
 
-/// Stands for a compiler with a bug: it turns the fused kernel's sum into a difference.
+/// Simulates a compiler bug: replaces the fused kernel's sum by a difference.
 constexpr const char* kBrokenCompiler = R"(cc=$(mktemp); cat > "$cc" <<'END'
 #!/bin/sh
 for word; do
@@ -154,7 +154,7 @@ TEST_F(CommandTest, CheckFindsWrongResults) {
   EXPECT_EQ(verdict["bit_equal_unfused"], false);
 }
 
-TEST_F(CommandTest, TheSeedDecidesTheResult) {
+TEST_F(CommandTest, TheSeedDeterminesTheResult) {
   const Json first = json_of("sinter run sgd.sinter --device host --seed 5 --json");
   const Json again = json_of("sinter run sgd.sinter --device host --seed 5 --json");
   const Json other = json_of("sinter run sgd.sinter --device host --seed 6 --json");
@@ -178,7 +178,7 @@ TEST_F(CommandTest, NumericsReachTheKernels) {
   EXPECT_NE(recorded["outputs"], wide["outputs"]);
 }
 
-TEST_F(CommandTest, RunTakesSizesOfZero) {
+TEST_F(CommandTest, RunAcceptsSizesOfZero) {
   const Json json = json_of(
       "sinter run softmax.sinter --device host --check --json "
       "--size rows=0 columns=16");
@@ -194,7 +194,7 @@ TEST_F(CommandTest, CudaWithoutAGpuFailsInOneLine) {
   EXPECT_TRUE(result.output.starts_with("sinter: ")) << result.output;
 }
 
-TEST_F(CommandTest, TenMegabytesOfJunkAreRefused) {
+TEST_F(CommandTest, RejectsTenMegabytesOfJunk) {
   for (const std::string junk : {"yes 'graph g('", "yes 'y = add x, x'", "cat /dev/zero"}) {
     const CommandResult result =
         run_command(junk + " | head -c 10000000 | sinter explain - > /dev/null 2>&1", kRuns);

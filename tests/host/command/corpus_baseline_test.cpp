@@ -1,5 +1,5 @@
-// The graphs of real models, where they are at hand ($SINTER_CORPUS): planned to no more kernels
-// and bytes than the committed totals say.
+// Graphs of real models, if available ($SINTER_CORPUS). Their plans need no more kernels and bytes
+// than the committed totals.
 #include <cstdlib>
 #include <filesystem>
 #include <string>

@@ -1,4 +1,4 @@
-// What the command says about a folder of graphs, and about the ops that graphs are made of.
+// `sinter corpus` on a folder of graphs, and `sinter ops`.
 #include "tests/support/files/command.h"
 
 #include <filesystem>
@@ -65,7 +65,7 @@ class CorpusCommandTest : public testing::Test {
 
   CommandResult run(const std::string& line) const { return run_command(line, folder_); }
 
-  /// What the files of the folder come to; `exit_code` is what is expected.
+  /// The JSON report of the folder. Expects `exit_code`.
   Json corpus(const std::string& options, int exit_code) const {
     const CommandResult result = run("sinter corpus . --json " + options);
     EXPECT_EQ(result.exit_code, exit_code) << options << "\n" << result.output;
@@ -76,7 +76,7 @@ class CorpusCommandTest : public testing::Test {
   fs::path folder_;
 };
 
-TEST_F(CorpusCommandTest, GoesOnAfterAFailure) {
+TEST_F(CorpusCommandTest, ContinuesAfterAFailure) {
   const Json json = corpus("--limit-elements 1000 --jobs 2", /*exit_code=*/1);
   EXPECT_EQ(keys(json), (Keys{"files", "totals"}));
   ASSERT_EQ(json["files"].size(), 3u);
@@ -89,7 +89,7 @@ TEST_F(CorpusCommandTest, GoesOnAfterAFailure) {
   EXPECT_EQ(json["files"][2]["name"], "inner/good.sinter");
 }
 
-TEST_F(CorpusCommandTest, AMistakeInTheTextIsTheErrorOfItsFile) {
+TEST_F(CorpusCommandTest, ReportsParseErrorsPerFile) {
   const Json file = corpus("--only bad", /*exit_code=*/1)["files"][0];
   const std::string error = file["error"];
   EXPECT_NE(error.find("bad.sinter:2:"), std::string::npos) << error;
@@ -98,7 +98,7 @@ TEST_F(CorpusCommandTest, AMistakeInTheTextIsTheErrorOfItsFile) {
     EXPECT_TRUE(file[unknown].is_null()) << unknown;
 }
 
-TEST_F(CorpusCommandTest, AGraphOverTheLimitIsPlannedButNotRun) {
+TEST_F(CorpusCommandTest, PlansButDoesNotRunGraphsOverTheLimit) {
   const Json json = corpus("--only big --limit-elements 1000", /*exit_code=*/0);
   const Json& file = json["files"][0];
   EXPECT_EQ(file["stage"], "plan");
@@ -110,7 +110,7 @@ TEST_F(CorpusCommandTest, AGraphOverTheLimitIsPlannedButNotRun) {
   EXPECT_EQ(json["totals"]["over_limit"], 1);
 }
 
-TEST_F(CorpusCommandTest, AGraphThatRunsIsJudged) {
+TEST_F(CorpusCommandTest, ChecksResultsOfGraphsThatRun) {
   const Json file = corpus("--only good", /*exit_code=*/0)["files"][0];
   EXPECT_EQ(file["stage"], "run");
   EXPECT_TRUE(file["error"].is_null());
@@ -119,7 +119,7 @@ TEST_F(CorpusCommandTest, AGraphThatRunsIsJudged) {
   EXPECT_TRUE(file["spill_bytes"].is_null());
 }
 
-TEST_F(CorpusCommandTest, UnfusedLeavesTheFusedHalfOut) {
+TEST_F(CorpusCommandTest, UnfusedRunsOnlyTheUnfusedGraph) {
   const Json file = corpus("--only good --unfused", /*exit_code=*/0)["files"][0];
   EXPECT_EQ(file["stage"], "run");
   EXPECT_LE(file["worst_error_over_bound"], 1.0);
@@ -135,14 +135,14 @@ TEST_F(CorpusCommandTest, TotalsCountTheFiles) {
   EXPECT_EQ(totals["kernels"], 2);
 }
 
-TEST_F(CorpusCommandTest, StageCompileSaysThatThereIsNoNvrtc) {
+TEST_F(CorpusCommandTest, StageCompileReportsMissingNvrtc) {
   const Json file = corpus("--only good --stage compile", /*exit_code=*/1)["files"][0];
   EXPECT_EQ(file["stage"], "plan");
   const std::string error = file["error"];
   EXPECT_NE(error.find("NVRTC"), std::string::npos) << error;
 }
 
-TEST_F(CorpusCommandTest, TheTextHasALinePerFileAndTotals) {
+TEST_F(CorpusCommandTest, TextHasALinePerFileAndTotals) {
   const CommandResult result = run("sinter corpus . --stage parse");
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_TRUE(result.output.starts_with("bad.sinter         -        failed: ")) << result.output;
@@ -150,7 +150,7 @@ TEST_F(CorpusCommandTest, TheTextHasALinePerFileAndTotals) {
   EXPECT_NE(result.output.find("\n3 files: "), std::string::npos) << result.output;
 }
 
-TEST_F(CorpusCommandTest, AFolderWithoutGraphsIsAMistakeOfTheCaller) {
+TEST_F(CorpusCommandTest, RejectsFoldersWithoutGraphs) {
   EXPECT_EQ(run("sinter corpus nowhere").exit_code, 2);
   EXPECT_EQ(run("sinter corpus . --only nothing").exit_code, 2);
   EXPECT_EQ(run("sinter corpus").exit_code, 2);
@@ -205,6 +205,21 @@ TEST_F(CorpusCommandTest, ComparesTotalsWithABaseline) {
   write("other.json", totals.dump());
   EXPECT_THAT(run("sinter corpus . --stage plan --compare other.json").output,
               testing::HasSubstr("the baseline has 1000 files"));
+}
+
+TEST_F(CorpusCommandTest, ComparesWithStandardInput) {
+  write("bad.json", R"({"files": 1000})");
+  const CommandResult result = run("sinter corpus . --stage parse --compare - < bad.json");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.output, testing::HasSubstr("worse than -: the baseline has 1000 files"));
+}
+
+TEST_F(CorpusCommandTest, RejectsAnEmptyBaseline) {
+  write("empty.json", "");
+  const CommandResult result = run("sinter corpus . --stage parse --compare empty.json");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.output,
+              testing::HasSubstr("worse than empty.json: the baseline is not a JSON object"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The main example trains a model; what it prints is what the README promises.
+// The main example trains a model. Its output matches the README.
 #include "runtime/compile/nvrtc.h"
 #include "tests/support/files/command.h"
 
@@ -14,14 +14,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// The first part in parentheses of the only place that matches; "" if there is none or another.
+/// The first group of the only match; empty if there is none or more than one.
 std::string found(const std::string& text, const std::string& pattern) {
   const std::regex regex(pattern);
   const std::sregex_iterator first(text.begin(), text.end(), regex), end;
   return std::distance(first, end) == 1 ? (*first)[1].str() : "";
 }
 
-TEST(DigitsExample, TrainsAndShowsWhatFusingAndReplayingSave) {
+TEST(DigitsExample, TrainsAndShowsSavingsOfFusionAndReplay) {
   const std::filesystem::path program = command_path().parent_path() / "digits";
   if (!exists(program)) GTEST_SKIP() << "this build has no examples";
   const CommandResult result = run_command("'" + program.string() + "' --device host",
@@ -30,12 +30,12 @@ TEST(DigitsExample, TrainsAndShowsWhatFusingAndReplayingSave) {
   ASSERT_EQ(result.exit_code, 0) << text;
   EXPECT_THAT(text, HasSubstr("device: host device, kernels planned for h200"));
   EXPECT_EQ(found(text, "([0-9]+ recorded ops -> [0-9]+ launch)"), "33 recorded ops -> 1 launch");
-  // The schedule that tuning finds to be fastest says how many blocks have parts of their own.
+  // The number of blocks with partial sums depends on the schedule that tuning chooses.
   EXPECT_NE(found(text, "bytes moved per step: (183162|183322) fused"), "") << text;
   EXPECT_THAT(text, HasSubstr("extern \"C\" __global__ void __launch_bounds__"));
   EXPECT_THAT(text, HasSubstr("candidates, "));
   EXPECT_NE(found(text, "(step  500  loss 0\\.1[0-9]{3}  NaN: no)"), "");
-  // Launches and syncs per step.
+  // Launches and synchronizations per step.
   EXPECT_NE(found(text, "(naive, unfused +30\\.00 +1\\.02)"), "") << text;
   EXPECT_NE(found(text, "(fused +1\\.00 +0\\.02)"), "") << text;
   EXPECT_NE(found(text, "(fused, replayed +1\\.00 +0\\.02)"), "") << text;

@@ -38,7 +38,7 @@ TEST_F(ArrayTest, IsRowMajorWithTheBytesOfItsShape) {
   EXPECT_EQ(array.device(), device);
 }
 
-TEST_F(ArrayTest, WithoutElementsHasNoMemory) {
+TEST_F(ArrayTest, HasNoMemoryWithoutElements) {
   const Array array = device.empty(f32, {0, 4});
   EXPECT_EQ(array.bytes(), 0);
   EXPECT_EQ(array.pointer(), nullptr);
@@ -46,7 +46,7 @@ TEST_F(ArrayTest, WithoutElementsHasNoMemory) {
   EXPECT_THAT(device.download<float>(array, stream), IsEmpty());
 }
 
-TEST_F(ArrayTest, GivesItsMemoryBackWithTheLastHandle) {
+TEST_F(ArrayTest, FreesItsMemoryWithTheLastHandle) {
   const std::uint64_t before = host::counters().live_bytes;
   {
     const Array array = device.empty(f32, {1000});
@@ -56,7 +56,7 @@ TEST_F(ArrayTest, GivesItsMemoryBackWithTheLastHandle) {
   EXPECT_EQ(host::counters().live_bytes, before);
 }
 
-TEST_F(ArrayTest, CopiesThereAndBack) {
+TEST_F(ArrayTest, CopiesToTheDeviceAndBack) {
   std::vector<float> values(100);
   std::iota(values.begin(), values.end(), 0.0F);
   const Array a = device.empty(f32, {100});
@@ -108,7 +108,7 @@ TEST_F(ArrayTest, MeasuresTheTimeBetweenEvents) {
   EXPECT_THAT(end.elapsed_since(start), Ge(0.0F));
 }
 
-TEST_F(ArrayTest, WrapsMemoryAndStreamsOfOthers) {
+TEST_F(ArrayTest, WrapsForeignMemoryAndStreams) {
   const Array owner = device.empty(f32, {4});
   const Array wrapped = Array::wrap(owner.pointer(), f32, {2, 2}, device);
   const Stream wrapped_stream = Stream::wrap(stream.handle(), device);
@@ -116,7 +116,7 @@ TEST_F(ArrayTest, WrapsMemoryAndStreamsOfOthers) {
   EXPECT_THAT(device.download<float>(owner, stream), ElementsAre(1, 2, 3, 4));
 }
 
-TEST_F(ArrayTest, RefusesShapesThatCannotBe) {
+TEST_F(ArrayTest, RejectsInvalidShapes) {
   EXPECT_EQ(error_of([&] {
               (void)device.empty(f32, {4, -1});
             }),
@@ -127,7 +127,7 @@ TEST_F(ArrayTest, RefusesShapesThatCannotBe) {
             "Device::empty: f64[2147483648, 2147483648] does not fit in 63 bits of bytes");
 }
 
-TEST_F(ArrayTest, RefusesAViewBeyondItsEnd) {
+TEST_F(ArrayTest, RejectsViewsBeyondTheEnd) {
   const Array array = device.empty(f32, {4});
   EXPECT_EQ(error_of([&] { (void)array.view(4, f32, {4}); }),
             "Array::view: f32[4] at byte 4 needs 16 bytes, but the array f32[4] ends after 16");
@@ -137,7 +137,7 @@ TEST_F(ArrayTest, RefusesAViewBeyondItsEnd) {
             "Array::view: f32[2, 2] at byte 0 needs 24 bytes, but the array f32[4] ends after 16");
 }
 
-TEST_F(ArrayTest, RefusesCopiesThatDoNotFit) {
+TEST_F(ArrayTest, RejectsCopiesOfOtherSizesOrLayouts) {
   const Array array = device.empty(f32, {4});
   EXPECT_EQ(error_of([&] { device.upload(array, std::vector<float>(3), stream); }),
             "copy: f32[4] has 4 elements of 4 bytes but the host range has 3 of 4");
@@ -147,7 +147,7 @@ TEST_F(ArrayTest, RefusesCopiesThatDoNotFit) {
             "Device::copy: f32[2] with strides [2] is not row-major; use a row-major array");
 }
 
-TEST_F(ArrayTest, SaysWhatMemoryWasFor) {
+TEST_F(ArrayTest, OutOfMemoryErrorsNameTheArray) {
   host::inject_fault("cuMemAlloc", 1, CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_THAT(error_of<DriverError>([&] { (void)device.empty(f32, {1000}); }),
               StartsWith("cuMemAlloc failed on the host device for f32[1000] (4000 bytes): "
@@ -160,7 +160,7 @@ TEST(DeviceTest, ListsTheHostDeviceLast) {
   EXPECT_EQ(host_device().arch(), "sm_90");
 }
 
-TEST(DeviceTest, SaysWhyThereIsNoGpu) {
+TEST(DeviceTest, ReportsWhyThereIsNoGpu) {
   if (!default_device().is_host()) GTEST_SKIP() << "there is a GPU";
   EXPECT_THAT(error_of<DriverError>([] { (void)cuda_device(); }),
               StartsWith("there is no CUDA device: "));

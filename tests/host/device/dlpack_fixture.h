@@ -1,4 +1,4 @@
-// What tests of DLPack start from: tensors of another library in `values`, and a program.
+// Fixture of the DLPack tests: foreign tensors over `values`, and a program that doubles its input.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ class DlpackTest : public ::testing::Test {
   std::atomic<int> deleted = 0;
 };
 
-/// y = 2 x; x becomes that too if it `updates`.
+/// y = 2 x. If `updates`, x is overwritten by y.
 inline Executable doubling(const Device& device, bool updates = false, bool count = false) {
   Graph graph("doubling");
   const Tensor x = graph.input("x", f32, {graph.extent("n")});

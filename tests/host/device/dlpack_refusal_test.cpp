@@ -1,4 +1,5 @@
-// Tensors that cannot become Arrays: every message, and the deleter is called all the same.
+// DLPack tensors that cannot become Arrays. Each is rejected with an error, and its deleter is
+// still called.
 #include <gmock/gmock.h>
 
 #include "runtime/device/device_state.h"
@@ -39,7 +40,7 @@ TEST_F(DlpackRefusal, OtherDevices) {
   EXPECT_EQ(deleted, 5);
 }
 
-TEST_F(DlpackRefusal, SaysThatThereIsNoGpu) {
+TEST_F(DlpackRefusal, ReportsThatThereIsNoGpu) {
   if (!default_device().is_host()) GTEST_SKIP() << "there is a GPU";
   EXPECT_THAT(error_of<DriverError>([&] {
                 (void)take({.device = {kDLCUDA, 0}});
@@ -61,7 +62,7 @@ TEST_F(DlpackRefusal, OtherDTypes) {
   EXPECT_EQ(deleted, 4);
 }
 
-TEST_F(DlpackRefusal, LayoutsThatCannotBe) {
+TEST_F(DlpackRefusal, InvalidLayouts) {
   EXPECT_EQ(refusal({.shape = {2, 4}, .strides = {4, -1}, .byte_offset = 12}),
             "from_dlpack: f32[2, 4] has strides [4, -1] (in elements), and -1 along axis 1 is "
             "negative; copy it into a tensor with positive strides first");
@@ -75,7 +76,7 @@ TEST_F(DlpackRefusal, LayoutsThatCannotBe) {
   EXPECT_EQ(deleted, 5);
 }
 
-TEST_F(DlpackRefusal, ShapesThatAreMissing) {
+TEST_F(DlpackRefusal, MissingShapes) {
   auto* const tensor = test::make_foreign<DLManagedTensor>({.data = values.data()}, deleted);
   tensor->dl_tensor.shape = nullptr;
   EXPECT_EQ(error_of([&] { (void)from_dlpack(tensor); }),
@@ -87,7 +88,7 @@ TEST_F(DlpackRefusal, ShapesThatAreMissing) {
   EXPECT_EQ(deleted, 2);
 }
 
-TEST_F(DlpackRefusal, PointersThatCannotBe) {
+TEST_F(DlpackRefusal, InvalidPointers) {
   auto* const null = test::make_foreign<DLManagedTensor>({}, deleted);
   EXPECT_EQ(error_of([&] { (void)from_dlpack(null); }),
             "from_dlpack: f32[3] at a null pointer; pass memory of 12 bytes");
@@ -100,8 +101,8 @@ TEST_F(DlpackRefusal, PointersThatCannotBe) {
   EXPECT_EQ(deleted, 3);
 }
 
-TEST_F(DlpackRefusal, MemoryThatIsOursInPart) {
-  const Array array = device.empty(f32, {64});  // ends where its guard begins
+TEST_F(DlpackRefusal, PartlyOwnedMemory) {
+  const Array array = device.empty(f32, {64});  // its end is the start of a guard page
   const std::string text = refusal({.data = array.pointer(), .shape = {65}});
   EXPECT_THAT(
       text, AllOf(HasSubstr("260 bytes at"), HasSubstr("reach into a 256-byte device allocation")));
@@ -116,7 +117,7 @@ TEST_F(DlpackRefusal, OtherMajorVersions) {
   EXPECT_THAT(read(take({.version = {1, 9}})), ElementsAre(1, 2, 3));
 }
 
-TEST_F(DlpackRefusal, NothingAtAll) {
+TEST_F(DlpackRefusal, NullTensor) {
   EXPECT_EQ(error_of([] { (void)from_dlpack(static_cast<DLManagedTensor*>(nullptr)); }),
             "from_dlpack: the tensor is null; pass the tensor of a producer");
 }

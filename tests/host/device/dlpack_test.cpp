@@ -1,4 +1,4 @@
-// Arrays from and for other libraries: what comes in, what goes out, and who lets go of it when.
+// Import and export of DLPack tensors: layouts, dtypes, flags, and when the deleter is called.
 #include <gmock/gmock.h>
 
 #include <memory>
@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-TEST_F(DlpackTest, TakesBothStructs) {
+TEST_F(DlpackTest, ImportsBothStructs) {
   {
     const Array plain = take<DLManagedTensor>({});
     const Array versioned = take<DLManagedTensorVersioned>({});
@@ -40,7 +40,7 @@ TEST_F(DlpackTest, TakesBothStructs) {
   EXPECT_EQ(deleted, 2);
 }
 
-TEST_F(DlpackTest, KernelsReadAndWriteWhatComesIn) {
+TEST_F(DlpackTest, KernelsReadAndWriteImportedMemory) {
   std::vector<float> results(8);
   {
     const Array x = take({.shape = {8}});
@@ -53,7 +53,7 @@ TEST_F(DlpackTest, KernelsReadAndWriteWhatComesIn) {
   EXPECT_EQ(deleted, 2);
 }
 
-TEST_F(DlpackTest, WhatComesInIsCounted) {
+TEST_F(DlpackTest, CountsAccessesOfImportedMemory) {
   const Array x = take({.shape = {8}});
   Context context = doubling(device, /*updates=*/false, /*count=*/true).context();
   const std::uint64_t before = host::counters().bytes_read;
@@ -84,7 +84,7 @@ TEST_F(DlpackTest, ManyThreadsShareOneRange) {
   EXPECT_EQ(deleted, 200);
 }
 
-TEST_F(DlpackTest, LettingGoWaitsForWorkThatIsQueued) {
+TEST_F(DlpackTest, ReleaseWaitsForQueuedWork) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     host::configure({.seed = seed});
     std::vector<float> results(8);
@@ -100,9 +100,8 @@ TEST_F(DlpackTest, LettingGoWaitsForWorkThatIsQueued) {
   EXPECT_EQ(deleted, 20);
 }
 
-/// Nobody may wait for a device of which a stream is being captured, and who tries spoils that: the
-/// memory is let go of later.
-TEST_F(DlpackTest, LettingGoBesideACaptureIsPutOff) {
+/// Waiting for a device invalidates captures of its streams, so the release is deferred.
+TEST_F(DlpackTest, ReleaseDuringACaptureIsDeferred) {
   std::optional<Array> x = take({.shape = {8}});
   const Array y = device.empty(f32, {8});
   Context context = doubling(device).context();
@@ -130,13 +129,13 @@ TEST_F(DlpackTest, ViewsKeepTheMemory) {
   EXPECT_EQ(deleted, 1);
 }
 
-TEST_F(DlpackTest, LetsGoOnAnyThread) {
+TEST_F(DlpackTest, ReleasesOnAnyThread) {
   auto array = std::make_unique<Array>(take({}));
   std::thread([&] { array.reset(); }).join();
   EXPECT_EQ(deleted, 1);
 }
 
-TEST_F(DlpackTest, LetsGoEvenIfTheDeviceFails) {
+TEST_F(DlpackTest, ReleasesEvenIfTheDeviceFails) {
   auto array = std::make_unique<Array>(take({}));
   host::inject_fault("cuCtxSynchronize", 1, CUDA_ERROR_LAUNCH_FAILED);
   ::testing::internal::CaptureStderr();
@@ -146,7 +145,7 @@ TEST_F(DlpackTest, LetsGoEvenIfTheDeviceFails) {
   EXPECT_EQ(deleted, 1);
 }
 
-TEST_F(DlpackTest, GoesNotOutIfTheDeviceFails) {
+TEST_F(DlpackTest, ExportFailsIfTheDeviceFails) {
   const std::uint64_t before = host::counters().live_bytes;
   {
     const Array array = device.empty(f32, {3});
@@ -168,18 +167,18 @@ TEST_F(DlpackTest, NeedsNoDeleter) {
   EXPECT_THAT(read(from_dlpack(&tensor)), ElementsAre(1, 2, 3));
 }
 
-TEST_F(DlpackTest, TakesStridesAndOffsets) {
+TEST_F(DlpackTest, ImportsStridesAndOffsets) {
   const Array array = take({.shape = {2, 3}, .strides = {1, 2}, .byte_offset = 8});
   EXPECT_EQ(array.pointer(), values.data() + 2);
   EXPECT_THAT(array.strides(), ElementsAre(1, 2));
   EXPECT_THAT(read(array), ElementsAre(3, 5, 7, 4, 6, 8));
 }
 
-TEST_F(DlpackTest, StridesAlongOneElementSayNothing) {
+TEST_F(DlpackTest, IgnoresStridesOfExtentOne) {
   EXPECT_THAT(read(take({.shape = {1, 3}, .strides = {-7, 1}})), ElementsAre(1, 2, 3));
 }
 
-TEST_F(DlpackTest, TakesScalarsAndNothing) {
+TEST_F(DlpackTest, ImportsScalarsAndEmptyTensors) {
   EXPECT_THAT(read(take({.shape = {}})), ElementsAre(1));
   const Array nothing = from_dlpack(
       test::make_foreign<DLManagedTensor>({.shape = {4, 0}, .strides = {-1, 1}}, deleted));
@@ -204,7 +203,7 @@ TEST_F(DlpackTest, RangesMayOverlap) {
   EXPECT_THAT(results, ElementsAre(6, 8, 10, 12));
 }
 
-TEST_F(DlpackTest, MemoryIsTheDevicesOnlyWhileItIsHeld) {
+TEST_F(DlpackTest, RegistersMemoryOnlyWhileItIsHeld) {
   Context context = doubling(device).context();
   const Array y = device.empty(f32, {8});
   const Array wrapped = Array::wrap(values.data(), f32, {8}, device);
@@ -216,27 +215,28 @@ TEST_F(DlpackTest, MemoryIsTheDevicesOnlyWhileItIsHeld) {
               HasSubstr("which needs 32 bytes, but its memory ends after 16"));
 }
 
-TEST_F(DlpackTest, MemoryOfOthersStaysTheirsInCopies) {
+TEST_F(DlpackTest, CopiesTreatPartlyImportedMemoryAsPageable) {
   const Array array = take({.shape = {4}});
   const Array other = device.empty(f32, {8});
-  // The whole vector, of which the device knows half, is pageable as ever: it is read at once …
+  // The device knows only half of the vector, so it is pageable memory: an upload reads it at once
+  // …
   device.upload(other, values, stream);
   values.assign(8, 0);
   EXPECT_THAT(read(other), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
-  // … and written on return.
+  // … and a download has written it on return.
   device.download(other, values.data(), stream);
   EXPECT_THAT(values, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
 }
 
-TEST_F(DlpackTest, AreReadOnlyWhereTheFlagsSaySo) {
+TEST_F(DlpackTest, FlagsMakeArraysReadOnly) {
   const Array array = take({.shape = {8}, .flags = 1});
   EXPECT_TRUE(array.is_read_only());
   EXPECT_TRUE(array.view(4, f32, {2}).is_read_only());
   EXPECT_THAT(read(array), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
-  EXPECT_FALSE(take({.flags = 2}).is_read_only());  // a copy that its maker made for us
+  EXPECT_FALSE(take({.flags = 2}).is_read_only());  // the producer made a copy for us
 }
 
-TEST_F(DlpackTest, NothingWritesWhatIsReadOnly) {
+TEST_F(DlpackTest, RejectsWritesToReadOnlyArrays) {
   const Array fixed = take({.shape = {8}, .flags = 1});
   const Array x = device.empty(f32, {8});
   Context context = doubling(device).context();
@@ -258,7 +258,7 @@ TEST_F(DlpackTest, NothingWritesWhatIsReadOnly) {
   EXPECT_THAT(read(x), ElementsAre(2, 4, 6, 8, 10, 12, 14, 16));
 }
 
-TEST_F(DlpackTest, EveryDTypeGoesOutAndComesIn) {
+TEST_F(DlpackTest, EveryDTypeRoundTrips) {
   const std::vector<DLDataType> types = {
       {kDLBool, 8, 1},    {kDLInt, 8, 1},           {kDLInt, 16, 1},        {kDLInt, 32, 1},
       {kDLInt, 64, 1},    {kDLUInt, 8, 1},          {kDLUInt, 16, 1},       {kDLUInt, 32, 1},
@@ -275,7 +275,7 @@ TEST_F(DlpackTest, EveryDTypeGoesOutAndComesIn) {
   }
 }
 
-TEST_F(DlpackTest, GoesOutWithItsLayout) {
+TEST_F(DlpackTest, ExportsTheLayout) {
   const Array array = device.empty(f32, {8});
   device.upload(array, values, stream);
   const Array view = array.view(4, f32, {2, 3}, {1, 2});
@@ -288,14 +288,14 @@ TEST_F(DlpackTest, GoesOutWithItsLayout) {
   EXPECT_EQ(tensor.ndim, 2);
   EXPECT_THAT(std::vector(tensor.shape, tensor.shape + 2), ElementsAre(2, 3));
   EXPECT_THAT(std::vector(tensor.strides, tensor.strides + 2), ElementsAre(1, 2));
-  // The upload is done, though nobody waited for the stream.
+  // The export waited for the upload.
   const auto* const first = static_cast<const float*>(tensor.data) + tensor.byte_offset / 4;
   EXPECT_EQ(first[0], 2);
   EXPECT_EQ(first[5], 7);
   out->deleter(out);
 }
 
-TEST_F(DlpackTest, StaysUntilTheReaderLetsGo) {
+TEST_F(DlpackTest, ExportsStayAliveUntilReleased) {
   const std::uint64_t before = host::counters().live_bytes;
   DLManagedTensor* out = nullptr;
   {
@@ -308,7 +308,7 @@ TEST_F(DlpackTest, StaysUntilTheReaderLetsGo) {
   EXPECT_EQ(host::counters().live_bytes, before);
 }
 
-TEST_F(DlpackTest, GoesOutReadOnlyIfItIs) {
+TEST_F(DlpackTest, ExportsReadOnlyArraysAsReadOnly) {
   const Array array = device.empty(f32, {3}).read_only();
   auto* const out = to_dlpack(array);
   EXPECT_EQ(out->flags, dlpack::kReadOnly);
@@ -318,7 +318,7 @@ TEST_F(DlpackTest, GoesOutReadOnlyIfItIs) {
             "such flag; use to_dlpack, or pass a copy");
 }
 
-TEST_F(DlpackTest, ScalarsAndNothingGoOut) {
+TEST_F(DlpackTest, ExportsScalarsAndEmptyArrays) {
   auto* const scalar = to_dlpack(device.empty(f64, {}));
   EXPECT_EQ(scalar->dl_tensor.ndim, 0);
   EXPECT_EQ(from_dlpack(scalar).elements(), 1);
@@ -327,7 +327,7 @@ TEST_F(DlpackTest, ScalarsAndNothingGoOut) {
   EXPECT_THAT(from_dlpack(nothing).shape(), ElementsAre(3, 0));
 }
 
-TEST_F(DlpackTest, OursComesBackAsOurs) {
+TEST_F(DlpackTest, ReimportsItsOwnMemory) {
   Context context = doubling(device).context();
   const Array y = device.empty(f32, {8});
   Array back = from_dlpack(to_dlpack(device.empty(f32, {8})));
@@ -336,7 +336,7 @@ TEST_F(DlpackTest, OursComesBackAsOurs) {
   EXPECT_THAT(read(y), ElementsAre(2, 4, 6, 8, 10, 12, 14, 16));
 }
 
-TEST_F(DlpackTest, SaysWhichPlaceMemoryOfAGpuHas) {
+TEST_F(DlpackTest, ExportsTheDeviceTypeOfGpuMemory) {
   DeviceState gpu(test::null_driver(), 0);
   gpu.name = "gpu";
   const Device on(&gpu);
@@ -352,8 +352,9 @@ TEST_F(DlpackTest, SaysWhichPlaceMemoryOfAGpuHas) {
   ours->deleter(ours);
 }
 
-/// Who reads it has no stream to wait on; who reads a GPU's memory has.
-TEST_F(DlpackTest, WaitsForWorkBeforeTheCpuMayRead) {
+/// The consumer of memory on the CPU has no stream on which it could wait. Consumers of GPU memory
+/// do.
+TEST_F(DlpackTest, ExportsWaitForWorkOnCpuVisibleMemory) {
   static int waits = 0;
   waits = 0;
   Driver counting = test::null_driver();
@@ -376,7 +377,7 @@ TEST_F(DlpackTest, WaitsForWorkBeforeTheCpuMayRead) {
   EXPECT_EQ(waits_for({kDLCUDAManaged, 0}), 1);
 }
 
-TEST_F(DlpackTest, PinnedMemoryIsAsGoodAsAnyToTheHostDevice) {
+TEST_F(DlpackTest, HostDeviceImportsPinnedMemory) {
   EXPECT_THAT(read(take({.device = {kDLCUDAHost, 0}}, device)), ElementsAre(1, 2, 3));
 }
 

@@ -1,10 +1,11 @@
-// The memory pool beside captures, failing calls and failed devices.
+// The memory pool during captures, failing driver calls and device failures.
 #include <gmock/gmock.h>
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/driver/host/execution/memory.h"
 #include "sinter/text.h"
 #include "tests/host/device/memory_pool_fixture.h"
 #include "tests/support/doubles/stream_capture.h"
@@ -17,8 +18,8 @@ using ::testing::HasSubstr;
 
 class MemoryPoolFailures : public test::MemoryPoolTest {
  protected:
-  /// Memory that is used on one stream, given back, and used for something else on another.
-  void sink() {
+  /// Uses memory on one stream, frees it, and reuses it on another stream.
+  void reuse_on_another_stream() {
     const Array y = array();
     {
       const Array x = array();
@@ -37,7 +38,7 @@ class MemoryPoolFailures : public test::MemoryPoolTest {
   const PinnedArray twos = pinned(2);
 };
 
-TEST_F(MemoryPoolFailures, OfAnyCallAreToldOrGoneRoundAndLoseNothing) {
+TEST_F(MemoryPoolFailures, SurvivesAnyFailedDriverCall) {
   device.trim();
   const std::uint64_t live = host::counters().live_allocations;
   for (const std::string call :
@@ -49,12 +50,12 @@ TEST_F(MemoryPoolFailures, OfAnyCallAreToldOrGoneRoundAndLoseNothing) {
       host::configure({.seed = static_cast<std::uint64_t>(nth)});
       host::inject_fault(call, nth, CUDA_ERROR_UNKNOWN);
       try {
-        sink();
+        reuse_on_another_stream();
       } catch (const DriverError& error) {
         EXPECT_THAT(error.what(), HasSubstr(call + " failed on the host device for "));
       }
       host::clear_faults();
-      sink();
+      reuse_on_another_stream();
       device.synchronize();
     }
   }
@@ -63,8 +64,9 @@ TEST_F(MemoryPoolFailures, OfAnyCallAreToldOrGoneRoundAndLoseNothing) {
   EXPECT_EQ(pool().bytes_in_use(), 0);
 }
 
-/// What is recorded on a stream that is being captured marks no point in time.
-TEST_F(MemoryPoolFailures, GiveBackWhatACaptureHidesTheEndOf) {
+/// An event recorded on a captured stream does not mark the end of earlier work, so the pool cannot
+/// track that memory.
+TEST_F(MemoryPoolFailures, FreesMemoryReleasedDuringACapture) {
   const Array y = array();
   std::optional<Array> x = array();
   device.upload(*x, ones, stream);
@@ -79,8 +81,8 @@ TEST_F(MemoryPoolFailures, GiveBackWhatACaptureHidesTheEndOf) {
   EXPECT_EQ(download(y, stream), all(2));
 }
 
-/// A graph may be launched on any stream: nothing that is under way may use its memory.
-TEST_F(MemoryPoolFailures, HaveNoPlaceInCapturedCopies) {
+/// A graph may be launched on any stream, so pending work must not use its memory.
+TEST_F(MemoryPoolFailures, CapturedCopiesDoNotShareMemoryWithPendingWork) {
   const Stream third = device.stream();
   for (std::uint64_t seed = 0; seed < 16; ++seed) {
     host::configure({.seed = seed});
@@ -88,12 +90,12 @@ TEST_F(MemoryPoolFailures, HaveNoPlaceInCapturedCopies) {
     CUdeviceptr was = 0;
     {
       const Array x = array();
-      was = place(x);
+      was = address(x);
       device.upload(x, ones, stream);
       device.copy(x, y, stream);
     }
     const Array z = array();
-    ASSERT_EQ(place(z), was);
+    ASSERT_EQ(address(z), was);
     const test::UserGraph graph(other, CU_STREAM_CAPTURE_MODE_GLOBAL,
                                 [&] { device.upload(z, twos, other); });
     graph.launch(third);
@@ -102,7 +104,7 @@ TEST_F(MemoryPoolFailures, HaveNoPlaceInCapturedCopies) {
   }
 }
 
-TEST_F(MemoryPoolFailures, HaveNoPlaceInCapturedRuns) {
+TEST_F(MemoryPoolFailures, CapturedRunsDoNotShareMemoryWithPendingWork) {
   const Stream third = device.stream();
   const Graph twice = parse("graph twice(x: f32[n]) {\n  y = mul x, 2.0\n  return y\n}\n");
   const Executable executable = compile(twice, device, {.tune = Tune::off, .optimize_host = false});
@@ -127,8 +129,9 @@ TEST_F(MemoryPoolFailures, HaveNoPlaceInCapturedRuns) {
   }
 }
 
-/// What is under way when a run fails uses memory, too, on streams of others as on ours.
-TEST_F(MemoryPoolFailures, OfARunLeaveItsMemoryAlone) {
+/// Launches before the failure may still use the run's memory, on foreign streams as well as on our
+/// own.
+TEST_F(MemoryPoolFailures, FailedRunsKeepTheirMemory) {
   const Graph graph =
       parse("graph two(x: f32[n]) {\n  a = mul x, 2.0\n  y = add a, 1.0\n  return a, y\n}\n");
   const Executable executable =
@@ -157,7 +160,7 @@ TEST_F(MemoryPoolFailures, OfARunLeaveItsMemoryAlone) {
   }
 }
 
-TEST_F(MemoryPoolFailures, ToMarkTheEndOfARunAreNotForgotten) {
+TEST_F(MemoryPoolFailures, TracksRunsWhoseEndCouldNotBeRecorded) {
   const Graph twice = parse("graph twice(x: f32[n]) {\n  y = mul x, 2.0\n  return y\n}\n");
   const Executable executable = compile(twice, device, {.tune = Tune::off, .optimize_host = false});
   const Array from = array(), to = array(), y = array();
@@ -179,7 +182,7 @@ TEST_F(MemoryPoolFailures, ToMarkTheEndOfARunAreNotForgotten) {
   }
 }
 
-TEST_F(MemoryPoolFailures, OfTheDeviceLeaveNothingBehind) {
+TEST_F(MemoryPoolFailures, FailedDevicesLeakNothing) {
   device.trim();
   const std::uint64_t live = host::counters().live_allocations;
   const Driver& driver = device.state()->driver;
@@ -193,9 +196,14 @@ TEST_F(MemoryPoolFailures, OfTheDeviceLeaveNothingBehind) {
       ASSERT_EQ(driver.cuMemAlloc(&pointer, kBytes), CUDA_SUCCESS);
       const Array gone = Array::wrap(reinterpret_cast<void*>(pointer), f32, {kCount}, device);
       device.upload(x, ones, stream);
-      device.copy(x, gone, stream);  // which may come after its end
+      device.copy(x, gone, stream);  // may run after `gone` is freed
       device.copy(x, y, stream);
-      ASSERT_EQ(driver.cuMemFreeAsync(pointer, other.state()->handle), CUDA_SUCCESS);
+      const auto free = [](void* start) {
+        host::free_memory(reinterpret_cast<std::uintptr_t>(start));
+      };
+      ASSERT_EQ(
+          driver.cuLaunchHostFunc(other.state()->handle, free, reinterpret_cast<void*>(pointer)),
+          CUDA_SUCCESS);
       try {
         device.synchronize();
       } catch (const DriverError&) {
@@ -206,7 +214,7 @@ TEST_F(MemoryPoolFailures, OfTheDeviceLeaveNothingBehind) {
     device.trim();
     EXPECT_EQ(host::counters().live_allocations, live) << "seed " << seed;
     host::clear_error();
-    sink();
+    reuse_on_another_stream();
     device.trim();
   }
   EXPECT_GT(failures, 0);

@@ -1,4 +1,4 @@
-// What tests of the memory pool share: the host device with a pool that keeps what is given back.
+// Fixture of the memory pool tests: the host device with a pool that keeps idle memory.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class MemoryPoolTest : public ::testing::Test {
     std::ranges::fill(result.elements_as<float>(), value);
     return result;
   }
-  static CUdeviceptr place(const Array& array) { return array.data().pointer; }
+  static CUdeviceptr address(const Array& array) { return array.data().pointer; }
   static std::vector<float> all(float value) { return std::vector<float>(kCount, value); }
   std::vector<float> download(const Array& array, const Stream& from) const {
     return device.download<float>(array, from);

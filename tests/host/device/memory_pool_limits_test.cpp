@@ -1,5 +1,5 @@
-// The memory pool where memory runs out, where there are more streams than it follows, and where
-// streams go and others come by their handles.
+// Limits of the memory pool: exhausted memory, more streams than it tracks, and recycled stream
+// handles.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::atomic<bool>& is_freeing() {
   return result;
 }
 
-/// The host device, where memory takes its time to go until somebody was refused some.
+/// The host device, whose frees take up to 10 s, until an allocation has failed.
 Device slow_device() {
   static const Driver driver = [] {
     Driver table = host::host_driver();
@@ -49,8 +49,8 @@ Device slow_device() {
   return Device(&state);
 }
 
-/// What one thread is about to give to the driver is there for another.
-TEST_F(MemoryPoolLimits, OfMemoryAreSharedByThreads) {
+/// Memory that one thread is about to free is available to another.
+TEST_F(MemoryPoolLimits, AllocationsWaitForFreesOfOtherThreads) {
   const Device slow = slow_device();
   slow.state()->memory_pool->set_idle_limit(1 << 30);
   host::configure({.memory_bytes = host::counters().live_bytes + 8000});
@@ -63,7 +63,7 @@ TEST_F(MemoryPoolLimits, OfMemoryAreSharedByThreads) {
   slow.trim();
 }
 
-TEST_F(MemoryPoolLimits, AreThoseOfTheDriversOwnMemoryToo) {
+TEST_F(MemoryPoolLimits, DriverMemoryErrorsTrimThePool) {
   const Options options{
       .tune = Tune::off, .cache = {.mode = CacheMode::off}, .optimize_host = false};
   const PinnedArray ones = pinned(1);
@@ -72,7 +72,7 @@ TEST_F(MemoryPoolLimits, AreThoseOfTheDriversOwnMemoryToo) {
   int number = 700;
   for (const std::string call : {"cuModuleLoadData", "cuGraphInstantiateWithFlags"}) {
     SCOPED_TRACE(call);
-    ++number;  // a kernel that no other test has
+    ++number;  // a kernel that no other test compiles
     const Graph graph =
         parse(fmt::format("graph more(x: f32[n]) {{\n  y = add x, {}.0\n  return y\n}}\n", number));
     { const Array idle = array(); }
@@ -84,10 +84,10 @@ TEST_F(MemoryPoolLimits, AreThoseOfTheDriversOwnMemoryToo) {
   }
 }
 
-TEST_F(MemoryPoolLimits, OfStreamsKeepNoneAlive) {
+TEST_F(MemoryPoolLimits, DoesNotKeepStreamsAlive) {
   const PinnedArray ones = pinned(1);
   const Array x = array();
-  constexpr int kStreams = 17;  // of which 16 are followed
+  constexpr int kStreams = 17;  // the pool tracks 16
   for (int i = 0; i < kStreams; ++i) device.upload(x, ones, device.stream());
   EXPECT_EQ(host::calls("cuStreamDestroy"), kStreams);
   device.upload(x, ones, device.stream());
@@ -96,8 +96,8 @@ TEST_F(MemoryPoolLimits, OfStreamsKeepNoneAlive) {
   EXPECT_EQ(download(x, stream), all(1));
 }
 
-/// What used the memory before is waited for even where nobody knows who uses it since.
-TEST_F(MemoryPoolLimits, OfWhatIsKnownDoNotHideWhatWasBefore) {
+/// The pool still waits for the earlier use of the memory if it cannot track a later one.
+TEST_F(MemoryPoolLimits, UntrackedUsesDoNotHideEarlierOnes) {
   const PinnedArray ones = pinned(1), one = device.pinned(f32, {1});
   const CurrentContext current(*device.state());
   const Driver& driver = device.state()->driver;
@@ -112,7 +112,7 @@ TEST_F(MemoryPoolLimits, OfWhatIsKnownDoNotHideWhatWasBefore) {
   const Array z = array();
   host::inject_fault("cuEventRecord", 1, CUDA_ERROR_UNKNOWN);
   device.upload(z.view(0, f32, {1}), one, Stream::wrap(handle, device));
-  // The CPU may write there at once.
+  // The CPU may write at once.
   std::fill_n(static_cast<float*>(z.pointer()) + 1, kCount - 1, 7.0F);
   EXPECT_EQ(download(y, stream), all(1));
   EXPECT_EQ(download(z, stream)[1], 7.0F);
@@ -128,7 +128,7 @@ std::atomic<bool>& may_end() {
   return result;
 }
 
-/// The host device, where an event takes its time, which ends when somebody says so.
+/// The host device, whose event waits take up to 10 s, until `may_end` is set.
 Device late_device() {
   static const Driver driver = [] {
     Driver table = host::host_driver();
@@ -144,9 +144,9 @@ Device late_device() {
   return Device(&state);
 }
 
-/// One thread waits for what was there before; what it waits for may need another that uses the
-/// memory.
-TEST_F(MemoryPoolLimits, OfOneThreadsPatienceAreNotThoseOfAnother) {
+/// One thread waits for the earlier use. Meanwhile, another thread may use the memory, which the
+/// awaited work may depend on.
+TEST_F(MemoryPoolLimits, WaitingThreadsDoNotBlockOthers) {
   const Device late = late_device();
   late.state()->memory_pool->set_idle_limit(1 << 20);
   const Stream first = late.stream(), second = late.stream();
@@ -170,8 +170,7 @@ std::uint64_t& recycled() {
   return times;
 }
 
-/// The host device, by whose account a handle stands for another stream after each time that it was
-/// recycled.
+/// The host device, where each increment of `recycled` makes handles refer to new streams.
 Device recycling_device() {
   static const Driver driver = [] {
     Driver table = host::host_driver();
@@ -187,7 +186,7 @@ Device recycling_device() {
   return Device(&state);
 }
 
-TEST_F(MemoryPoolLimits, OfHandlesAreNotThoseOfStreams) {
+TEST_F(MemoryPoolLimits, DistinguishesStreamsWithRecycledHandles) {
   const Device recycling = recycling_device();
   recycling.state()->memory_pool->set_idle_limit(std::int64_t{1} << 30);
   const Executable executable =

@@ -1,5 +1,5 @@
-// Memory that is given back is kept, and used again behind what used it, whatever the order in
-// which the device gets to its work.
+// The memory pool keeps freed memory. It reuses the memory after earlier work on it, for any order
+// in which the device executes its queues.
 #include <gmock/gmock.h>
 
 #include <thread>
@@ -21,7 +21,7 @@ using MemoryPool = test::MemoryPoolTest;
 
 constexpr std::uint64_t kSeeds = 16;
 
-TEST_F(MemoryPool, CostsNeitherAllocationsNorWaits) {
+TEST_F(MemoryPool, ReuseNeedsNoAllocationOrWait) {
   const PinnedArray ones = pinned(1);
   const Counters before = counters();
   for (int i = 0; i < 10; ++i) {
@@ -40,8 +40,8 @@ TEST_F(MemoryPool, CostsNeitherAllocationsNorWaits) {
   EXPECT_EQ(after.idle_device_bytes - before.idle_device_bytes, 2 * kBytes);
 }
 
-/// What reads the memory on one stream comes before what writes it, for another array, on another.
-TEST_F(MemoryPool, IsUsedAgainBehindWhatUsedIt) {
+/// A read on one stream precedes a write on another stream, to another array in the same memory.
+TEST_F(MemoryPool, ReuseWaitsForEarlierWork) {
   const PinnedArray ones = pinned(1), twos = pinned(2);
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     host::configure({.seed = seed});
@@ -49,12 +49,12 @@ TEST_F(MemoryPool, IsUsedAgainBehindWhatUsedIt) {
     CUdeviceptr was = 0;
     {
       const Array x = array();
-      was = place(x);
+      was = address(x);
       device.upload(x, ones, stream);
       device.copy(x, y, stream);
     }
     const Array z = array();
-    ASSERT_EQ(place(z), was);
+    ASSERT_EQ(address(z), was);
     device.upload(z, twos, other);
     EXPECT_EQ(download(z, other), all(2)) << "seed " << seed;
     EXPECT_EQ(download(y, stream), all(1)) << "seed " << seed;
@@ -70,7 +70,7 @@ TEST_F(MemoryPool, WaitsForAllStreamsThatUsedIt) {
     CUdeviceptr was = 0;
     {
       const Array x = array();
-      was = place(x);
+      was = address(x);
       device.upload(x, ones, stream);
       const Event there = device.event();
       there.record(stream);
@@ -79,7 +79,7 @@ TEST_F(MemoryPool, WaitsForAllStreamsThatUsedIt) {
       device.copy(x.view(0, f32, {kCount}), z, other);
     }
     const Array w = array();
-    ASSERT_EQ(place(w), was);
+    ASSERT_EQ(address(w), was);
     device.upload(w, twos, third);
     EXPECT_EQ(download(w, third), all(2)) << "seed " << seed;
     EXPECT_EQ(download(y, stream), all(1)) << "seed " << seed;
@@ -87,8 +87,9 @@ TEST_F(MemoryPool, WaitsForAllStreamsThatUsedIt) {
   }
 }
 
-/// Each of them waits, not only the first; and who never used it passes on what it would wait for.
-TEST_F(MemoryPool, IsWaitedForByEveryStreamThatUsesItNext) {
+/// Each later stream waits, not only the first. An array that was never used passes its pending
+/// waits on.
+TEST_F(MemoryPool, EveryLaterStreamWaits) {
   const PinnedArray ones = pinned(1), twos = pinned(2);
   const Stream third = device.stream();
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
@@ -97,13 +98,13 @@ TEST_F(MemoryPool, IsWaitedForByEveryStreamThatUsesItNext) {
     CUdeviceptr was = 0;
     {
       const Array x = array();
-      was = place(x);
+      was = address(x);
       device.upload(x, ones, stream);
       device.copy(x, y, stream);
     }
     { const Array unused = array(); }
     const Array z = array();
-    ASSERT_EQ(place(z), was);
+    ASSERT_EQ(address(z), was);
     const PinnedArray half = device.pinned(f32, {kCount / 2});
     std::ranges::fill(half.elements_as<float>(), 3.0F);
     device.upload(z.view(0, f32, {kCount / 2}), half, other);
@@ -114,7 +115,7 @@ TEST_F(MemoryPool, IsWaitedForByEveryStreamThatUsesItNext) {
   }
 }
 
-TEST_F(MemoryPool, IsRightOnStreamsOfOthersThatAreGone) {
+TEST_F(MemoryPool, IsCorrectAfterForeignStreamsAreDestroyed) {
   const PinnedArray ones = pinned(1), twos = pinned(2);
   const Driver& driver = device.state()->driver;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
@@ -127,13 +128,13 @@ TEST_F(MemoryPool, IsRightOnStreamsOfOthersThatAreGone) {
       ASSERT_EQ(driver.cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
       const Stream theirs = Stream::wrap(handle, device);
       const Array x = array();
-      was = place(x);
+      was = address(x);
       device.upload(x, ones, theirs);
       device.copy(x, y, theirs);
       ASSERT_EQ(driver.cuStreamDestroy(handle), CUDA_SUCCESS);
     }
     const Array z = array();
-    ASSERT_EQ(place(z), was);
+    ASSERT_EQ(address(z), was);
     device.upload(z, twos, other);
     EXPECT_EQ(download(z, other), all(2)) << "seed " << seed;
     device.synchronize();
@@ -141,7 +142,7 @@ TEST_F(MemoryPool, IsRightOnStreamsOfOthersThatAreGone) {
   }
 }
 
-TEST_F(MemoryPool, ServesRunsThatMakeTheirOutputs) {
+TEST_F(MemoryPool, ServesOutputsOfRuns) {
   const Graph graph = parse("graph twice(x: f32[n]) {\n  y = mul x, 2.0\n  return y\n}\n");
   const Executable executable = compile(graph, device, {.tune = Tune::off, .optimize_host = false});
   Context context = executable.context();
@@ -162,7 +163,7 @@ TEST_F(MemoryPool, ServesRunsThatMakeTheirOutputs) {
       }
       EXPECT_LE(host::calls("cuMemAlloc"), seed == 0 ? 15u : 3u);
       EXPECT_EQ(host::counters().synchronizations, 0u);
-      // All that the last turn used is used again.
+      // Reuses all memory of the last iteration.
       const PinnedArray fives = pinned(5);
       const Array late[] = {array(), array(), array()};
       for (const Array& each : late) device.upload(each, fives, other);
@@ -173,7 +174,7 @@ TEST_F(MemoryPool, ServesRunsThatMakeTheirOutputs) {
   }
 }
 
-TEST_F(MemoryPool, IsRightAfterARunThatUsesNothingOfIt) {
+TEST_F(MemoryPool, IsCorrectAfterRunsOnOtherMemory) {
   const Graph graph = parse("graph twice(x: f32[n]) {\n  y = mul x, 2.0\n  return y\n}\n");
   const Executable executable = compile(graph, device, {.tune = Tune::off, .optimize_host = false});
   const PinnedArray ones = pinned(1), twos = pinned(2);
@@ -194,7 +195,7 @@ TEST_F(MemoryPool, IsRightAfterARunThatUsesNothingOfIt) {
     CUdeviceptr was = 0;
     {
       const Array x = array();
-      was = place(x);
+      was = address(x);
       device.upload(x, ones, first);
       for (int i = 0; i < 50; ++i) device.copy(from, to, first);
       context.run(first, {{"x", x}}, {{"y", y}});
@@ -202,7 +203,7 @@ TEST_F(MemoryPool, IsRightAfterARunThatUsesNothingOfIt) {
       context.run(second, {{"x", from}}, {{"y", to}});
     }
     const Array z = array();
-    ASSERT_EQ(place(z), was);
+    ASSERT_EQ(address(z), was);
     device.upload(z, twos, second);
     EXPECT_EQ(download(z, second), all(2)) << "seed " << seed;
     EXPECT_EQ(download(y, stream), all(2)) << "seed " << seed;
@@ -211,8 +212,8 @@ TEST_F(MemoryPool, IsRightAfterARunThatUsesNothingOfIt) {
   for (const CUdeviceptr pointer : pointers) EXPECT_EQ(driver.cuMemFree(pointer), CUDA_SUCCESS);
 }
 
-/// Such a stream may be one of ours, which the Context has used as such.
-TEST_F(MemoryPool, IsRightOnAWrappedStreamOfOurs) {
+/// A wrapped handle may be one of our own streams, which the Context has already used.
+TEST_F(MemoryPool, IsCorrectOnWrappedHandlesOfOurStreams) {
   const Graph graph = parse("graph twice(x: f32[n]) {\n  y = mul x, 2.0\n  return y\n}\n");
   const Executable executable = compile(graph, device, {.tune = Tune::off, .optimize_host = false});
   const PinnedArray ones = pinned(1), twos = pinned(2);
@@ -225,27 +226,27 @@ TEST_F(MemoryPool, IsRightOnAWrappedStreamOfOurs) {
     CUdeviceptr was = 0;
     {
       const Array x = array();
-      was = place(x);
+      was = address(x);
       device.upload(x, ones, same);
       for (int i = 0; i < 50; ++i) device.copy(from, to, stream);
       context.run(same, {{"x", x}}, {{"y", y}});
     }
     const Array z = array();
-    ASSERT_EQ(place(z), was);
+    ASSERT_EQ(address(z), was);
     device.upload(z, twos, other);
     EXPECT_EQ(download(z, other), all(2)) << "seed " << seed;
     EXPECT_EQ(download(y, stream), all(2)) << "seed " << seed;
   }
 }
 
-/// Nobody knows who uses what a pointer was asked of.
-TEST_F(MemoryPool, GivesWhatWasLetOutToTheDriver) {
+/// The pool does not know how the caller uses a pointer.
+TEST_F(MemoryPool, FreesArraysWhosePointerWasRequested) {
   { EXPECT_NE(array().pointer(), nullptr); }
   EXPECT_EQ(host::calls("cuMemFree"), 1u);
   EXPECT_EQ(pool().idle_bytes(), 0);
 }
 
-TEST_F(MemoryPool, IsThereWhenAPointerToItIs) {
+TEST_F(MemoryPool, RequestingAPointerWaitsForEarlierWork) {
   const PinnedArray ones = pinned(1);
   const Array y = array();
   {
@@ -254,27 +255,27 @@ TEST_F(MemoryPool, IsThereWhenAPointerToItIs) {
     device.copy(x, y, stream);
   }
   const Array z = array();
-  // The CPU may write there at once.
+  // The CPU may write at once.
   std::fill_n(static_cast<float*>(z.pointer()), kCount, 7.0F);
   EXPECT_EQ(download(y, stream), all(1));
   EXPECT_EQ(download(z, stream), all(7));
 }
 
-TEST_F(MemoryPool, DoesNotTieThreadsTogether) {
+TEST_F(MemoryPool, DoesNotCoupleThreads) {
   const PinnedArray ones = pinned(1);
   CUdeviceptr was = 0;
   std::thread([&] {
     const Array x = array();
-    was = place(x);
+    was = address(x);
     device.upload(x, ones, other);
   }).join();
-  EXPECT_NE(place(array()), was);
+  EXPECT_NE(address(array()), was);
   other.synchronize();
   pool().set_idle_limit(kBytes);
   EXPECT_EQ(pool().idle_bytes(), kBytes);
 }
 
-TEST_F(MemoryPool, IsRightInManyThreads) {
+TEST_F(MemoryPool, IsCorrectInManyThreads) {
   host::configure({.seed = 3});
   std::vector<std::jthread> threads;
   for (int number = 1; number <= 4; ++number)
@@ -295,20 +296,20 @@ TEST_F(MemoryPool, IsRightInManyThreads) {
     });
 }
 
-TEST_F(MemoryPool, IsOfOneDevice) {
+TEST_F(MemoryPool, IsPerDevice) {
   const Device second = host_device(1);
   second.state()->memory_pool->set_idle_limit(1 << 20);
   CUdeviceptr was = 0;
   {
     const Array theirs = second.empty(f32, {kCount});
-    was = place(theirs);
+    was = address(theirs);
   }
-  EXPECT_NE(place(array()), was);
-  EXPECT_EQ(place(second.empty(f32, {kCount})), was);
+  EXPECT_NE(address(array()), was);
+  EXPECT_EQ(address(second.empty(f32, {kCount})), was);
   second.state()->memory_pool->set_idle_limit(0);
 }
 
-TEST_F(MemoryPool, KeepsNoMoreThanIsAllowed) {
+TEST_F(MemoryPool, KeepsIdleMemoryWithinItsLimit) {
   pool().set_idle_limit(2 * kBytes);
   { const Array a = array(), b = array(), c = array(); }
   EXPECT_EQ(pool().idle_bytes(), 2 * kBytes);
@@ -320,7 +321,7 @@ TEST_F(MemoryPool, KeepsNoMoreThanIsAllowed) {
   EXPECT_EQ(host::calls("cuMemFree"), 4u);
 }
 
-TEST_F(MemoryPool, TakesTheLimitFromTheOptions) {
+TEST_F(MemoryPool, TakesItsLimitFromTheOptions) {
   const Graph graph = parse("graph twice(x: f32[8]) {\n  y = mul x, 2.0\n  return y\n}\n");
   { const Array some = array(); }
   EXPECT_EQ(pool().idle_bytes(), kBytes);
@@ -337,13 +338,13 @@ TEST_F(MemoryPool, TakesTheLimitFromTheOptions) {
   EXPECT_EQ(pool().idle_bytes(), 0);
 }
 
-TEST_F(MemoryPool, GivesIdleMemoryBackBeforeItSaysThatThereIsNone) {
+TEST_F(MemoryPool, FreesIdleMemoryBeforeReportingOutOfMemory) {
   const std::uint64_t live = host::counters().live_bytes;
   host::configure({.memory_bytes = live + 10000});
   {
     const PinnedArray ones = pinned(1);
     const Array small = array(), another = array();
-    device.upload(small, ones, stream);  // which is yet to be done
+    device.upload(small, ones, stream);  // the copy is still pending
   }
   const Array large = device.empty(f32, {2000});
   EXPECT_EQ(pool().idle_bytes(), 0);

@@ -1,4 +1,4 @@
-// Our Arrays in NumPy and NumPy's in ours, in a Python that loads us.
+// Exchange of Arrays with NumPy, in a Python process that loads sinter.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -15,12 +15,13 @@
 namespace sinter::numpy_test {
 namespace {
 
-constexpr int kNoNumpy = 77;  // what the script answers
+constexpr int kNoNumpy = 77;  // exit code of the script without NumPy
 
-/// Runs a script of tests/numpy on these words, in a Python that finds NumPy if there is one.
+/// Runs a script of tests/numpy with the arguments `words`. Skips the test if Python or NumPy is
+/// missing.
 void run_script(const std::string& script, std::string_view words) {
   if (find_program("python3").empty()) GTEST_SKIP() << "there is no python3";
-  // tools/setup says where NumPy is if it is not where python3 looks.
+  // tools/setup sets SINTER_NUMPY if python3 does not find NumPy itself.
   const char* const numpy = std::getenv("SINTER_NUMPY");
   const std::string line = std::string("export SINTER_CACHE=off\n") +
                            (numpy ? "export PYTHONPATH=\"$SINTER_NUMPY\"\n" : "") +
@@ -34,7 +35,7 @@ void run_script(const std::string& script, std::string_view words) {
   std::printf("%s", result.output.c_str());
 }
 
-TEST(NumpyTest, SharesArraysBothWays) {
+TEST(NumpyTest, SharesArraysInBothDirections) {
   constexpr std::string_view kModule = SINTER_NUMPY_MODULE;
   if (kModule.empty()) GTEST_SKIP() << "this build has no module that Python can load";
   run_script("dlpack.py", "'" + std::string(kModule) + "'");

@@ -1,4 +1,4 @@
-// Programs that are run and waited for: how long.
+// The time limit of child processes.
 #include "runtime/support/process.h"
 
 #include <array>
@@ -21,13 +21,13 @@ ProcessResult run_for(const char* seconds, std::chrono::milliseconds limit) {
   return run_process(words, "", limit);
 }
 
-TEST(ProcessTest, IsStoppedWhenItsTimeIsOver) {
+TEST(ProcessTest, KillsProcessesPastTheTimeLimit) {
   const ProcessResult result = run_for("100", 100ms);
   EXPECT_TRUE(result.timed_out);
   EXPECT_EQ(result.exit_code, 128 + SIGKILL);
 }
 
-TEST(ProcessTest, TimeInWhichTheMachineStoodStillIsNotCounted) {
+TEST(ProcessTest, DoesNotCountSuspendedTime) {
   const pid_t waiting = fork();
   if (waiting == 0) _exit(run_for("4", 3000ms).timed_out ? 1 : 0);
   std::this_thread::sleep_for(200ms);

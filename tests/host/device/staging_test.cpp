@@ -1,5 +1,5 @@
-// Copies from and to pageable memory by way of pinned buffers: the same bytes, the same promises,
-// and no wait for what is on the stream before an upload.
+// Copies between device and pageable memory through pinned buffers: they keep all bytes, and
+// uploads do not wait for earlier work of the stream.
 #include "runtime/device/staging.h"
 
 #include <gmock/gmock.h>
@@ -51,7 +51,7 @@ class StagingTest : public ::testing::Test {
   Stream stream = device.stream();
 };
 
-TEST_F(StagingTest, CopiesThereAndBack) {
+TEST_F(StagingTest, CopiesToTheDeviceAndBack) {
   for (const std::size_t count : {1UL, 249UL, 250UL, 1024UL, 1025UL, 2048UL, 10000UL}) {
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
       host::configure({.seed = seed});
@@ -63,7 +63,7 @@ TEST_F(StagingTest, CopiesThereAndBack) {
   }
 }
 
-/// Nothing has run when the upload returns, and the host memory may change.
+/// The upload returns before any work runs, and the host memory may change at once.
 TEST_F(StagingTest, UploadsWithoutWaiting) {
   const Array there = array(kBuffers * kBufferBytes / 4);
   std::vector<float> values = numbers(kBuffers * kBufferBytes / 4);
@@ -76,7 +76,7 @@ TEST_F(StagingTest, UploadsWithoutWaiting) {
   EXPECT_EQ(device.download<float>(there, stream), expected);
 }
 
-TEST_F(StagingTest, TakesNoMorePiecesThanItMay) {
+TEST_F(StagingTest, AllocatesNoMoreBuffersThanAllowed) {
   const std::vector<float> values = numbers(10 * kBufferBytes / 4);
   const Array there = array(values.size());
   device.upload(there, values, stream);
@@ -86,8 +86,8 @@ TEST_F(StagingTest, TakesNoMorePiecesThanItMay) {
   EXPECT_EQ(host::calls("cuMemHostAlloc"), kBuffers);
 }
 
-/// What waits for another stream may wait forever: the driver is left to do what it does.
-TEST_F(StagingTest, WaitsForNoOtherStream) {
+/// Work on another stream may never end. The upload then uses a plain driver copy.
+TEST_F(StagingTest, DoesNotWaitForOtherStreams) {
   const Stream other = device.stream();
   const std::vector<float> values = numbers(kBuffers * kBufferBytes / 4), more = numbers(3000, 5);
   const Array there = array(values.size()), here = array(more.size());
@@ -99,7 +99,7 @@ TEST_F(StagingTest, WaitsForNoOtherStream) {
   EXPECT_EQ(device.download<float>(there, stream), values);
 }
 
-TEST_F(StagingTest, LeavesPinnedMemoryToTheDriver) {
+TEST_F(StagingTest, PassesPinnedMemoryToTheDriver) {
   const Array there = array(1000);
   const PinnedArray pinned = device.pinned(f32, {1000});
   std::ranges::fill(pinned.elements_as<float>(), 3.0F);
@@ -113,7 +113,7 @@ TEST_F(StagingTest, LeavesPinnedMemoryToTheDriver) {
   EXPECT_EQ(host::calls("cuEventRecord"), 0u);
 }
 
-TEST_F(StagingTest, LeavesCapturesToTheDriver) {
+TEST_F(StagingTest, PassesCapturedCopiesToTheDriver) {
   std::vector<float> values = numbers(1000);
   const Array there = array(1000);
   const test::UserGraph graph(stream, CU_STREAM_CAPTURE_MODE_GLOBAL,
@@ -124,21 +124,21 @@ TEST_F(StagingTest, LeavesCapturesToTheDriver) {
   EXPECT_EQ(device.download<float>(there, stream), values);
 }
 
-TEST_F(StagingTest, DoesWithoutWhereNothingCanBePinned) {
+TEST_F(StagingTest, FallsBackIfNothingCanBePinned) {
   host::inject_fault("cuMemHostAlloc", 1, CUDA_ERROR_OUT_OF_MEMORY);
   const std::vector<float> values = numbers(2000);
   const Array there = array(2000);
   device.upload(there, values, stream);
   EXPECT_EQ(device.download<float>(there, stream), values);
   EXPECT_EQ(host::calls("cuMemHostAlloc"), 1u);
-  // The driver is not asked again at every copy, but it is one day.
+  // After a failure, pinning is tried again only after many copies.
   for (int i = 0; i < 110; ++i) device.upload(there, values, stream);
   EXPECT_EQ(host::calls("cuMemHostAlloc"), 1u + kBuffers);
   EXPECT_EQ(device.download<float>(there, stream), values);
 }
 
-/// Each call in turn: an error that names it, or the same bytes; and the next copy is right.
-TEST_F(StagingTest, SurvivesEveryCallThatFails) {
+/// Each failing call gives an error that names it, or the same bytes. The next copy is correct.
+TEST_F(StagingTest, SurvivesEveryFailedCall) {
   const std::vector<float> values = numbers(6 * kBufferBytes / 4);
   const auto copy_there_and_back = [&] {
     const Array there = array(values.size());
@@ -168,8 +168,8 @@ TEST_F(StagingTest, SurvivesEveryCallThatFails) {
   EXPECT_LT(host::counters().live_allocations, before);
 }
 
-/// Nobody knows when a copy ends whose end could not be marked.
-TEST_F(StagingTest, UsesNoPieceAgainOfACopyWithoutAnEnd) {
+/// The end of a copy is unknown if its event could not be recorded.
+TEST_F(StagingTest, DoesNotReuseBuffersOfCopiesWithUnknownEnd) {
   const Stream other = device.stream(), third = device.stream();
   const std::vector<float> values = numbers(1000), more = numbers(1000, 7);
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
@@ -184,16 +184,16 @@ TEST_F(StagingTest, UsesNoPieceAgainOfACopyWithoutAnEnd) {
   }
 }
 
-TEST_F(StagingTest, IsSharedByThreads) {
+TEST_F(StagingTest, SupportsConcurrentThreads) {
   std::vector<std::jthread> threads;
   for (int number = 0; number < 4; ++number)
     threads.emplace_back([this, number] {
-      const Stream mine = device.stream();
+      const Stream stream_of_thread = device.stream();
       for (int i = 0; i < 20; ++i) {
         const std::vector<float> values = numbers(5000, static_cast<float>(1000 * number + i));
         const Array there = array(values.size());
-        device.upload(there, values, mine);
-        EXPECT_EQ(device.download<float>(there, mine), values);
+        device.upload(there, values, stream_of_thread);
+        EXPECT_EQ(device.download<float>(there, stream_of_thread), values);
       }
     });
 }

@@ -1,5 +1,5 @@
-// Clusters on the host device: blocks that run together, meet, and reach each other's shared
-// memory.
+// Clusters on the host device: their blocks run concurrently, meet at cluster barriers, and access
+// each other's shared memory.
 #include "tests/host/driver/host_driver_fixture.h"
 
 #include <gmock/gmock.h>
@@ -10,7 +10,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// Each block pushes its number to the next of its cluster, round after round.
+/// In each round, each block writes its value into the shared memory of the next block of its
+/// cluster.
 HostKernel push_on_kernel() {
   return {.entry = "push_on",
           .text = R"(
@@ -60,7 +61,7 @@ class HostDriverClusterTest : public HostDriverTest {
     const CUlaunchConfig launch = config(shape, attribute);
     return driver.cuLaunchKernelEx(&launch, kernel, pointers, nullptr);
   }
-  /// Runs a kernel of that body on two clusters of two blocks of 40 threads.
+  /// Runs a kernel with `body` on two clusters of two blocks with 40 threads each.
   CUresult run_body(const std::string& body, bool has_barrier = true) {
     host::clear_error();
     const CUfunction kernel =
@@ -75,7 +76,7 @@ class HostDriverClusterTest : public HostDriverTest {
   }
 };
 
-TEST_F(HostDriverClusterTest, BlocksReachTheSharedMemoryOfTheOthers) {
+TEST_F(HostDriverClusterTest, BlocksAccessSharedMemoryOfOthers) {
   const CUfunction kernel = function(push_on_kernel());
   for (const unsigned size : {1u, 2u, 4u, 8u})
     for (std::uint64_t seed = 0; seed < 8; ++seed) {
@@ -103,7 +104,7 @@ TEST_F(HostDriverClusterTest, ManyWorkersDoNotRunOutOfStacks) {
   host::configure({});
 }
 
-TEST_F(HostDriverClusterTest, TheCountersTellTheirSize) {
+TEST_F(HostDriverClusterTest, CountersRecordTheClusterSize) {
   const CUfunction kernel = function(push_on_kernel());
   const CUdeviceptr out = allocate(8 * 32 * 4);
   const Shape shape{.blocks = 8, .threads = 32, .shared_bytes = 8};
@@ -112,7 +113,7 @@ TEST_F(HostDriverClusterTest, TheCountersTellTheirSize) {
   EXPECT_EQ(host::counters().launches.back().cluster, 4u);
 }
 
-TEST_F(HostDriverClusterTest, AGridThatIsNoMultipleOfTheClusterIsRefused) {
+TEST_F(HostDriverClusterTest, RejectsGridsThatAreNoMultipleOfTheCluster) {
   const CUfunction kernel = function(push_on_kernel());
   const Shape shape{.blocks = 6, .threads = 32, .shared_bytes = 8};
   EXPECT_EQ(launch_clusters(4, kernel, shape, allocate(1024), 4, 1),
@@ -121,7 +122,7 @@ TEST_F(HostDriverClusterTest, AGridThatIsNoMultipleOfTheClusterIsRefused) {
             "kernel push_on: clusters of 4 blocks, which do not divide the grid [6, 1, 1]");
 }
 
-TEST_F(HostDriverClusterTest, MoreThanEightBlocksMustBeAllowed) {
+TEST_F(HostDriverClusterTest, MoreThanEightBlocksNeedTheAttribute) {
   const CUfunction kernel = function(push_on_kernel());
   const Shape shape{.blocks = 32, .threads = 32, .shared_bytes = 8};
   const CUdeviceptr out = allocate(32 * 32 * 4);
@@ -142,16 +143,16 @@ TEST_F(HostDriverClusterTest, MoreThanEightBlocksMustBeAllowed) {
   EXPECT_EQ(launch_clusters(32, kernel, shape, out, 32, 1), CUDA_ERROR_INVALID_CLUSTER_SIZE);
 }
 
-TEST_F(HostDriverClusterTest, ABarrierThatABlockNeverReachesIsReported) {
+TEST_F(HostDriverClusterTest, ReportsBarriersThatABlockNeverReaches) {
   EXPECT_EQ(run_body("if (cluster_rank() == 1) return; cluster_arrive(); cluster_wait();"),
             CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_THAT(host::last_error(), AllOf(HasSubstr("waits at cluster_wait(), but block ("),
                                         HasSubstr(" of its cluster has returned")));
-  // The device works on.
+  // The device still works.
   EXPECT_EQ(run_body("cluster_arrive(); cluster_wait();"), CUDA_SUCCESS) << host::last_error();
 }
 
-TEST_F(HostDriverClusterTest, ABarrierThatAThreadNeverReachesIsReported) {
+TEST_F(HostDriverClusterTest, ReportsBarriersThatAThreadNeverReaches) {
   EXPECT_EQ(run_body("if (threadIdx.x == 39) return; cluster_arrive(); cluster_wait();"),
             CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_THAT(host::last_error(),
@@ -159,7 +160,7 @@ TEST_F(HostDriverClusterTest, ABarrierThatAThreadNeverReachesIsReported) {
                         "39 have returned"));
 }
 
-TEST_F(HostDriverClusterTest, ArrivingAndWaitingComeInTurn) {
+TEST_F(HostDriverClusterTest, ArriveAndWaitMustAlternate) {
   EXPECT_EQ(run_body("cluster_wait();"), CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_THAT(host::last_error(), HasSubstr("waits at the cluster's barrier without a "
                                             "cluster_arrive()"));
@@ -168,14 +169,14 @@ TEST_F(HostDriverClusterTest, ArrivingAndWaitingComeInTurn) {
                                             "cluster_wait()"));
 }
 
-TEST_F(HostDriverClusterTest, MemoryOfABlockThatMayNotHaveStartedIsReported) {
+TEST_F(HostDriverClusterTest, ReportsAccessesToBlocksThatMayNotHaveStarted) {
   EXPECT_EQ(run_body("*cluster_map(cells, 1 - cluster_rank()) = 7; block_barrier();"),
             CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_THAT(host::last_error(), HasSubstr("which may not have started: meet at a barrier of the "
                                             "cluster first"));
 }
 
-TEST_F(HostDriverClusterTest, MemoryOfABlockThatHasReturnedIsReported) {
+TEST_F(HostDriverClusterTest, ReportsAccessesToBlocksThatHaveReturned) {
   use_seed(0);
   EXPECT_EQ(run_body("cluster_arrive(); cluster_wait(); block_barrier();\n"
                      "  *cluster_map(cells, 1 - cluster_rank()) = 7;"),
@@ -183,7 +184,7 @@ TEST_F(HostDriverClusterTest, MemoryOfABlockThatHasReturnedIsReported) {
   EXPECT_THAT(host::last_error(), HasSubstr(", which has returned"));
 }
 
-TEST_F(HostDriverClusterTest, OnlySharedMemoryOfBlocksOfTheClusterCanBeMapped) {
+TEST_F(HostDriverClusterTest, MapsOnlySharedMemoryOfTheCluster) {
   EXPECT_EQ(run_body("cluster_arrive(); cluster_wait(); cluster_map(cells, 2);"),
             CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_THAT(host::last_error(), HasSubstr("maps shared memory of block 2 of a cluster of 2"));
@@ -192,13 +193,13 @@ TEST_F(HostDriverClusterTest, OnlySharedMemoryOfBlocksOfTheClusterCanBeMapped) {
   EXPECT_THAT(host::last_error(), HasSubstr("which is not shared memory of its block"));
 }
 
-TEST_F(HostDriverClusterTest, AKernelSaidToHaveNoBarrierFailsAtOne) {
+TEST_F(HostDriverClusterTest, BarriersFailInKernelsCompiledWithoutBarriers) {
   EXPECT_EQ(run_body("cluster_arrive();", /*has_barrier=*/false), CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_THAT(host::last_error(), HasSubstr("meets at cluster_arrive(), but was compiled as a "
                                             "kernel without barriers"));
 }
 
-TEST_F(HostDriverClusterTest, ClustersAlongOtherAxesAndInCooperativeLaunchesAreNotThere) {
+TEST_F(HostDriverClusterTest, RejectsOtherAxesAndCooperativeLaunches) {
   const CUfunction kernel = function(push_on_kernel());
   const CUdeviceptr out = allocate(1024);
   int two = 2;
@@ -217,7 +218,7 @@ TEST_F(HostDriverClusterTest, ClustersAlongOtherAxesAndInCooperativeLaunchesAreN
   EXPECT_EQ(driver.cuLaunchKernelEx(&launch, kernel, pointers, nullptr), CUDA_ERROR_NOT_SUPPORTED);
 }
 
-TEST_F(HostDriverClusterTest, NodesOfAGraphHaveThemToo) {
+TEST_F(HostDriverClusterTest, GraphNodesSupportClusters) {
   const CUfunction kernel = function(push_on_kernel());
   CUdeviceptr out = allocate(8 * 32 * 4);
   int size = 4;

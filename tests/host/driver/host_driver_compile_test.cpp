@@ -1,4 +1,4 @@
-// The host compiler: what it builds, what it says, and the prelude's half types bit by bit.
+// The host compiler: its images and error messages, and the half types of the prelude, bit by bit.
 #include "sinter/error.h"
 #include "tests/host/driver/host_driver_fixture.h"
 
@@ -61,7 +61,7 @@ double value_of(std::uint16_t bits, int fraction_bits, int bias) {
   return bits & 0x8000 ? -magnitude : magnitude;
 }
 
-/// Rounds by search: the nearest of all halves, the even one of two as near.
+/// Reference rounding by binary search: the nearest half, ties to even.
 std::uint16_t nearest_half(double value, int fraction_bits, int bias) {
   const std::uint16_t infinity =
       static_cast<std::uint16_t>(0x7fff >> fraction_bits << fraction_bits);
@@ -81,7 +81,7 @@ std::uint16_t nearest_half(double value, int fraction_bits, int bias) {
 
 constexpr int kF16Fraction = 10, kF16Bias = 15, kBf16Fraction = 7, kBf16Bias = 127;
 
-/// Every half, every midpoint of neighbours and what lies next to those, and random values.
+/// Every half, the midpoints of neighbours and their adjacent values, and random values.
 std::vector<double> interesting_values(int fraction_bits, int bias) {
   std::vector<double> values;
   for (unsigned bits = 0; bits < 0x7fffu >> fraction_bits << fraction_bits; bits += 1) {
@@ -120,7 +120,7 @@ TEST_F(HostDriverCompileTest, WidensEveryHalfExactly) {
   }
 }
 
-TEST_F(HostDriverCompileTest, RoundsDoublesOnceToTheNearestEvenHalf) {
+TEST_F(HostDriverCompileTest, RoundsDoublesOnceToNearestEven) {
   const std::vector<double> f16_values = interesting_values(kF16Fraction, kF16Bias);
   const auto f16 = map<double, std::uint16_t>(f16_values, "double", "f16", "out[i] = to_f16(x);");
   for (std::size_t i = 0; i < f16.size(); ++i)
@@ -133,7 +133,7 @@ TEST_F(HostDriverCompileTest, RoundsDoublesOnceToTheNearestEvenHalf) {
     ASSERT_EQ(bf16[i], nearest_half(bf16_values[i], kBf16Fraction, kBf16Bias)) << bf16_values[i];
 }
 
-TEST_F(HostDriverCompileTest, RoundsFloatsToTheNearestEvenHalf) {
+TEST_F(HostDriverCompileTest, RoundsFloatsToNearestEven) {
   std::vector<float> values;
   for (const double value : interesting_values(kF16Fraction, kF16Bias))
     values.push_back(static_cast<float>(value));
@@ -165,7 +165,7 @@ TEST_F(HostDriverCompileTest, KeepsNanAndInfinityInHalves) {
 TEST_F(HostDriverCompileTest, NeverContractsAMultiplyAndAnAdd) {
   const float x = 1.0f + 0x1p-12f;
   const auto y = map<float, float>({x}, "float", "float", "out[i] = x * x - (1.0f + 0x1p-11f);");
-  EXPECT_EQ(y[0], 0.0f);  // contracted, it would be 2^-24
+  EXPECT_EQ(y[0], 0.0f);  // a contracted multiply-add would give 2^-24
 }
 
 TEST_F(HostDriverCompileTest, WrapsIntegersThatOverflow) {
@@ -173,7 +173,7 @@ TEST_F(HostDriverCompileTest, WrapsIntegersThatOverflow) {
   EXPECT_EQ(y[0], 1);
 }
 
-TEST_F(HostDriverCompileTest, ShowsTheNumberedLinesOfAFailure) {
+TEST_F(HostDriverCompileTest, ShowsNumberedSourceLinesOfErrors) {
   const HostKernel bad{.entry = "bad", .text = R"(extern "C" __global__ void bad(float* x) {
   const float sum = x[0] + bb[0];
   x[0] = sum;
@@ -192,7 +192,7 @@ TEST_F(HostDriverCompileTest, ShowsTheNumberedLinesOfAFailure) {
   EXPECT_THAT(message, AllOf(HasSubstr("bb"), HasSubstr("(line 2)"), HasSubstr("log:\n")));
 }
 
-TEST_F(HostDriverCompileTest, SaysWhichCompilerCannotBeFound) {
+TEST_F(HostDriverCompileTest, ReportsAMissingCompiler) {
   try {
     const HostCompiler compiler({.command = "no-such-compiler"});
     FAIL() << "nothing was thrown";
@@ -203,7 +203,7 @@ TEST_F(HostDriverCompileTest, SaysWhichCompilerCannotBeFound) {
   }
 }
 
-TEST_F(HostDriverCompileTest, StopsACompilerThatTakesTooLong) {
+TEST_F(HostDriverCompileTest, StopsSlowCompilers) {
   const std::filesystem::path script =
       std::filesystem::temp_directory_path() / ("slow-compiler-" + std::to_string(getpid()));
   std::ofstream(script) << "#!/bin/sh\n[ \"$1\" = --version ] || sleep 100\necho slow 1.0\n";
@@ -218,18 +218,18 @@ TEST_F(HostDriverCompileTest, StopsACompilerThatTakesTooLong) {
   std::filesystem::remove(script);
 }
 
-TEST_F(HostDriverCompileTest, TellsCompilerAndFlagsInItsVersion) {
+TEST_F(HostDriverCompileTest, VersionIncludesCompilerAndFlags) {
   const HostCompiler compiler;
   EXPECT_THAT(compiler.version(), AllOf(HasSubstr("-ffp-contract=off"), HasSubstr("-fwrapv")));
 }
 
-TEST_F(HostDriverCompileTest, BuildsWithEveryCompilerThereIs) {
+TEST_F(HostDriverCompileTest, BuildsWithEveryInstalledCompiler) {
   for (const char* command : {"g++", "clang++"}) {
     std::unique_ptr<HostCompiler> compiler;
     try {
       compiler = std::make_unique<HostCompiler>(HostCompiler::Options{.command = command});
     } catch (const CompileError&) {
-      continue;  // not on this machine
+      continue;  // not installed
     }
     const std::vector<HostKernel> kernels = {increment_kernel(),
                                              {.entry = "all",
@@ -253,7 +253,7 @@ extern "C" __global__ void all(float* x) {
   }
 }
 
-TEST_F(HostDriverCompileTest, ModulesGoAwayAndImagesAreChecked) {
+TEST_F(HostDriverCompileTest, UnloadsModulesAndChecksImages) {
   const CUmodule module = load(increment_kernel());
   CUfunction kernel = nullptr;
   EXPECT_EQ(driver.cuModuleGetFunction(&kernel, module, "decrement"), CUDA_ERROR_NOT_FOUND);

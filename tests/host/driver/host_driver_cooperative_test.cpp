@@ -1,4 +1,4 @@
-// Cooperative launches on the host device: blocks that run at once and meet at grid barriers.
+// Cooperative launches on the host device: blocks run concurrently and meet at grid barriers.
 #include "tests/host/driver/host_driver_fixture.h"
 
 #include <gmock/gmock.h>
@@ -9,8 +9,8 @@ namespace {
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-/// Each block hands its number on to the next in every round, so after `rounds` of them it holds
-/// the one that `rounds` blocks before it started with. An odd number of barriers.
+/// In each round, each block passes its value to the next block. After `rounds` rounds it holds the
+/// initial value of the block that is `rounds` positions before it. The number of barriers is odd.
 HostKernel pass_on_kernel() {
   return {.entry = "pass_on",
           .text = R"(
@@ -83,7 +83,7 @@ class HostDriverCooperativeTest : public HostDriverTest {
                                 .numAttrs = 1};
     return driver.cuLaunchKernelEx(&config, kernel, pointers, nullptr);
   }
-  /// Launches a kernel of that body, with `arrivals` as parameter, on four blocks.
+  /// Launches a kernel with `body` and the parameter `arrivals` on four blocks.
   CUresult run_body(const std::string& body, bool has_barrier = true) {
     const CUfunction kernel =
         function({.entry = "body",
@@ -98,7 +98,7 @@ class HostDriverCooperativeTest : public HostDriverTest {
   CUdeviceptr arrivals_ = 0;
 };
 
-TEST_F(HostDriverCooperativeTest, BlocksSeeWhatOthersStoredBeforeTheBarrier) {
+TEST_F(HostDriverCooperativeTest, BlocksSeeStoresBeforeTheBarrier) {
   const CUfunction kernel = function(pass_on_kernel());
   const CUdeviceptr cells = allocate(4 * 4), out = allocate(4 * 96 * 4);
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -111,7 +111,7 @@ TEST_F(HostDriverCooperativeTest, BlocksSeeWhatOthersStoredBeforeTheBarrier) {
   }
 }
 
-TEST_F(HostDriverCooperativeTest, AnOddNumberOfBarriersLeavesTheCounterAtZeroIfBlocksDepart) {
+TEST_F(HostDriverCooperativeTest, DepartingResetsTheCounterAfterOddBarriers) {
   ASSERT_EQ(run_body("grid_barrier(arrivals);"), CUDA_SUCCESS);
   EXPECT_EQ(counter(), 0x80000000u);
   ASSERT_EQ(run_body("grid_barrier(arrivals);"), CUDA_SUCCESS);
@@ -120,7 +120,7 @@ TEST_F(HostDriverCooperativeTest, AnOddNumberOfBarriersLeavesTheCounterAtZeroIfB
   EXPECT_EQ(counter(), 0u);
 }
 
-TEST_F(HostDriverCooperativeTest, LaunchesInARowShareACounter) {
+TEST_F(HostDriverCooperativeTest, ConsecutiveLaunchesShareACounter) {
   const CUfunction kernel = function(pass_on_kernel());
   const CUdeviceptr cells = allocate(4 * 4), out = allocate(4 * 32 * 4);
   for (const unsigned blocks : {4u, 3u, 1u, 2u}) {
@@ -132,7 +132,7 @@ TEST_F(HostDriverCooperativeTest, LaunchesInARowShareACounter) {
   EXPECT_EQ(counter(), 0u);
 }
 
-TEST_F(HostDriverCooperativeTest, AsManyBlocksFitAsThereAreWorkers) {
+TEST_F(HostDriverCooperativeTest, ResidentBlocksEqualTheWorkers) {
   const CUfunction kernel = function(pass_on_kernel());
   const CUdeviceptr cells = allocate(64), out = allocate(16 * 64 * 4);
   for (const int workers : {1, 2, 7, 0}) {
@@ -153,7 +153,7 @@ TEST_F(HostDriverCooperativeTest, AsManyBlocksFitAsThereAreWorkers) {
   }
 }
 
-TEST_F(HostDriverCooperativeTest, OneThatIsQueuedFailsWhereWorkersWereTakenAway) {
+TEST_F(HostDriverCooperativeTest, QueuedLaunchesFailIfWorkersAreRemoved) {
   const CUfunction kernel = function(pass_on_kernel());
   const Shape shape{.blocks = 4, .threads = 32, .shared_bytes = 4};
   ASSERT_EQ(launch_together(kernel, shape, arrivals_, allocate(16), allocate(512), 1),
@@ -162,7 +162,7 @@ TEST_F(HostDriverCooperativeTest, OneThatIsQueuedFailsWhereWorkersWereTakenAway)
   EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
 }
 
-TEST_F(HostDriverCooperativeTest, ABarrierInAnOrdinaryLaunchFails) {
+TEST_F(HostDriverCooperativeTest, GridBarriersFailInOrdinaryLaunches) {
   const CUfunction kernel = function(pass_on_kernel());
   ASSERT_EQ(
       launch(kernel, {.threads = 32, .shared_bytes = 4}, arrivals_, allocate(4), allocate(128), 1),
@@ -172,13 +172,13 @@ TEST_F(HostDriverCooperativeTest, ABarrierInAnOrdinaryLaunchFails) {
                                             "cooperative"));
 }
 
-TEST_F(HostDriverCooperativeTest, ABarrierInAKernelSaidToHaveNoneFails) {
+TEST_F(HostDriverCooperativeTest, GridBarriersFailInKernelsCompiledWithoutBarriers) {
   EXPECT_EQ(run_body("grid_barrier(arrivals);", /*has_barrier=*/false), CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_THAT(host::last_error(), HasSubstr("meets at grid_barrier(), but was compiled as a kernel "
                                             "without barriers"));
 }
 
-TEST_F(HostDriverCooperativeTest, ABlockThatReturnsEarlyIsMissed) {
+TEST_F(HostDriverCooperativeTest, ReportsBlocksThatReturnEarly) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     use_workers(4, seed);
     EXPECT_EQ(run_body("if (blockIdx.x == 2) return; grid_barrier(arrivals);"),
@@ -189,7 +189,7 @@ TEST_F(HostDriverCooperativeTest, ABlockThatReturnsEarlyIsMissed) {
   }
 }
 
-TEST_F(HostDriverCooperativeTest, ABlockThatFaultsReleasesThoseThatWait) {
+TEST_F(HostDriverCooperativeTest, AFaultReleasesWaitingBlocks) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     use_workers(4, seed);
     EXPECT_EQ(run_body("grid_barrier(arrivals);"
@@ -204,7 +204,7 @@ TEST_F(HostDriverCooperativeTest, ABlockThatFaultsReleasesThoseThatWait) {
   EXPECT_EQ(run_body("grid_barrier(arrivals); grid_depart(arrivals);"), CUDA_SUCCESS);
 }
 
-TEST_F(HostDriverCooperativeTest, ThreadsOfABlockMayNotDivergeAtABarrierOfTheGrid) {
+TEST_F(HostDriverCooperativeTest, ReportsDivergedThreadsAtGridBarriers) {
   EXPECT_EQ(run_body("if (blockIdx.x == 3 && threadIdx.x >= 8) return; grid_barrier(arrivals);"),
             CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_EQ(host::last_error(),
@@ -217,7 +217,7 @@ TEST_F(HostDriverCooperativeTest, ThreadsOfABlockMayNotDivergeAtABarrierOfTheGri
                                             "39 wait at grid_barrier()"));
 }
 
-TEST_F(HostDriverCooperativeTest, ACounterThatDoesNotStartAtZeroFails) {
+TEST_F(HostDriverCooperativeTest, ReportsCountersThatDoNotStartAtZero) {
   arrivals_ = upload(std::vector<unsigned>{5});
   EXPECT_EQ(run_body("grid_barrier(arrivals);"), CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_THAT(host::last_error(), HasSubstr("waits at grid_barrier(), whose counter was not 0"));
@@ -269,7 +269,7 @@ class HostDriverCooperativeGraphTest : public HostDriverCooperativeTest {
   void* pointers_[4] = {&arrivals_, &cells_, &out_, &rounds_};
 };
 
-TEST_F(HostDriverCooperativeGraphTest, NodesWithTheAttributeRunAgainAndAgain) {
+TEST_F(HostDriverCooperativeGraphTest, NodesWithTheAttributeRunRepeatedly) {
   const CUgraphNode node = add_node(4);
   ASSERT_EQ(make_cooperative(node), CUDA_SUCCESS);
   const CUgraphExec exec = instantiate();
@@ -278,7 +278,7 @@ TEST_F(HostDriverCooperativeGraphTest, NodesWithTheAttributeRunAgainAndAgain) {
   EXPECT_EQ(download<int>(out_, 128)[127], 3);
   EXPECT_EQ(counter(), 0u);
 
-  // Other parameters leave the attribute.
+  // New parameters keep the attribute.
   rounds_ = 1;
   const CUDA_KERNEL_NODE_PARAMS changed = parameters(2);
   ASSERT_EQ(driver.cuGraphExecKernelNodeSetParams(exec, node, &changed), CUDA_SUCCESS);
@@ -293,7 +293,7 @@ TEST_F(HostDriverCooperativeGraphTest, NodesWithoutTheAttributeFail) {
   EXPECT_THAT(host::last_error(), HasSubstr("the launch is not cooperative"));
 }
 
-TEST_F(HostDriverCooperativeGraphTest, LaunchesOfNodesThatAreTooLargeFail) {
+TEST_F(HostDriverCooperativeGraphTest, RejectsNodesWithTooManyBlocks) {
   ASSERT_EQ(make_cooperative(add_node(5)), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuGraphLaunch(instantiate(), nullptr), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
 }

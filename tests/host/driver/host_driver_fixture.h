@@ -1,12 +1,16 @@
-// What the tests of the host driver share: a current context, memory, kernels, launches.
+// Fixture of the host driver tests: a current context, memory, kernels and launches.
 #pragma once
 
 #include "codegen/prelude/prelude.h"
 #include "runtime/compile/host_compiler.h"
 #include "runtime/driver/driver.h"
+#include "runtime/driver/host/execution/memory.h"
 #include "runtime/driver/host/host_driver.h"
+#include "runtime/driver/host/stream_scheduler.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,11 +28,17 @@ class HostDriverTest : public ::testing::Test {
           "a test");
     check(driver, driver.cuCtxSetCurrent(context), "cuCtxSetCurrent", "a test");
     host::reset_counters();
+    for (const host::Allocation& allocation : host::accessible_allocations())
+      kept_.insert(allocation.start);
   }
+  /// Runs all work and frees the memory that the test allocated.
   void TearDown() override {
     host::clear_faults();
     host::clear_error();
-    check(driver, driver.cuDevicePrimaryCtxRelease(0), "cuDevicePrimaryCtxRelease", "a test");
+    host::scheduler().drain();
+    host::clear_error();
+    for (const host::Allocation& allocation : host::accessible_allocations())
+      if (!kept_.contains(allocation.start)) host::free_memory(allocation.start);
   }
 
   void use_seed(std::uint64_t seed) { host::configure({.seed = seed}); }
@@ -108,6 +118,9 @@ class HostDriverTest : public ::testing::Test {
   }
 
   const Driver& driver = host::host_driver();
+
+ private:
+  std::set<std::uintptr_t> kept_;  // memory from before the test
 };
 
 /// y[i] = x[i] + 1, one element per thread.

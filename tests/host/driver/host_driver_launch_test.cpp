@@ -28,18 +28,18 @@ TEST_F(HostDriverLaunchTest, RunsEveryThreadOfEveryBlock) {
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(results[i], i + 1);
 }
 
-TEST_F(HostDriverLaunchTest, SaysWhatParametersAKernelTakes) {
+TEST_F(HostDriverLaunchTest, ReportsKernelParameters) {
   const CUfunction kernel = function({.entry = "takes", .text = R"(
 extern "C" __global__ void takes(const bool flag, const int n, float* y, const int m,
                                  const double d) {
   if (flag) y[0] = n + m + d;
 }
 )"});
-  std::vector<std::size_t> told;
+  std::vector<std::size_t> parameters;
   std::size_t offset = 0, bytes = 0;
-  while (driver.cuFuncGetParamInfo(kernel, told.size() / 2, &offset, &bytes) == CUDA_SUCCESS)
-    told.insert(told.end(), {offset, bytes});
-  EXPECT_THAT(told, ::testing::ElementsAre(0, 1, 4, 4, 8, 8, 16, 4, 24, 8));
+  while (driver.cuFuncGetParamInfo(kernel, parameters.size() / 2, &offset, &bytes) == CUDA_SUCCESS)
+    parameters.insert(parameters.end(), {offset, bytes});
+  EXPECT_THAT(parameters, ::testing::ElementsAre(0, 1, 4, 4, 8, 8, 16, 4, 24, 8));
   EXPECT_EQ(driver.cuFuncGetParamInfo(kernel, 5, &offset, &bytes), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuFuncGetParamInfo(kernel, 4, &offset, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuFuncGetParamInfo(kernel, 0, nullptr, &bytes), CUDA_ERROR_INVALID_VALUE);
@@ -66,7 +66,7 @@ extern "C" __global__ void number(int* out) {
   EXPECT_EQ(results[6 * 24 + 12 + 4], 100 + 10 + 1);  // block (0, 0, 1), thread (0, 1, 1)
 }
 
-TEST_F(HostDriverLaunchTest, KernelsThatMayStartEarlyMustWait) {
+TEST_F(HostDriverLaunchTest, EarlyStartingKernelsMustWait) {
   const auto launch_early = [&](std::string_view first_statement) {
     const HostKernel kernel{
         .entry = "set",
@@ -97,7 +97,7 @@ TEST_F(HostDriverLaunchTest, KernelsThatMayStartEarlyMustWait) {
                 "the kernel does not wait for that; begin it with wait_for_prior_launches()"));
 }
 
-// Sums a row with shuffles inside warps and shared memory between them, for any odd mix of waits.
+// Sums a row with shuffles within warps and shared memory between warps.
 HostKernel sum_kernel() {
   return {.entry = "row_sum",
           .text = R"(
@@ -117,7 +117,7 @@ extern "C" __global__ void row_sum(const float* x, float* y, const int columns) 
           .has_barrier = true};
 }
 
-TEST_F(HostDriverLaunchTest, MeetsAtBarriersAndShufflesUnderAnyOrderOfThreads) {
+TEST_F(HostDriverLaunchTest, SynchronizesThreadsInAnyOrder) {
   const std::vector<float> values(64 * 1024, 1.0f);
   const CUdeviceptr x = upload(values), y = allocate(64 * 4);
   const CUfunction kernel = function(sum_kernel());
@@ -147,7 +147,7 @@ extern "C" __global__ void exchange(double* out) {
   for (int i = 0; i < 64; ++i) EXPECT_EQ(results[i], 2.5 * (i ^ 1));
 }
 
-TEST_F(HostDriverLaunchTest, LastBlockSeesWhatAllBlocksLeft) {
+TEST_F(HostDriverLaunchTest, LastBlockSeesAllStores) {
   const HostKernel kernel{.entry = "total",
                           .text = R"(
 extern "C" __global__ void total(float* parts, unsigned* ticket, float* out) {
@@ -185,7 +185,7 @@ extern "C" __global__ void half() {
             "block_barrier(), threads 40 to 95 have returned");
 }
 
-TEST_F(HostDriverLaunchTest, ReportsLanesThatMissAShuffle) {
+TEST_F(HostDriverLaunchTest, ReportsLanesMissingAShuffle) {
   const HostKernel kernel{.entry = "mixed",
                           .text = R"(
 extern "C" __global__ void mixed() {
@@ -200,7 +200,7 @@ extern "C" __global__ void mixed() {
                                             "31 wait at a shuffle"));
 }
 
-TEST_F(HostDriverLaunchTest, ReportsABarrierInAKernelSaidToHaveNone) {
+TEST_F(HostDriverLaunchTest, ReportsBarriersInKernelsCompiledWithoutBarriers) {
   const HostKernel kernel{.entry = "wrong", .text = R"(
 extern "C" __global__ void wrong() { block_barrier(); }
 )"};
@@ -209,7 +209,7 @@ extern "C" __global__ void wrong() { block_barrier(); }
   EXPECT_THAT(host::last_error(), HasSubstr("compiled as a kernel without barriers"));
 }
 
-TEST_F(HostDriverLaunchTest, RunsAgainAfterADivergedBlock) {
+TEST_F(HostDriverLaunchTest, WorksAfterADivergedBlock) {
   const HostKernel bad{.entry = "bad",
                        .text = R"(
 extern "C" __global__ void bad(int n) { if (threadIdx.x < n) block_barrier(); }
@@ -226,7 +226,7 @@ extern "C" __global__ void bad(int n) { if (threadIdx.x < n) block_barrier(); }
   EXPECT_EQ(download<float>(y, 1)[0], 1024.0f);
 }
 
-TEST_F(HostDriverLaunchTest, RefusesShapesThatAGpuRefuses) {
+TEST_F(HostDriverLaunchTest, RejectsShapesThatAGpuRejects) {
   const CUfunction kernel = function({.entry = "none",
                                       .text = R"(
 extern "C" __global__ void none() {}
@@ -247,7 +247,7 @@ extern "C" __global__ void none() {}
       CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(HostDriverLaunchTest, PassesParametersByValueAtTheTimeOfTheLaunch) {
+TEST_F(HostDriverLaunchTest, ReadsParametersAtLaunchTime) {
   const CUfunction kernel = function({.entry = "keep", .text = R"(
 struct Many { double a; char b; float c[5]; };
 extern "C" __global__ void keep(double* out, const char first, const Many many, const bool last) {

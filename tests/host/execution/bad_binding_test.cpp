@@ -1,4 +1,4 @@
-// What a caller may bind wrongly, and what it is told.
+// Invalid bindings: each is rejected with an error before anything is launched.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ class BadBinding : public ::testing::Test {
     EXPECT_EQ(host::calls("cuLaunchKernelEx"), launches_before) << "something was launched";
     return error;
   }
-  /// With everything right but x.
+  /// Runs with valid arguments except x.
   std::string run_with_x(const Array& bad) {
     return run({{"x", bad}, {"bias", bias}, {"shift", 1.0F}}, {{"y", y}});
   }
@@ -75,7 +75,7 @@ TEST_F(BadBinding, UnknownName) {
             "scaled: there is no output z; the outputs are y (compiled at model.cpp:7)");
 }
 
-TEST_F(BadBinding, TwiceTheSameName) {
+TEST_F(BadBinding, NameBoundTwice) {
   EXPECT_EQ(run({{"x", x}, {"x", x}, {"bias", bias}, {"shift", 1.0F}}, {{"y", y}}),
             "scaled: input x is bound twice; bind it once (compiled at model.cpp:7)");
 }
@@ -112,14 +112,14 @@ TEST_F(BadBinding, WrongExtent) {
       "(compiled at model.cpp:7)");
 }
 
-TEST_F(BadBinding, SizesThatContradict) {
+TEST_F(BadBinding, InconsistentSizes) {
   EXPECT_EQ(
       run_with_x(device.empty(f32, {5, 4})),
       "scaled: output y is f32[rows, 4] but bound to f32[3, 4]: the extent of axis 0 must be 5, "
       "since rows is 5 by input x (compiled at model.cpp:7)");
 }
 
-TEST_F(BadBinding, SizesThatNoSymbolGives) {
+TEST_F(BadBinding, SizesWithoutSolution) {
   Graph graph("halves");
   const Extent n = graph.extent("n");
   graph.output("y", sum(graph.input("x", f32, {n * 2})));
@@ -167,7 +167,7 @@ TEST_F(BadBinding, MemoryTooSmall) {
                    "model.cpp:7\\)"));
 }
 
-TEST_F(BadBinding, MemoryThatTheDeviceDoesNotKnow) {
+TEST_F(BadBinding, MemoryUnknownToTheDevice) {
   std::array<float, 12> elsewhere{};
   EXPECT_THAT(run_with_x(Array::wrap(elsewhere.data(), f32, {3, 4}, device)),
               MatchesRegex("scaled: input x is bound to f32\\[3, 4\\] at 0x[0-9a-f]+, which is not "
@@ -175,7 +175,7 @@ TEST_F(BadBinding, MemoryThatTheDeviceDoesNotKnow) {
                            "\\(compiled at model.cpp:7\\)"));
 }
 
-TEST_F(BadBinding, PointerThatDoesNotSuitTheDType) {
+TEST_F(BadBinding, MisalignedPointer) {
   EXPECT_THAT(run_with_x(device.empty(boolean, {64}).view(2, f32, {3, 4})),
               MatchesRegex("scaled: input x is bound to f32\\[3, 4\\] at 0x[0-9a-f]+, which is not "
                            "a multiple of the 4 bytes of an element; align it \\(compiled at "
@@ -203,7 +203,7 @@ TEST_F(BadBinding, StreamOfAnotherDevice) {
                 " (host:0); take a stream of that device (compiled at model.cpp:7)");
 }
 
-TEST_F(BadBinding, OutputThatOverlapsAnInput) {
+TEST_F(BadBinding, OutputOverlapsAnInput) {
   const Array memory = device.empty(f32, {6, 4});
   EXPECT_THAT(
       run({{"x", memory.view(0, f32, {3, 4})}, {"bias", bias}, {"shift", 1.0F}},
@@ -213,7 +213,7 @@ TEST_F(BadBinding, OutputThatOverlapsAnInput) {
                    "graph.update to write in place \\(compiled at model.cpp:7\\)"));
 }
 
-TEST_F(BadBinding, UpdateThatOverlapsAnotherInput) {
+TEST_F(BadBinding, UpdateOverlapsAnotherInput) {
   Graph graph("step");
   const Tensor p = graph.input("p", f32, {4});
   graph.update(p, p - graph.input("g", f32, {4}));
@@ -228,7 +228,7 @@ TEST_F(BadBinding, UpdateThatOverlapsAnotherInput) {
                    "at model.cpp:9\\)"));
 }
 
-TEST_F(BadBinding, NumbersThatAScalarCannotHold) {
+TEST_F(BadBinding, NumbersOutOfRange) {
   Graph graph("counts");
   const Tensor n = graph.scalar("n", i32);
   graph.output("y", graph.input("x", i32, {4}) + n);
@@ -247,8 +247,8 @@ TEST_F(BadBinding, NumbersThatAScalarCannotHold) {
             "at model.cpp:9)");
 }
 
-/// Sizes that no 64 bits hold, on the way to what they follow from.
-TEST_F(BadBinding, SizesThatNoNumberHolds) {
+/// Intermediate sizes that do not fit in 64 bits.
+TEST_F(BadBinding, SizesThatOverflow) {
   Graph graph("far");
   const Extent m = graph.extent("m"), n = graph.extent("n");
   const Extent far = m - n - std::numeric_limits<std::int64_t>::max();
@@ -265,7 +265,7 @@ TEST_F(BadBinding, SizesThatNoNumberHolds) {
       ::testing::AllOf(StartsWith("far: input b is f32["), ::testing::HasSubstr(" for any n")));
 }
 
-TEST_F(BadBinding, AFailedCallLeavesTheContextUsable) {
+TEST_F(BadBinding, ContextWorksAfterAFailedCall) {
   EXPECT_THAT(run_with_x(device.empty(f32, {3, 5})), StartsWith("scaled: input x"));
   context.run(stream, {{"x", x}, {"bias", bias}, {"shift", 1.0F}}, {{"y", y}});
   stream.synchronize();
@@ -282,7 +282,7 @@ TEST_F(BadBinding, BindingsOfAnotherProgram) {
       "this program (compiled at model.cpp:7)");
 }
 
-TEST_F(BadBinding, PreparedBindingsStayAsTheyWereAfterABadSet) {
+TEST_F(BadBinding, FailedSetsKeepPreparedBindings) {
   Bindings bindings = context.bind({{"x", x}, {"bias", bias}, {"shift", 1.0F}}, {{"y", y}});
   EXPECT_EQ(
       error_of([&] {
@@ -298,7 +298,7 @@ TEST_F(BadBinding, PreparedBindingsStayAsTheyWereAfterABadSet) {
   EXPECT_EQ(host::calls("cuLaunchKernelEx"), launches_before + 1);
 }
 
-TEST_F(BadBinding, OutputsThatThereAreNot) {
+TEST_F(BadBinding, UnknownOutputs) {
   const Outputs outputs = context.run(stream, {{"x", x}, {"bias", bias}, {"shift", 1.0F}});
   EXPECT_EQ(error_of([&] { (void)outputs["z"]; }),
             "outputs of scaled: there is no output z; there are y");

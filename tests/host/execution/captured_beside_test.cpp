@@ -1,5 +1,4 @@
-// What goes on beside a stream capture of the user's, what cannot be done in one, and that neither
-// spoils anything.
+// Errors and concurrent work during a stream capture of the user. Neither invalidates the capture.
 #include <gmock/gmock.h>
 
 #include <future>
@@ -23,8 +22,9 @@ using testing::StartsWith;
 
 class CapturedBeside : public CapturedRun {};
 
-/// The end of a run that was not marked before its stream is captured cannot be marked then.
-TEST_F(CapturedBeside, RunsElsewhereCannotFollowOneOnAStreamThatIsCapturedNow) {
+/// If the end of a run was not recorded before its stream is captured, it cannot be recorded during
+/// the capture.
+TEST_F(CapturedBeside, RejectsRunsThatFollowOneOnACapturedStream) {
   Options unfused = options;
   unfused.fuse = false;
   const Executable executable = compile(parse(long_chain()), device, unfused, "model.cpp", 3);
@@ -48,38 +48,38 @@ TEST_F(CapturedBeside, RunsElsewhereCannotFollowOneOnAStreamThatIsCapturedNow) {
   EXPECT_EQ(device.download<float>(y, other), expected);
 }
 
-/// A Context may go while its stream is captured and its last run is not known to be done.
-TEST_F(CapturedBeside, ContextsMayGoInACapture) {
-  const auto kept = std::make_shared<int>(0);
-  const Registered plus("plus", {.enqueue = [kept](const OpaqueCall& call) {
+/// A Context may be destroyed while its stream is captured and its last run may still be pending.
+TEST_F(CapturedBeside, ContextsMayBeDestroyed) {
+  const auto host_calls = std::make_shared<int>(0);
+  const Registered plus("plus", {.enqueue = [host_calls](const OpaqueCall& call) {
                           const HostElements x(call.inputs[0]);
                           const HostElements y(call.outputs[0]);
                           call.on_host([=] {
                             for (int i = 0; i < 3; ++i) y.set(i, x.get(i) + 1);
-                            ++*kept;
+                            ++*host_calls;
                           });
                           return 0;
                         }});
   const Array x = upload({1, 2, 3});
   const Array z = device.empty(f32, {3});
   auto context = std::make_optional(compile(parse(kAdd), device, options).context());
-  const long before = kept.use_count();
+  const long before = host_calls.use_count();
   context->run(stream, {{"x", x}, {"term", 1.0F}}, {{"z", z}});
   const UserGraph captured(stream, kGlobal, [&] {
     context.reset();
     EXPECT_EQ(status(), CU_STREAM_CAPTURE_STATUS_ACTIVE);
-    EXPECT_GT(kept.use_count(), before);
+    EXPECT_GT(host_calls.use_count(), before);
   });
   EXPECT_THAT(download(z), ElementsAre(-3, -5, -7));
   device.synchronize();
-  EXPECT_EQ(*kept, 1);
-  EXPECT_EQ(kept.use_count(), before);
+  EXPECT_EQ(*host_calls, 1);
+  EXPECT_EQ(host_calls.use_count(), before);
 }
 
-TEST_F(CapturedBeside, CallsThatCannotBeCapturedAreErrors) {
-  OpaqueFunction apart = function();
-  apart.can_capture = false;
-  const Registered plus("plus", apart);
+TEST_F(CapturedBeside, RejectsCallsThatCannotBeCaptured) {
+  OpaqueFunction not_capturable = function();
+  not_capturable.can_capture = false;
+  const Registered plus("plus", not_capturable);
   Context context = compile(parse(kAdd), device, options).context();
   const Array x = upload({1, 2, 3});
   const Array z = device.empty(f32, {3});
@@ -97,7 +97,7 @@ TEST_F(CapturedBeside, CallsThatCannotBeCapturedAreErrors) {
   EXPECT_THAT(download(z), ElementsAre(-3, -5, -7));
 }
 
-TEST_F(CapturedBeside, FunctionsThatWaitAreErrors) {
+TEST_F(CapturedBeside, RejectsFunctionsThatWait) {
   const Registered plus(
       "plus", {.enqueue = [&](const OpaqueCall& call) {
         host::host_driver().cuStreamSynchronize(static_cast<cuda::CUstream>(call.stream));
@@ -116,8 +116,8 @@ TEST_F(CapturedBeside, FunctionsThatWaitAreErrors) {
   EXPECT_THAT(download(z), ElementsAre(-3, -5, -7));
 }
 
-/// What has to wait for the stream says so, and leaves the capture alone.
-TEST_F(CapturedBeside, WaitingIsAnErrorThatSpoilsNothing) {
+/// Calls that would wait for the captured stream throw, and do not invalidate the capture.
+TEST_F(CapturedBeside, RejectsWaitsWithoutInvalidatingTheCapture) {
   const Executable executable = compile(twice(), device, options);
   Context context = executable.context();
   const Array x = upload({1, 2, 3});
@@ -153,7 +153,7 @@ TEST_F(CapturedBeside, WaitingIsAnErrorThatSpoilsNothing) {
     EXPECT_TRUE(inside.is_done());
     EXPECT_THAT(error_of<DriverError>([&] { stream.wait(outside); }),
                 HasSubstr("wait for other work before the capture begins"));
-    outside.synchronize();  // what was recorded elsewhere may be waited for
+    outside.synchronize();  // waits for work outside of the capture are allowed
     EXPECT_TRUE(outside.is_done());
     EXPECT_EQ(status(), CU_STREAM_CAPTURE_STATUS_ACTIVE);
   });
@@ -162,8 +162,9 @@ TEST_F(CapturedBeside, WaitingIsAnErrorThatSpoilsNothing) {
   EXPECT_THAT(download(y), ElementsAre(2, 4, 6));
 }
 
-/// Device::synchronize cannot know of the capture: the driver's error says what to do.
-TEST_F(CapturedBeside, AfterTheCaptureIsSpoiledTheNextRunWorks) {
+/// Device::synchronize does not know about the capture, so the driver invalidates it. The error
+/// explains the remedy.
+TEST_F(CapturedBeside, RunsWorkAfterAnInvalidatedCapture) {
   const Executable executable = compile(twice(), device, options);
   Context context = executable.context();
   const Array x = upload({1, 2, 3});
@@ -184,8 +185,8 @@ TEST_F(CapturedBeside, AfterTheCaptureIsSpoiledTheNextRunWorks) {
   EXPECT_THAT(download(y), ElementsAre(2, 4, 6));
 }
 
-/// Each call of the driver that capturing a run takes, failing.
-TEST_F(CapturedBeside, DriverFailuresLeaveItUsable) {
+/// Injects a fault into each driver call that capturing a run makes.
+TEST_F(CapturedBeside, CaptureWorksAfterDriverFailures) {
   const Registered plus("plus", function());
   Options unfused = options;
   unfused.fuse = false;
@@ -228,8 +229,8 @@ graph both(x: f32[n], term: f32) {
   }
 }
 
-/// Tuning in the background goes on beside a capture of the global mode on another thread.
-TEST_F(CapturedBeside, TheBackgroundTunesBesideAGlobalCapture) {
+/// Background tuning continues during a global-mode capture on another thread.
+TEST_F(CapturedBeside, BackgroundTuningContinuesDuringAGlobalCapture) {
   BackgroundThread::process_wide().wait();
   std::promise<void> go_on;
   BackgroundThread::process_wide().add([until = go_on.get_future().share()] { until.wait(); });
@@ -252,12 +253,12 @@ TEST_F(CapturedBeside, TheBackgroundTunesBesideAGlobalCapture) {
   });
   const VariantReport report = executable.report().variants.at(0);
   EXPECT_FALSE(report.is_provisional) << report.background_problem;
-  captured.launch(stream);  // the kernels of the stand-in
+  captured.launch(stream);  // runs the kernels of the default schedule
   EXPECT_EQ(download(z), expected);
 }
 
-/// The same of everything else that another thread does.
-TEST_F(CapturedBeside, OtherThreadsGoOnBesideAGlobalCapture) {
+/// The same for all other operations of another thread.
+TEST_F(CapturedBeside, OtherThreadsContinueDuringAGlobalCapture) {
   const Graph graph =
       parse("graph other(x: f32[n]) {\n  h = mul x, 0.37\n  y = sum h\n  return y\n}\n");
   const UserGraph captured(stream, kGlobal, [&] {
@@ -282,8 +283,8 @@ TEST_F(CapturedBeside, OtherThreadsGoOnBesideAGlobalCapture) {
   });
 }
 
-/// Its kernel is cooperative, so the device is asked how many blocks of it have room.
-TEST_F(CapturedBeside, ProgramsMayBeLoadedInACapture) {
+/// The program has a cooperative kernel, so loading it queries the device's occupancy.
+TEST_F(CapturedBeside, ProgramsMayBeLoaded) {
   const ScratchFolder folder;
   const std::string path = folder.path() + "/joined.sinterx";
   const Executable saved =
@@ -291,16 +292,16 @@ TEST_F(CapturedBeside, ProgramsMayBeLoadedInACapture) {
               device, options);
   saved.prepare({{"n", 1024}});
   saved.save(path);
-  const std::uint64_t asked = host::calls("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  const std::uint64_t queries = host::calls("cuOccupancyMaxActiveBlocksPerMultiprocessor");
   const UserGraph captured(stream, kGlobal, [&] {
     load(path, device);
     EXPECT_EQ(status(), CU_STREAM_CAPTURE_STATUS_ACTIVE);
   });
-  EXPECT_GT(host::calls("cuOccupancyMaxActiveBlocksPerMultiprocessor"), asked);
+  EXPECT_GT(host::calls("cuOccupancyMaxActiveBlocksPerMultiprocessor"), queries);
 }
 
-/// Threads that each have a stream of one capture.
-TEST_F(CapturedBeside, ThreadsRecordIntoOneCapture) {
+/// Each thread captures on its own stream of one capture.
+TEST_F(CapturedBeside, SeveralThreadsRecordIntoOneCapture) {
   constexpr std::size_t kThreads = 2, kRuns = 40;
   const Executable executable =
       compile(parse("graph more(x: f32[n]) {\n  y = add x, 1.0\n  return y\n}\n"), device, options);
@@ -335,8 +336,8 @@ TEST_F(CapturedBeside, ThreadsRecordIntoOneCapture) {
   for (const Array& array : arrays) EXPECT_THAT(download(array), Each(2.0F * kRuns));
 }
 
-/// Drivers do not tell edges that are more than an order.
-TEST_F(CapturedBeside, EarlyEventsAreErrorsThatSayWhatToDo) {
+/// The driver does not return edges with data, such as those of programmatic launches.
+TEST_F(CapturedBeside, RejectsProgrammaticDependencies) {
   const Executable executable = compile(twice(), device, options);
   Context context = executable.context();
   const Array x = upload({1, 2, 3});

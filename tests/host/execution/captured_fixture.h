@@ -1,4 +1,4 @@
-// What tests of runs in a stream capture of the user's share.
+// Fixture of the tests of runs within a stream capture of the user.
 #pragma once
 
 #include "sinter/text.h"

@@ -1,5 +1,5 @@
-// What a CUDA Graph of the user's holds of what was captured into it, and that nothing is spoiled
-// when that goes.
+// Memory that the user's CUDA Graph keeps alive, and its release, which must not invalidate other
+// captures.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -20,7 +20,7 @@ class CapturedHeld : public CapturedRun {
   Array take() {
     return from_dlpack(make_foreign<DLManagedTensorVersioned>({.data = values.data()}, deleted));
   }
-  /// A run on memory of another library, which nothing but the graph holds any more.
+  /// Captures a run on foreign memory. Afterwards only the graph holds that memory.
   void capture_foreign(std::optional<UserGraph>& graph) {
     const Array x = take();
     graph.emplace(stream, kGlobal, [&] { context.run(stream, {{"x", x}}, {{"y", y}}); });
@@ -32,8 +32,8 @@ class CapturedHeld : public CapturedRun {
   std::atomic<int> deleted = 0;
 };
 
-/// Letting go of such memory waits for the device, which no capture survives.
-TEST_F(CapturedHeld, GraphsThatGoSpoilNoLaterCapture) {
+/// Releasing foreign memory waits for the device, which would invalidate a capture.
+TEST_F(CapturedHeld, DestroyedGraphsDoNotInvalidateLaterCaptures) {
   const Array x = upload({4, 5, 6});
   std::optional<UserGraph> first;
   capture_foreign(first);
@@ -53,8 +53,8 @@ TEST_F(CapturedHeld, GraphsThatGoSpoilNoLaterCapture) {
   EXPECT_EQ(deleted, 1);
 }
 
-/// Runs that nobody has waited for use it, too.
-TEST_F(CapturedHeld, GoesWhenTheDeviceWasWaitedFor) {
+/// Pending runs may use the memory too.
+TEST_F(CapturedHeld, ReleasesMemoryAtTheNextDeviceSynchronization) {
   std::optional<UserGraph> captured;
   capture_foreign(captured);
   const Array x = upload({1, 2, 3});
@@ -73,7 +73,7 @@ TEST_F(CapturedHeld, GoesWhenTheDeviceWasWaitedFor) {
   EXPECT_THAT(error_of<DriverError>([&] { device.synchronize(); }), HasSubstr("cuCtxSynchronize"));
   EXPECT_EQ(deleted, 0);
   EXPECT_EQ(results_deleted, 0);
-  host_device(1).synchronize();  // another one's
+  host_device(1).synchronize();  // another device
   EXPECT_EQ(deleted, 0);
   device.synchronize();
   EXPECT_EQ(deleted, 1);
@@ -81,8 +81,8 @@ TEST_F(CapturedHeld, GoesWhenTheDeviceWasWaitedFor) {
   EXPECT_THAT(results, ElementsAre(2, 4, 6));
 }
 
-/// Arrays that a program holds itself go at once, as ever.
-TEST_F(CapturedHeld, ArraysOfTheUsersStillHoldIt) {
+/// Arrays that the program still holds are released as usual.
+TEST_F(CapturedHeld, ArraysOfTheUserStillHoldTheMemory) {
   std::optional<Array> x = take();
   std::optional<UserGraph> captured;
   captured.emplace(stream, kGlobal, [&] { context.run(stream, {{"x", *x}}, {{"y", y}}); });
@@ -93,7 +93,7 @@ TEST_F(CapturedHeld, ArraysOfTheUsersStillHoldIt) {
   EXPECT_EQ(deleted, 1);
 }
 
-/// The deleter is the other library's, and may leave another context current.
+/// The deleter belongs to the other library, and may leave another context current.
 TEST_F(CapturedHeld, DeletersMayChangeTheContext) {
   static void (*delete_it)(DLManagedTensorVersioned*) = nullptr;
   auto* const tensor = make_foreign<DLManagedTensorVersioned>({.data = values.data()}, deleted);
@@ -117,7 +117,7 @@ TEST_F(CapturedHeld, DeletersMayChangeTheContext) {
   EXPECT_EQ(after, before);
 }
 
-TEST_F(CapturedHeld, CopiesHoldTheirArrays) {
+TEST_F(CapturedHeld, CapturedCopiesHoldTheirArrays) {
   PinnedArray in = device.pinned(f32, {3});
   PinnedArray out = device.pinned(f32, {3});
   device.synchronize();

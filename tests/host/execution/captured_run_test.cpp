@@ -1,5 +1,5 @@
-// Runs in a stream capture of the user's: they become a part of the user's CUDA Graph, and give the
-// right bits whenever that is launched.
+// Runs within a stream capture of the user. They become part of the user's CUDA Graph and give the
+// same bits at each launch.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -17,21 +17,21 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST_F(CapturedRun, LaunchesGiveTheBitsOfRuns) {
+TEST_F(CapturedRun, LaunchesMatchPlainRuns) {
   for (const CapturedProgram& program : captured_programs())
     for (const CUstreamCaptureMode mode : kCaptureModes)
       for (const bool as_graph : {false, true})
         check_captured(program, device, mode, as_graph, /*is_cold=*/false, options);
 }
 
-TEST_F(CapturedRun, ListsOfTensors) {
+TEST_F(CapturedRun, CapturesForeachUpdates) {
   for (const CUstreamCaptureMode mode : kCaptureModes)
     check_captured({.name = "lists", .text = adamw_text(18)}, device, mode, /*as_graph=*/true,
                    /*is_cold=*/false, options);
 }
 
 /// Plans, compiles, loads and tunes within the capture.
-TEST_F(CapturedRun, TheFirstRunMayBeCaptured) {
+TEST_F(CapturedRun, CapturesTheFirstRun) {
   int number = 0;
   for (const CUstreamCaptureMode mode : kCaptureModes)
     check_captured(
@@ -44,7 +44,7 @@ TEST_F(CapturedRun, TheFirstRunMayBeCaptured) {
         {.tune = Tune::quick, .cache = {.mode = CacheMode::off}, .optimize_host = false});
 }
 
-TEST_F(CapturedRun, CallsAreMadeOnceAndRunEachTime) {
+TEST_F(CapturedRun, FunctionsAreCalledOnceAndTheirWorkRunsEachTime) {
   const Registered plus("plus", function());
   for (const CUstreamCaptureMode mode : kCaptureModes)
     for (const bool as_graph : {false, true})
@@ -62,15 +62,15 @@ TEST_F(CapturedRun, CallsAreMadeOnceAndRunEachTime) {
     device.upload(x, std::vector<float>{1 + more, 2, 3}, stream);
     captured.launch(stream);
     EXPECT_THAT(download(z), ElementsAre(-3 - 2 * more, -5, -7));
-    // Runs of the same Context in between leave it alone.
+    // Other runs of the same Context do not affect the graph.
     context.run(stream, {{"x", x}, {"term", 100.0F}}, {{"z", z}});
     context.replay(stream, {{"x", x}, {"term", 200.0F}}, {{"z", z}});
   }
   EXPECT_GT(calls, 1);
 }
 
-/// What a user's function has the CPU do is kept for as long as the user's graph is there.
-TEST_F(CapturedRun, WorkOnTheHostIsKept) {
+/// Host work of a user's function lives as long as the user's graph.
+TEST_F(CapturedRun, HostWorkLivesAsLongAsTheGraph) {
   const auto counted = std::make_shared<int>(0);
   const Registered plus("plus", {.enqueue = [counted](const OpaqueCall& call) {
                           const HostElements x(call.inputs[0]);
@@ -100,7 +100,7 @@ TEST_F(CapturedRun, WorkOnTheHostIsKept) {
   EXPECT_EQ(counted.use_count(), before);
 }
 
-TEST_F(CapturedRun, WorkOnTheHostThatThrowsIsToldByTheNextRun) {
+TEST_F(CapturedRun, NextRunReportsExceptionsOfHostWork) {
   bool fails = true;
   const Registered plus("plus", {.enqueue = [&](const OpaqueCall& call) {
                           call.on_host([&] {
@@ -115,15 +115,14 @@ TEST_F(CapturedRun, WorkOnTheHostThatThrowsIsToldByTheNextRun) {
   const UserGraph captured(stream, kGlobal, run);
   captured.launch(stream);
   stream.synchronize();
-  EXPECT_THAT(error_of(run),
-              HasSubstr("its host work in an earlier run failed: no more"));
+  EXPECT_THAT(error_of(run), HasSubstr("its host work in an earlier run failed: no more"));
   fails = false;
   captured.launch(stream);
   stream.synchronize();
   EXPECT_EQ(error_of(run), "(nothing thrown)");
 }
 
-/// Memory, kernels and what was bound live as long as the user's graph, and no longer.
+/// Memory, kernels and bound arrays live exactly as long as the user's graph.
 TEST_F(CapturedRun, OutlivesExecutableContextAndArrays) {
   const Graph graph = parse(R"(
 graph chain(x: f32[n]) {
@@ -132,7 +131,7 @@ graph chain(x: f32[n]) {
   y = div a, s
   return y
 })");
-  device.synchronize();  // releases what other tests left
+  device.synchronize();  // releases memory of earlier tests
   const std::uint64_t before = host::counters().live_bytes;
   {
     const Array y = device.empty(f32, {4000});
@@ -152,14 +151,14 @@ graph chain(x: f32[n]) {
       EXPECT_THAT(download(y), Each(1.0F / 4000));
     }
     captured->launch(stream);
-    captured.reset();  // while it is on its way
+    captured.reset();  // while the launch is pending
     EXPECT_THAT(download(y), Each(1.0F / 4000));
   }
   device.synchronize();
   EXPECT_EQ(host::counters().live_bytes, before);
 }
 
-/// Two runs of one Context that the user's graph makes side by side.
+/// Two runs of one Context that are concurrent in the user's graph.
 TEST_F(CapturedRun, BranchesDoNotShareMemory) {
   Options unfused = options;
   unfused.fuse = false;
@@ -204,7 +203,7 @@ TEST_F(CapturedRun, BranchesDoNotShareMemory) {
   }
 }
 
-TEST_F(CapturedRun, IsOrderedWithWhatIsCapturedBesideIt) {
+TEST_F(CapturedRun, FollowsTheOrderOfTheStream) {
   const Executable executable = compile(twice(), device, options);
   Context context = executable.context();
   const Array x = upload({1, 2, 3});
@@ -228,7 +227,7 @@ TEST_F(CapturedRun, IsOrderedWithWhatIsCapturedBesideIt) {
   }
 }
 
-TEST_F(CapturedRun, MakesItsOutputs) {
+TEST_F(CapturedRun, AllocatesItsOutputs) {
   const Executable executable = compile(twice(), device, options);
   Context context = executable.context();
   const Array x = upload({1, 2, 3});
@@ -238,8 +237,8 @@ TEST_F(CapturedRun, MakesItsOutputs) {
   EXPECT_THAT(download((*outputs)[0]), ElementsAre(2, 4, 6));
 }
 
-/// A captured run is no run: nothing that follows waits for it, and Contexts go on as before.
-TEST_F(CapturedRun, LeavesTheContextAsItWas) {
+/// A captured run does not count as a run of the Context: later runs do not wait for it.
+TEST_F(CapturedRun, DoesNotChangeTheContext) {
   Options unfused = options;
   unfused.fuse = false;
   const Executable executable = compile(parse(long_chain()), device, unfused);
@@ -252,7 +251,7 @@ TEST_F(CapturedRun, LeavesTheContextAsItWas) {
   const std::vector<float> expected = device.download<float>(y, other);
   const UserGraph captured(stream, kGlobal, [&] {
     context.run(stream, {{"x", x}}, {{"a19", y}});
-    // On another stream meanwhile, with the same thread.
+    // Meanwhile, the same thread runs on another stream.
     context.run(other, {{"x", x}}, {{"a19", y}});
     context.replay(other, {{"x", x}}, {{"a19", y}});
     other.synchronize();
@@ -264,8 +263,8 @@ TEST_F(CapturedRun, LeavesTheContextAsItWas) {
   EXPECT_EQ(download(y), expected);
 }
 
-/// A function of a user's that runs a program of ours on the stream that it is given.
-TEST_F(CapturedRun, CallsMayRunPrograms) {
+/// A user's function that runs a program of ours on its stream.
+TEST_F(CapturedRun, CalledFunctionsMayRunPrograms) {
   const Executable inner = compile(
       parse("graph inner(x: f32[n]) {\n  y = add x, 1.0\n  return y\n}\n"), device, options);
   const Registered plus("plus", {.enqueue = [&](const OpaqueCall& call) {

@@ -1,5 +1,5 @@
-// Every call of the driver that a program's life makes, made to fail: the error names the call, the
-// code and what the call was for, and the next program runs as if nothing had been.
+// Injects a fault into every driver call in the life of a program. The error names the call, its
+// code and its purpose, and the next program runs normally.
 #include "runtime/driver/host/host_driver.h"
 #include "sinter/sinter.h"
 
@@ -31,8 +31,8 @@ constexpr const char* kSymbols[] = {
 };
 
 /// Calls that sometimes only release or restore something. The runtime cannot act on their failure,
-/// so it writes a line to standard error at most. If a capture cannot be queried, or its mode cannot
-/// be exchanged, the runtime continues as if there were no capture.
+/// so it writes a line to standard error at most. If a capture cannot be queried, or its mode
+/// cannot be exchanged, the runtime continues as if there were no capture.
 const std::set<std::string> kReleases = {"cuStreamIsCapturing", "cuThreadExchangeStreamCaptureMode",
                                          "cuMemFree",           "cuEventDestroy",
                                          "cuStreamDestroy",     "cuGraphExecDestroy",
@@ -40,18 +40,18 @@ const std::set<std::string> kReleases = {"cuStreamIsCapturing", "cuThreadExchang
                                          "cuCtxGetCurrent",     "cuCtxSetCurrent",
                                          "cuStreamSynchronize"};
 
-/// Compiles, runs, replays, copies and times a program of three kernels; if `is_new`, one that was
-/// never compiled before, and which is tuned.
-std::vector<float> live(bool is_new) {
-  static double news = 2.0;
-  if (is_new) news += 1.0;
+/// Compiles, runs, replays, copies and times a program of three kernels. If `is_new`, the program
+/// was never compiled before, and is tuned.
+std::vector<float> run_lifecycle(bool is_new) {
+  static double new_factor = 2.0;
+  if (is_new) new_factor += 1.0;
   Graph graph("life");
   const Extent rows = graph.extent("rows");
   const Tensor x = graph.input("x", f32, {rows, kColumns});
   const Tensor steps = graph.input("steps", f32, {});
   const Tensor s = softmax(x);
   graph.output("total", sum(s));
-  graph.output("columns", sum(s * news, {0}));
+  graph.output("columns", sum(s * new_factor, {0}));
   graph.update(steps, steps + 1.0);
 
   const Device device = host_device();
@@ -86,22 +86,22 @@ std::vector<float> live(bool is_new) {
   return result;
 }
 
-/// True for calls that are made only as a program is compiled and tuned.
-bool is_of_compiling(const std::string& call) {
+/// True for calls that only compilation and tuning make.
+bool is_compile_call(const std::string& call) {
   return call.starts_with("cuModule") || call.starts_with("cuMemset") ||
          call.starts_with("cuMemcpyDtoD");
 }
 
 using Calls = std::vector<std::string>;
 
-/// Calls that fail one after the other in one process: starting it takes longer than most take.
+/// Groups of calls that fail one after the other in one process, which saves process starts.
 std::vector<Calls> groups_of_calls() {
   std::vector<Calls> groups;
   for (const bool is_compiling : {true, false}) {
     const std::size_t most = is_compiling ? 2 : 10;
     groups.emplace_back();
     for (const char* const call : kSymbols) {
-      if (is_of_compiling(call) != is_compiling) continue;
+      if (is_compile_call(call) != is_compiling) continue;
       if (groups.back().size() == most) groups.emplace_back();
       groups.back().emplace_back(call);
     }
@@ -109,7 +109,7 @@ std::vector<Calls> groups_of_calls() {
   return groups;
 }
 
-/// The parameter is the number of a group.
+/// The parameter is the index of a group.
 class DriverCalls : public testing::TestWithParam<std::size_t> {
  protected:
   void TearDown() override { host::clear_faults(); }
@@ -119,22 +119,22 @@ class DriverCalls : public testing::TestWithParam<std::size_t> {
 
 void DriverCalls::make_fail(const std::string& call) {
   SCOPED_TRACE(call);
-  const bool is_new = is_of_compiling(call);
-  live(is_new);  // what is made once for the whole process is there
+  const bool is_new = is_compile_call(call);
+  run_lifecycle(is_new);  // initializes process-wide state
   host::reset_counters();
-  live(is_new);
+  run_lifecycle(is_new);
   const auto made = host::calls(call);
-  if (made == 0) return;  // ReachWhatAProgramCalls tells which are called
-  // Compiling anew takes a while: there, of many, the first, some between and the last.
+  if (made == 0) return;  // LifecycleMakesTheListedCalls lists the calls that are made
+  // Compilation is slow, so about five of its calls fail: the first, some in between, and the last.
   const unsigned long step = is_new ? std::max(made / 4, 1UL) : 1;
-  std::set<unsigned long> places = {made};
-  for (unsigned long n = 1; n < made; n += step) places.insert(n);
+  std::set<unsigned long> failing_calls = {made};
+  for (unsigned long n = 1; n < made; n += step) failing_calls.insert(n);
   int errors = 0;
-  for (const auto n : places) {
+  for (const auto n : failing_calls) {
     host::inject_fault(call, static_cast<int>(n), cuda::CUDA_ERROR_UNKNOWN);
     std::string message;
     try {
-      live(is_new);
+      run_lifecycle(is_new);
     } catch (const DriverError& error) {
       message = error.what();
     }
@@ -146,32 +146,32 @@ void DriverCalls::make_fail(const std::string& call) {
       EXPECT_THAT(message, AllOf(HasSubstr(call + " failed on the host device for "),
                                  HasSubstr("CUDA_ERROR_UNKNOWN")));
     }
-    EXPECT_THAT(live(is_new), ElementsAre(kRows, 3)) << "after call " << n;
+    EXPECT_THAT(run_lifecycle(is_new), ElementsAre(kRows, 3)) << "after call " << n;
   }
   std::printf("%s: %lu calls, %zu made to fail, %d errors that name it\n", call.c_str(), made,
-              places.size(), errors);
+              failing_calls.size(), errors);
 }
 
-TEST_P(DriverCalls, FailWithCallCodeAndContext) {
+TEST_P(DriverCalls, ReportCallCodeAndContext) {
   const Calls group = groups_of_calls()[GetParam()];
   for (const std::string& call : group) make_fail(call);
 }
 
-/// The groups are all there is.
-TEST(DriverFailures, HaveEveryCallOnce) {
+/// The groups contain every call.
+TEST(DriverFailures, GroupsHaveEveryCallOnce) {
   std::multiset<std::string> calls;
   for (const Calls& group : groups_of_calls()) calls.insert(group.begin(), group.end());
   EXPECT_EQ(calls, (std::multiset<std::string>(std::begin(kSymbols), std::end(kSymbols))));
 }
 
-TEST(DriverFailures, ReachWhatAProgramCalls) {
-  live(true);
+TEST(DriverFailures, LifecycleMakesTheListedCalls) {
+  run_lifecycle(true);
   host::reset_counters();
-  live(true);
+  run_lifecycle(true);
   std::vector<std::string> called;
   for (const char* symbol : kSymbols)
     if (host::calls(symbol) > 0) called.push_back(symbol);
-  // Of the others some start a device, and some serve what a GPU alone has or a caller asks for.
+  // The other calls open a device, exist for GPUs only, or need explicit requests.
   EXPECT_THAT(called, IsSupersetOf({"cuCtxGetCurrent",
                                     "cuCtxSynchronize",
                                     "cuMemAlloc",

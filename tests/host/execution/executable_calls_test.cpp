@@ -1,4 +1,4 @@
-// Calling one executable again and again: arrays, scalars, sizes, pointers and threads that change.
+// Repeated calls of one executable with changing arrays, scalars, sizes, pointers and threads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-/// y = x * scale + 1, and what a test needs to call it.
+/// Fixture with y = x * scale + 1.
 class ExecutableCalls : public ::testing::Test {
  protected:
   static Graph graph() {
@@ -42,14 +42,14 @@ class ExecutableCalls : public ::testing::Test {
   Context context = executable.context();
 };
 
-TEST_F(ExecutableCalls, MakeOutputsWhereNoneAreBound) {
+TEST_F(ExecutableCalls, AllocateUnboundOutputs) {
   const Outputs outputs = context.run(stream, {{"x", upload({1, 2, 3})}, {"scale", 2}});
   EXPECT_EQ(outputs.size(), 1);
   EXPECT_THAT(download(outputs["y"]), ElementsAre(3, 5, 7));
   EXPECT_EQ(outputs[0].pointer(), outputs["y"].pointer());
 }
 
-TEST_F(ExecutableCalls, SeeNewScalarsAndArrays) {
+TEST_F(ExecutableCalls, UseNewScalarsAndArrays) {
   const Array y = device.empty(f32, {2});
   context.run(stream, {{"x", upload({1, 2})}, {"scale", 2.0F}}, {{"y", y}});
   EXPECT_THAT(download(y), ElementsAre(3, 5));
@@ -61,8 +61,8 @@ TEST_F(ExecutableCalls, SeeNewScalarsAndArrays) {
   EXPECT_THAT(download(y), ElementsAre(4, 7));
 }
 
-// The second operand of the concat moves with n, so that its address must be filled in again.
-TEST_F(ExecutableCalls, SeeAScalarOfZeroWhenSubBuffersMove) {
+// The offset of the second concat operand depends on n, so its address argument must be updated.
+TEST_F(ExecutableCalls, UseAScalarOfZeroWhenSubBuffersMove) {
   Graph two("two");
   const Extent n = two.extent("n");
   const Tensor a = two.input("a", f32, {n, 128});
@@ -75,8 +75,7 @@ TEST_F(ExecutableCalls, SeeAScalarOfZeroWhenSubBuffersMove) {
     const std::vector<float> ones(static_cast<std::size_t>(rows) * 128, 1.0F);
     const Array x = device.empty(f32, {rows, 128});
     device.upload(x, ones, stream);
-    std::vector<float> y =
-        download(calls.run(stream, {{"a", x}, {"b", x}, {"scale", scale}})["y"]);
+    std::vector<float> y = download(calls.run(stream, {{"a", x}, {"b", x}, {"scale", scale}})["y"]);
     y.erase(y.begin(), y.begin() + static_cast<std::ptrdiff_t>(ones.size()));
     return y;
   };
@@ -84,7 +83,7 @@ TEST_F(ExecutableCalls, SeeAScalarOfZeroWhenSubBuffersMove) {
   EXPECT_THAT(run(8, 0.0F), Each(0.0F));
 }
 
-TEST_F(ExecutableCalls, LeaveNothingHalfDoneWhenTheyFail) {
+TEST_F(ExecutableCalls, KeepStateConsistentAfterAFailure) {
   Graph two("two");
   const Tensor x = two.input("x", f32, {1});
   two.output("y", x + two.scalar("rate", f32) + cast(two.scalar("steps", i32), f32));
@@ -113,7 +112,7 @@ TEST_F(ExecutableCalls, RepeatPreparedBindings) {
   EXPECT_THAT(download(y), ElementsAre(1, 5));
 }
 
-TEST_F(ExecutableCalls, MeetNewSizesAfterTheGraphGrew) {
+TEST_F(ExecutableCalls, WorkAfterTheGraphGrew) {
   Graph recorded = graph();
   const Executable early = compile(recorded, device, {.tune = Tune::off});
   const Tensor later = recorded.input("later", f32, {recorded.extent("m")});
@@ -124,14 +123,14 @@ TEST_F(ExecutableCalls, MeetNewSizesAfterTheGraphGrew) {
   EXPECT_THAT(download(outputs["y"]), ElementsAre(3, 5, 7));
 }
 
-TEST_F(ExecutableCalls, ShareAVariantAmongSizesOfOneClass) {
+TEST_F(ExecutableCalls, ShareAVariantWithinASizeClass) {
   EXPECT_THAT(executable.report().variants, IsEmpty());
   (void)context.run(stream, {{"x", upload(std::vector<float>(64))}, {"scale", 2.0F}});
   (void)context.run(stream, {{"x", upload(std::vector<float>(128))}, {"scale", 2.0F}});
   EXPECT_THAT(executable.report().variants, SizeIs(1));
 }
 
-TEST_F(ExecutableCalls, PlanAVariantForWhatTheFirstCannotServe) {
+TEST_F(ExecutableCalls, PlanAVariantForUnsupportedSizes) {
   Graph biased("biased");
   const Extent columns = biased.extent("columns");
   biased.output("y", biased.input("x", f32, {2, columns}) + biased.input("bias", f32, {columns}));
@@ -144,8 +143,8 @@ TEST_F(ExecutableCalls, PlanAVariantForWhatTheFirstCannotServe) {
     const Outputs outputs = two_context.run(stream, {{"x", x}, {"bias", upload(ones)}});
     EXPECT_THAT(download(outputs["y"]), Each(3));
   };
-  run(64);  // in vectors of four
-  run(63);  // in single elements, since rows start anywhere
+  run(64);  // vectors of four
+  run(63);  // single elements: rows are not aligned
   run(128);
   const Report report = two.report();
   ASSERT_THAT(report.variants, SizeIs(2));
@@ -185,8 +184,8 @@ TEST_F(ExecutableCalls, WorkInManyThreadsWithAContextEach) {
   EXPECT_THAT(executable.report().variants, SizeIs(1));
 }
 
-TEST(ExecutableContext, RefusesASecondUserAtOnce) {
-  // The log is written in the middle of a call: a good moment to call again.
+TEST(ExecutableContext, RejectsConcurrentUse) {
+  // The log callback runs within a call, so it can call again.
   Context* context = nullptr;
   std::string error;
   const Device device = host_device();

@@ -1,4 +1,5 @@
-// Graphs through the whole runtime: in every form the same bits, the predicted bytes and launches.
+// Graphs through the whole runtime: all execution modes give the same bits, predicted bytes and
+// launches.
 #include "sinter/executable.h"
 
 #include <gmock/gmock.h>
@@ -114,7 +115,7 @@ graph masked(x: f32[n], keep: bool[n]) {
                 {{"n", 33}});
 }
 
-TEST(Executable, CompilesAtOnceWhereAllSizesAreKnown) {
+TEST(Executable, CompilesAtOnceIfAllSizesAreKnown) {
   Graph graph("fixed");
   graph.output("y", exp(graph.input("x", f32, {16})));
   const Executable executable = compile(graph, host_device(), {.tune = Tune::off});
@@ -123,7 +124,7 @@ TEST(Executable, CompilesAtOnceWhereAllSizesAreKnown) {
   EXPECT_THAT(executable.report().kernels, SizeIs(1));
 }
 
-TEST(Executable, ReportsWhatEachKernelIs) {
+TEST(Executable, ReportsKernels) {
   const test::RunResult result = run_and_check(R"(
 graph bias_relu(x: f32[64, 32], bias: f32[32]) {
   sum = add x, bias
@@ -144,7 +145,7 @@ graph bias_relu(x: f32[64, 32], bias: f32[32]) {
   EXPECT_EQ(result.report.recorded_ops, 2);
 }
 
-TEST(Executable, ReportsWhatNvrtcMakesOfEachKernel) {
+TEST(Executable, ReportsNvrtcResults) {
   if (const std::string reason = nvrtc_problem(); !reason.empty()) GTEST_SKIP() << reason;
   Graph graph("normal");
   const Tensor x = graph.input("x", f32, {64, 256});
@@ -160,7 +161,7 @@ TEST(Executable, ReportsWhatNvrtcMakesOfEachKernel) {
   }
 }
 
-TEST(Executable, RefusesAnUnknownTarget) {
+TEST(Executable, RejectsAnUnknownTarget) {
   Graph graph("g");
   graph.output("y", exp(graph.input("x", f32, {16})));
   EXPECT_THAT(test::error_of([&] { compile(graph, host_device(), {.target = "h300"}); }),

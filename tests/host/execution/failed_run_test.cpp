@@ -1,4 +1,4 @@
-// Runs that fail half-way, or whose end cannot be marked: what they put on a stream is waited for.
+// Runs that fail half-way, or whose end cannot be recorded. Later runs wait for their queued work.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ class FailedRun : public ::testing::TestWithParam<bool> {
     stream.synchronize();
     return x;
   }
-  /// Three kernels, which share an arena.
+  /// Three kernels, whose temporaries are in one arena.
   Executable compiled() const {
     return compile(parse("graph steps(x: f32[n]) {\n  a = mul x, 2.0\n  b = add a, 1.0\n"
                          "  y = mul b, 3.0\n  return y\n}\n"),
@@ -59,8 +59,8 @@ class FailedRun : public ::testing::TestWithParam<bool> {
   std::optional<Stream> theirs;
 };
 
-/// Whatever stands behind the mark of an earlier run is waited for as well.
-TEST_P(FailedRun, IsWaitedForAsFarAsItCame) {
+/// Work after the event of an earlier run is also awaited.
+TEST_P(FailedRun, LaterRunsWaitForItsLaunches) {
   pool().set_idle_limit(GetParam() ? std::int64_t{1} << 30 : 0);
   const Executable executable = compiled();
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
@@ -78,7 +78,7 @@ TEST_P(FailedRun, IsWaitedForAsFarAsItCame) {
   }
 }
 
-TEST_P(FailedRun, IsWaitedForWhereItsEndCouldNotBeMarked) {
+TEST_P(FailedRun, LaterRunsWaitIfItsEndCouldNotBeRecorded) {
   pool().set_idle_limit(GetParam() ? std::int64_t{1} << 30 : 0);
   const Executable executable = compiled();
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
@@ -97,7 +97,7 @@ TEST_P(FailedRun, IsWaitedForWhereItsEndCouldNotBeMarked) {
 
 INSTANTIATE_TEST_SUITE_P(Pooled, FailedRun, ::testing::Bool());
 
-/// A Context that leaves work of the CPU on a stream of somebody else's, whose end is not known.
+/// A Context with pending host work on a foreign stream, whose end could not be recorded.
 class UnmarkedEnd : public FailedRun {
  protected:
   UnmarkedEnd() {
@@ -123,14 +123,14 @@ class UnmarkedEnd : public FailedRun {
   std::optional<Context> context;
 };
 
-/// Work of the CPU that is yet to be done belongs to the Context.
-TEST_F(UnmarkedEnd, IsWaitedForBeforeTheContextGoes) {
+/// Pending host work belongs to the Context.
+TEST_F(UnmarkedEnd, DestructorWaitsForHostWork) {
   context.reset();
   EXPECT_EQ(has_run, 1);
 }
 
-/// Beside a capture nobody may wait, and who tries spoils it: what the Context needs outlives it.
-TEST_F(UnmarkedEnd, IsWaitedForLaterBesideACapture) {
+/// Waiting would invalidate the capture, so the Context's resources are released later.
+TEST_F(UnmarkedEnd, ReleaseIsDeferredDuringACapture) {
   const auto let_go = [&] {
     context.reset();
     EXPECT_EQ(has_run, 0);
@@ -142,7 +142,7 @@ TEST_F(UnmarkedEnd, IsWaitedForLaterBesideACapture) {
 
 constexpr int kLists = 12;
 
-/// Many of one structure, whose arrays are in a table.
+/// Many arrays of one structure, whose addresses are in a table.
 std::string lists_text() {
   std::string inputs, body, outputs;
   for (int i = 0; i < kLists; ++i) {
@@ -155,7 +155,7 @@ std::string lists_text() {
 
 using FailedTables = FailedRun;
 
-TEST_F(FailedTables, AreMadeByTheNextRun) {
+TEST_F(FailedTables, AreRebuiltByTheNextRun) {
   const Executable executable =
       compile(parse(lists_text()), device, {.tune = Tune::off, .optimize_host = false});
   for (const std::string call : {"cuEventCreate", "cuEventRecord", "cuMemcpyHtoDAsync"}) {

@@ -1,4 +1,4 @@
-// Processes that are forked after a device was opened are told so, and nothing hangs in them.
+// Processes that are forked after a device was opened: calls fail with an error, and nothing hangs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -26,37 +26,37 @@ Graph doubled() {
   return graph;
 }
 
-/// What `task` returns in a process that is forked for it.
+/// Runs `task` in a forked child process and returns its result.
 std::string in_child(const std::function<std::string()>& task) {
   int ends[2];
   if (pipe(ends) != 0) return "no pipe";
   const pid_t child = fork();
   if (child == 0) {
-    alarm(20);  // whatever hangs is killed
-    const std::string said = task();
-    const bool is_said = write(ends[1], said.data(), said.size()) >= 0;
-    _exit(is_said ? 0 : 1);
+    alarm(20);  // kills a child that hangs
+    const std::string output = task();
+    const bool is_written = write(ends[1], output.data(), output.size()) >= 0;
+    _exit(is_written ? 0 : 1);
   }
   close(ends[1]);
-  std::string said;
+  std::string output;
   char part[512];
   for (ssize_t bytes = 0; (bytes = read(ends[0], part, sizeof part)) > 0;)
-    said.append(part, static_cast<std::size_t>(bytes));
+    output.append(part, static_cast<std::size_t>(bytes));
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  return status == 0 ? said : "ended with status " + std::to_string(status) + ": " + said;
+  return status == 0 ? output : "ended with status " + std::to_string(status) + ": " + output;
 }
 
-TEST(Fork, AfterADeviceWasOpenedIsToldAndHurtsNobody) {
+TEST(Fork, CallsFailInTheChildAndWorkInTheParent) {
   const Device device = host_device();
   const Stream stream = device.stream();
   const Executable executable = compile(doubled(), device, {.tune = Tune::off});
   Context context = executable.context();
   const Array x = device.empty(f32, {100});
   device.upload(x, std::vector<float>(100, 21.0F), stream);
-  const std::string said = in_child([&] {
-    // Also what is released there must not wait for threads that are not there.
+  const std::string output = in_child([&] {
+    // Releases in the child must not wait for threads of the parent.
     {
       Context another = executable.context();
       const Array copy = x;
@@ -67,32 +67,32 @@ TEST(Fork, AfterADeviceWasOpenedIsToldAndHurtsNobody) {
            "\n" + test::error_of<DriverError>([&] { device.empty(f32, {10}); }) + "\n" +
            test::error_of<DriverError>([&] { device.synchronize(); });
   });
-  EXPECT_THAT(said, AllOf(HasSubstr("this process was forked after a device had been opened"),
-                          HasSubstr("open devices only in the child")));
-  // The parent goes on.
+  EXPECT_THAT(output, AllOf(HasSubstr("this process was forked after a device had been opened"),
+                            HasSubstr("open devices only in the child")));
+  // The parent continues.
   const Outputs outputs = context.run(stream, {{"x", x}});
   EXPECT_EQ(device.download<float>(outputs[0], stream)[99], 42.0F);
   EXPECT_FALSE(is_forked());
 }
 
-int child_status = 0;  ///< what a child of the next test ends with
+int child_status = 0;  ///< exit status of the child in the next test
 bool is_child = false;
 
-/// Registered before anything of sinter's is, so that it comes after all of that: what a sanitizer
-/// looks for at the very end cannot be found out in a child of a process with threads.
+/// Registered before all handlers of sinter, so that it runs last. It skips the leak check of
+/// sanitizers, which fails in a forked child of a process with threads.
 const int registered = std::atexit([] {
   if (is_child) _exit(child_status);
 });
 
-/// Whoever ends a child with `exit` runs what was registered for the end of the process.
-TEST(Fork, AChildEndsWhileItsParentHasABackground) {
+/// A child that calls `exit` runs the exit handlers of its parent.
+TEST(Fork, AChildExitsAlthoughItsParentHasABackgroundThread) {
   ASSERT_EQ(registered, 0);
   BackgroundThread::process_wide().add([] {});
   BackgroundThread::process_wide().wait();
   host_device();
   const pid_t child = fork();
   if (child == 0) {
-    alarm(20);  // whatever hangs is killed
+    alarm(20);  // kills a child that hangs
     is_child = true;
     child_status = 7;
     std::exit(1);

@@ -1,5 +1,5 @@
-// Several devices in one process: each with kernels, memory and tuning of its own, from many
-// threads, and what belongs to another one is refused by name.
+// Several devices in one process. Each has its own kernels, memory and tuning, and can be used from
+// many threads. Objects of another device are rejected with an error.
 #include <gmock/gmock.h>
 
 #include <fmt/format.h>
@@ -33,7 +33,8 @@ graph scaled(x: f32[n], factor: f32) {
   return y
 })";
 
-/// As kScaled, with 2 for a factor, and kernels that no other test has, however often it is run.
+/// Like kScaled with the factor 2, but with kernels that no other test compiles, even if tests are
+/// repeated.
 Graph fresh_graph() {
   static int number = 0;
   return parse(
@@ -42,8 +43,8 @@ Graph fresh_graph() {
                   ++number));
 }
 
-struct Place {
-  explicit Place(int ordinal) : device(host_device(ordinal)) {}
+struct DeviceAndStream {
+  explicit DeviceAndStream(int ordinal) : device(host_device(ordinal)) {}
   Array upload(const std::vector<float>& values) const {
     const Array array = device.empty(f32, {static_cast<std::int64_t>(values.size())});
     device.upload(array, values, stream);
@@ -56,9 +57,8 @@ struct Place {
 
 class ManyDevices : public testing::Test {
  protected:
-  void SetUp() override {  // tests of the driver leave a context current
-    while (host::host_driver().cuCtxPopCurrent(nullptr) == CUDA_SUCCESS) {
-    }
+  void SetUp() override {  // driver tests leave a context current
+    host::host_driver().cuCtxSetCurrent(nullptr);
   }
   void TearDown() override {
     host::clear_faults();
@@ -66,8 +66,8 @@ class ManyDevices : public testing::Test {
     there.device.synchronize();
   }
 
-  Place here{0};
-  Place there{1};
+  DeviceAndStream here{0};
+  DeviceAndStream there{1};
   const Options options = {.tune = Tune::off, .optimize_host = false};
 };
 
@@ -80,9 +80,9 @@ TEST_F(ManyDevices, AreNumbered) {
               HasSubstr("host_device(99): there are 4 host devices, counted from 0"));
 }
 
-/// A context takes memory of its GPU: who uses one device opens no others.
-TEST_F(ManyDevices, EachIsOpenedWhenItIsAskedFor) {
-  static const std::uint64_t opened = [] {  // once in a process
+/// Each context takes GPU memory, so only requested devices are opened.
+TEST_F(ManyDevices, DevicesOpenOnFirstUse) {
+  static const std::uint64_t opened = [] {  // once per process
     const std::uint64_t before = host::calls("cuDevicePrimaryCtxRetain");
     host_device(3);
     return host::calls("cuDevicePrimaryCtxRetain") - before;
@@ -101,16 +101,16 @@ TEST_F(ManyDevices, EachLoadsItsOwnKernels) {
   const Executable second = compile(graph, there.device, options);
   second.prepare({{"n", 3}});
   EXPECT_GT(host::calls("cuModuleLoadData"), loaded);
-  for (const auto& [place, executable] : {std::pair(&here, &first), std::pair(&there, &second)}) {
+  for (const auto& [side, executable] : {std::pair(&here, &first), std::pair(&there, &second)}) {
     Context context = executable->context();
-    const Array x = place->upload({1, 2, 3});
-    const Outputs outputs = context.run(place->stream, {{"x", x}});
-    EXPECT_EQ(outputs[0].device(), place->device);
-    EXPECT_THAT(place->device.download<float>(outputs[0], place->stream), ElementsAre(14, 16, 18));
+    const Array x = side->upload({1, 2, 3});
+    const Outputs outputs = context.run(side->stream, {{"x", x}});
+    EXPECT_EQ(outputs[0].device(), side->device);
+    EXPECT_THAT(side->device.download<float>(outputs[0], side->stream), ElementsAre(14, 16, 18));
   }
 }
 
-/// What one device has been measured to like is nothing that another one knows.
+/// Tuning results of one device do not apply to another.
 TEST_F(ManyDevices, EachIsTuned) {
   const Graph graph = fresh_graph();
   const Options tuned = {.tune = Tune::quick, .cache = {.mode = CacheMode::off}};
@@ -130,22 +130,22 @@ TEST_F(ManyDevices, RunFromManyThreads) {
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread)
     threads.emplace_back([&, thread] {
-      // Each thread uses both devices in turn.
-      const Place places[] = {Place(0), Place(1)};
+      // Each thread alternates between the devices.
+      const DeviceAndStream sides[] = {DeviceAndStream(0), DeviceAndStream(1)};
       std::vector<Context> contexts;
       for (const Executable& executable : executables) contexts.push_back(executable.context());
       for (int i = 0; i < 40; ++i) {
         const auto which = static_cast<std::size_t>((i + thread) % 2);
-        const Place& place = places[which];
+        const DeviceAndStream& side = sides[which];
         const float factor = static_cast<float>(thread + 1);
-        const Array x = place.upload({1, 2, static_cast<float>(i)});
-        const Array y = place.device.empty(f32, {3});
+        const Array x = side.upload({1, 2, static_cast<float>(i)});
+        const Array y = side.device.empty(f32, {3});
         if (i % 3 == 0)
-          contexts[which].run(place.stream, {{"x", x}, {"factor", factor}}, {{"y", y}});
+          contexts[which].run(side.stream, {{"x", x}, {"factor", factor}}, {{"y", y}});
         else
-          contexts[which].replay(place.stream, {{"x", x}, {"factor", factor}}, {{"y", y}});
+          contexts[which].replay(side.stream, {{"x", x}, {"factor", factor}}, {{"y", y}});
         const float sum = factor * static_cast<float>(3 + i);
-        wrong += place.device.download<float>(y, place.stream) !=
+        wrong += side.device.download<float>(y, side.stream) !=
                  std::vector<float>{factor + sum, 2 * factor + sum,
                                     factor * static_cast<float>(i) + sum};
       }
@@ -154,7 +154,7 @@ TEST_F(ManyDevices, RunFromManyThreads) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST_F(ManyDevices, WhatBelongsToAnotherIsRefusedByName) {
+TEST_F(ManyDevices, RejectsObjectsOfAnotherDevice) {
   const Graph graph = parse(kScaled);
   const Executable executable = compile(graph, here.device, options, "model.cpp", 9);
   const Executable elsewhere = compile(graph, there.device, options);
@@ -190,7 +190,7 @@ TEST_F(ManyDevices, WhatBelongsToAnotherIsRefusedByName) {
         profile(context, {{"x", x}, {"factor", 1.0F}}, {{"y", y}}, {.stream = there.stream});
       }),
       HasSubstr("the stream is on device " + both));
-  // Memory of the one, wrapped as the other's.
+  // Memory of one device, wrapped as memory of the other.
   EXPECT_THAT(error_of([&] {
                 context.run(
                     here.stream,
@@ -208,41 +208,41 @@ TEST_F(ManyDevices, WhatBelongsToAnotherIsRefusedByName) {
   EXPECT_EQ(error_of([&] { here.device.download<float>(far_x, here.stream); }),
             "Device::download" + copy);
   EXPECT_EQ(error_of([&] { here.device.copy(x, far_y, here.stream); }), "Device::copy" + copy);
-  const std::string apart =
+  const std::string two_devices =
       "one belongs to host device (host:0), the other to host device (host:1); take both from one "
       "device";
   const Event event = there.device.event();
   EXPECT_EQ(error_of([&] { here.stream.wait(event); }),
-            "Stream::wait: the stream and the event: " + apart);
+            "Stream::wait: the stream and the event: " + two_devices);
   EXPECT_THAT(error_of([&] { event.record(here.stream); }),
               HasSubstr("Event::record: the event and the stream: one belongs to"));
   EXPECT_THAT(error_of([&] { (void)here.device.event().elapsed_since(event); }),
-              HasSubstr("the two events: " + apart));
+              HasSubstr("the two events: " + two_devices));
   EXPECT_THAT(error_of([&] { from_dlpack(to_dlpack(far_x), there.device); }),
               HasSubstr("wrapped CPU memory belongs to the first host device; use host_device()"));
-  // Nothing of that has left a trace.
+  // The errors have no side effects.
   context.run(here.stream, {{"x", x}, {"factor", 1.0F}}, {{"y", y}});
   EXPECT_THAT(here.device.download<float>(y, here.stream), ElementsAre(7, 8, 9));
 }
 
-TEST_F(ManyDevices, SavedProgramsAreLoadedOnEach) {
+TEST_F(ManyDevices, SavedProgramsLoadOnEach) {
   const ScratchFolder folder;
   const std::string path = folder.path() + "/scaled.sinterx";
   const Executable saved = compile(parse(kScaled), here.device, options);
   saved.prepare({{"n", 3}});
   saved.save(path);
-  for (const Place* const place : {&here, &there}) {
-    const Executable loaded = load(path, place->device);
-    EXPECT_EQ(loaded.device(), place->device);
+  for (const DeviceAndStream* const side : {&here, &there}) {
+    const Executable loaded = load(path, side->device);
+    EXPECT_EQ(loaded.device(), side->device);
     Context context = loaded.context();
-    const Array x = place->upload({1, 2, 3});
-    const Outputs outputs = context.run(place->stream, {{"x", x}, {"factor", 2.0F}});
-    EXPECT_THAT(place->device.download<float>(outputs[0], place->stream), ElementsAre(14, 16, 18));
+    const Array x = side->upload({1, 2, 3});
+    const Outputs outputs = context.run(side->stream, {{"x", x}, {"factor", 2.0F}});
+    EXPECT_THAT(side->device.download<float>(outputs[0], side->stream), ElementsAre(14, 16, 18));
   }
 }
 
-/// Functions of the user's that work with another device and leave its context behind.
-TEST_F(ManyDevices, CallsMayChangeTheContext) {
+/// User functions that use another device and leave its context current.
+TEST_F(ManyDevices, CalledFunctionsMayChangeTheContext) {
   const Driver& driver = host::host_driver();
   int calls = 0;
   const Registered plus("plus", {.enqueue = [&](const OpaqueCall& call) {
@@ -258,7 +258,7 @@ TEST_F(ManyDevices, CallsMayChangeTheContext) {
   Context context = compile(parse(kAdd), here.device, options).context();
   const Array x = here.upload({1, 2, 3});
   const Array z = here.device.empty(f32, {3});
-  // What follows the call in a run: on a stream of somebody else's an event is made, and recorded.
+  // After the call, a run on a foreign stream creates and records an event.
   const Stream wrapped = Stream::wrap(here.stream.handle(), here.device);
   for (int i = 0; i < 2; ++i) {
     context.run(wrapped, {{"x", x}, {"term", 1.0F}}, {{"z", z}});
@@ -272,53 +272,53 @@ TEST_F(ManyDevices, CallsMayChangeTheContext) {
   EXPECT_EQ(current, nullptr);
 }
 
-TEST_F(ManyDevices, AskingForWorkSpaceMayChangeTheContext) {
+TEST_F(ManyDevices, WorkspaceFunctionsMayChangeTheContext) {
   const Driver& driver = host::host_driver();
-  int asked = 0;
+  int workspace_queries = 0;
   OpaqueFunction plus{.enqueue = [](const OpaqueCall&) { return 0; }};
   plus.workspace = [&](const OpaqueSizes&) {
-    ++asked;
+    ++workspace_queries;
     driver.cuCtxSetCurrent(there.device.state()->context);
     return 16;
   };
   const Registered registered("plus", plus);
   compile(parse(kAdd), here.device, options).prepare({{"n", 3}});
-  EXPECT_GT(asked, 0);
+  EXPECT_GT(workspace_queries, 0);
   CUcontext current = nullptr;
   driver.cuCtxGetCurrent(&current);
   EXPECT_EQ(current, nullptr);
 }
 
-// ---- Whose context is current afterwards ----
+// ---- The context that is current after a call ----
 
-/// How often each call of the driver was made.
+/// The number of calls of each driver function so far.
 std::vector<std::uint64_t> calls_so_far() {
   std::vector<std::uint64_t> counts;
   for (const DriverSymbol& symbol : kDriverSymbols) counts.push_back(host::calls(symbol.name));
   return counts;
 }
 
-/// Calls that put things back, or say what a failure was.
-bool may_be_made_to_fail(std::string_view call) {
+/// False for calls that restore or release something, or describe an error.
+bool can_fail(std::string_view call) {
   for (const std::string_view kept :
-       {"cuCtxSetCurrent", "cuCtxGetCurrent", "cuCtxPushCurrent", "cuCtxPopCurrent",
-        "cuThreadExchangeStreamCaptureMode", "cuMemFree", "cuMemFreeHost", "cuStreamDestroy",
-        "cuEventDestroy", "cuGraphDestroy", "cuGraphExecDestroy", "cuModuleUnload",
-        "cuUserObjectRelease", "cuGetErrorName", "cuGetErrorString"})
+       {"cuCtxSetCurrent", "cuCtxGetCurrent", "cuThreadExchangeStreamCaptureMode", "cuMemFree",
+        "cuMemFreeHost", "cuStreamDestroy", "cuEventDestroy", "cuGraphDestroy",
+        "cuGraphExecDestroy", "cuModuleUnload", "cuUserObjectRelease", "cuGetErrorName",
+        "cuGetErrorString"})
     if (call == kept) return false;
   return true;
 }
 
 class ContextsAreKept : public ManyDevices {
  protected:
-  /// Makes `entry`, as it is and with each of its driver calls failing, with no context current and
-  /// with another device's.
+  /// Calls `entry` normally and with each of its driver calls failing, first without a current
+  /// context and then with that of another device.
   void check(const char* name, const std::function<void()>& entry) {
     SCOPED_TRACE(name);
     const Driver& driver = host::host_driver();
     for (CUcontext before : {CUcontext{nullptr}, there.device.state()->context}) {
       const auto make = [&] {
-        if (before) driver.cuCtxPushCurrent(before);
+        driver.cuCtxSetCurrent(before);
         try {
           entry();
         } catch (const Error&) {
@@ -327,9 +327,7 @@ class ContextsAreKept : public ManyDevices {
         CUcontext after = nullptr;
         driver.cuCtxGetCurrent(&after);
         EXPECT_EQ(after, before);
-        if (before) driver.cuCtxPopCurrent(nullptr);
-        driver.cuCtxGetCurrent(&after);
-        EXPECT_EQ(after, nullptr) << "something is left on the stack";
+        driver.cuCtxSetCurrent(nullptr);
       };
       const std::vector<std::uint64_t> calls_before = calls_so_far();
       failures = 0;
@@ -339,7 +337,7 @@ class ContextsAreKept : public ManyDevices {
       for (std::size_t i = 0; i < std::size(kDriverSymbols); ++i) {
         const char* const call = kDriverSymbols[i].name;
         const auto made = static_cast<int>(calls_after[i] - calls_before[i]);
-        if (made == 0 || !may_be_made_to_fail(call)) continue;
+        if (made == 0 || !can_fail(call)) continue;
         for (const int nth : {1, made}) {
           SCOPED_TRACE(fmt::format("{} {}", call, nth));
           host::inject_fault(call, nth, CUDA_ERROR_UNKNOWN);

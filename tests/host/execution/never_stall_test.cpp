@@ -1,5 +1,5 @@
-// Options::never_stall: runs have default schedules until what tuning finds takes their place,
-// which no bit shows.
+// Options::never_stall: runs use default schedules until background tuning finishes. The bits do
+// not change.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using ::testing::SizeIs;
 
 constexpr std::int64_t kColumns = 96;
 
-/// Each factor has kernels of its own.
+/// Each factor gives different kernels.
 Graph softmax_of_rows(double factor) {
   Graph graph("softmax");
   const Extent rows = graph.extent("rows");
@@ -31,7 +31,7 @@ Graph softmax_of_rows(double factor) {
 
 class NeverStall : public ::testing::Test {
  protected:
-  /// Keeps the background busy until `go_on`.
+  /// Blocks the background thread until `go_on`.
   void SetUp() override {
     BackgroundThread::process_wide().wait();
     hold();
@@ -74,7 +74,7 @@ class NeverStall : public ::testing::Test {
   bool is_held = false;
 };
 
-TEST_F(NeverStall, RunsTheDefaultUntilSomethingBetterIsThere) {
+TEST_F(NeverStall, RunsTheDefaultUntilTuningEnds) {
   const Executable executable = compiled();
   Context context = executable.context();
   const Array x = rows(50);
@@ -102,8 +102,8 @@ TEST_F(NeverStall, RunsTheDefaultUntilSomethingBetterIsThere) {
   EXPECT_EQ(counters().plans, plans + 1);
 }
 
-/// Whatever was found is what runs: the launches after the exchange are those of its schedule.
-TEST_F(NeverStall, GraphsAreBuiltAnewOnce) {
+/// After the exchange, launches use the tuned schedule.
+TEST_F(NeverStall, ReplaysRebuildTheirGraphOnce) {
   const Executable executable = compiled();
   Context context = executable.context();
   const Array x = rows(50);
@@ -124,7 +124,7 @@ TEST_F(NeverStall, GraphsAreBuiltAnewOnce) {
   EXPECT_EQ(host::calls("cuGraphInstantiateWithFlags"), tuned + 1);
 }
 
-TEST_F(NeverStall, TheDefaultStaysWhereTuningFails) {
+TEST_F(NeverStall, KeepsTheDefaultIfTuningFails) {
   const Executable executable = compiled(0.25);
   Context context = executable.context();
   const Array x = rows(50);
@@ -138,7 +138,7 @@ TEST_F(NeverStall, TheDefaultStaysWhereTuningFails) {
   EXPECT_TRUE(is_same(run(context, x), before));
 }
 
-TEST_F(NeverStall, NothingIsMadeForWhatIsGone) {
+TEST_F(NeverStall, DestroyedExecutablesAreNotTuned) {
   {
     const Executable executable = compiled();
     Context context = executable.context();
@@ -150,8 +150,8 @@ TEST_F(NeverStall, NothingIsMadeForWhatIsGone) {
   EXPECT_EQ(counters().plans, plans);
 }
 
-/// The last handle goes while the background is at it: nothing is measured any more.
-TEST_F(NeverStall, WhatNobodyIsLeftToRunIsGivenUp) {
+/// The last handle is destroyed during tuning, which then stops.
+TEST_F(NeverStall, TuningStopsWithTheLastHandle) {
   const std::thread::id here = std::this_thread::get_id();
   std::optional<Executable> executable;
   std::optional<Context> context;
@@ -183,15 +183,15 @@ TEST_F(NeverStall, PrepareWaits) {
   EXPECT_FALSE(another.report().variants.at(0).is_provisional);
 }
 
-TEST_F(NeverStall, WhatIsNotTunedIsWholeAtOnce) {
+TEST_F(NeverStall, IsNotProvisionalWithoutTuning) {
   const Executable executable =
       compile(softmax_of_rows(0.5), device, {.tune = Tune::off, .never_stall = true});
   executable.prepare({{"rows", 50}});
   EXPECT_FALSE(executable.report().variants.at(0).is_provisional);
 }
 
-/// What asks less of pointers than these keep to is there at once.
-TEST_F(NeverStall, RunsWhatIsThereForLessAlignedPointers) {
+/// A variant with a lower alignment requirement runs these pointers until its own variant is ready.
+TEST_F(NeverStall, RunsVariantsForLessAlignedPointersMeanwhile) {
   const Executable executable = compiled(0.0625);
   Context context = executable.context();
   const Array x = rows(50);
@@ -222,8 +222,8 @@ TEST_F(NeverStall, RunsWhatIsThereForLessAlignedPointers) {
   EXPECT_FALSE(report.is_provisional);
 }
 
-/// Contexts take what has come when each of them runs next.
-TEST_F(NeverStall, ManyThreadsGoOnWhileItIsExchanged) {
+/// Each Context switches to the tuned variant at its next run.
+TEST_F(NeverStall, ManyThreadsRunDuringTheExchange) {
   const Executable executable = compiled(0.125);
   Context first = executable.context();
   const Array x = rows(50);

@@ -1,4 +1,4 @@
-// What tests of opaque calls share: a function that adds, and counts how often it is called.
+// Fixture of the opaque call tests: a function that adds a term and counts its calls.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace sinter::test {
 
-/// y = x + term, into which each call counts.
+/// The function y = x + term, which increments `calls`.
 class Adder : public testing::Test {
  protected:
   OpaqueFunction function() {

@@ -1,4 +1,4 @@
-// Opaque calls in CUDA Graphs: captured once, patched, or between two of them.
+// Opaque calls in CUDA Graphs: captured once and patched, or called between two graphs.
 #include "tests/host/execution/opaque_fixture.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST_F(Adder, IsPatchedWhereArgumentsChange) {
+TEST_F(Adder, IsPatchedIfArgumentsChange) {
   const Registered plus("plus", function());
   const Executable executable = compile(parse(kAdd), device, options);
   Context context = executable.context();
@@ -30,7 +30,7 @@ TEST_F(Adder, IsPatchedWhereArgumentsChange) {
   EXPECT_THAT(replay(1), ElementsAre(-3, -5, -7));
   EXPECT_EQ(calls, 1);
   EXPECT_THAT(replay(1), ElementsAre(-3, -5, -7));
-  EXPECT_EQ(calls, 1);  // nothing changed: the graph does it
+  EXPECT_EQ(calls, 1);  // no argument changed, so the graph is launched as it is
   x = upload({5, 6, 7});
   z = device.empty(f32, {3});
   EXPECT_THAT(replay(1), ElementsAre(-11, -13, -15));
@@ -77,10 +77,10 @@ graph branches(x: f32[64], w: f32[64]) {
   host::configure({});
 }
 
-TEST_F(Adder, MayBeCalledBetweenGraphs) {
-  OpaqueFunction apart = function();
-  apart.can_capture = false;
-  const Registered plus("plus", apart);
+TEST_F(Adder, RunsBetweenGraphsIfNotCapturable) {
+  OpaqueFunction not_capturable = function();
+  not_capturable.can_capture = false;
+  const Registered plus("plus", not_capturable);
   const Executable executable = compile(parse(kAdd), device, options);
   Context context = executable.context();
   const Array x = upload({1, 2, 3});
@@ -97,11 +97,11 @@ TEST_F(Adder, MayBeCalledBetweenGraphs) {
                                 "registered as not capturable"));
 }
 
-/// Functions that find out for themselves that they cannot be captured.
-TEST_F(Adder, FindsOutWhatCannotBeCaptured) {
+/// Functions that invalidate the capture, because they wait for the stream.
+TEST_F(Adder, DetectsFunctionsThatCannotBeCaptured) {
   struct Case {
     const char* why;
-    std::function<void(const OpaqueCall&)> spoil;
+    std::function<void(const OpaqueCall&)> invalidate;
   };
   const Driver& driver = host::host_driver();
   const Case cases[] = {
@@ -111,7 +111,7 @@ TEST_F(Adder, FindsOutWhatCannotBeCaptured) {
        }},
       {"capturing it failed: CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
        [&](const OpaqueCall& call) {
-         const auto result = driver.cuStreamQuery(static_cast<cuda::CUstream>(call.stream));
+         const auto result = driver.cuStreamSynchronize(static_cast<cuda::CUstream>(call.stream));
          if (result == cuda::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
            throw std::runtime_error("the stream is captured");
        }},
@@ -119,7 +119,7 @@ TEST_F(Adder, FindsOutWhatCannotBeCaptured) {
   for (const Case& one : cases) {
     OpaqueFunction waiting = function();
     waiting.enqueue = [&, add = waiting.enqueue](const OpaqueCall& call) {
-      one.spoil(call);
+      one.invalidate(call);
       return add(call);
     };
     const Registered plus("plus", waiting);
@@ -133,7 +133,7 @@ TEST_F(Adder, FindsOutWhatCannotBeCaptured) {
     }
     EXPECT_EQ(context.counters().graph_launches, 4);
     EXPECT_THAT(executable.report().kernels[1].notes, testing::Contains(HasSubstr(one.why)));
-    // A second Context knows.
+    // The result is stored for other Contexts.
     calls = 0;
     Context other = executable.context();
     other.replay(stream, {{"x", x}, {"term", 1.0F}}, {{"z", z}});
@@ -142,9 +142,9 @@ TEST_F(Adder, FindsOutWhatCannotBeCaptured) {
   }
 }
 
-TEST_F(Adder, WorkThatIsNotOnTheStreamIsFoundOut) {
+TEST_F(Adder, DetectsWorkOutsideOfTheStream) {
   const Registered plus("plus", {.enqueue = [&](const OpaqueCall& call) {
-                          // Waits, then works by itself, as a library for the CPU would.
+                          // Waits and then computes on the calling thread, like a CPU library.
                           const auto handle = static_cast<cuda::CUstream>(call.stream);
                           cuda::CUstreamCaptureStatus status{};
                           host::host_driver().cuStreamIsCapturing(handle, &status);
@@ -165,7 +165,7 @@ TEST_F(Adder, WorkThatIsNotOnTheStreamIsFoundOut) {
               testing::Contains(HasSubstr("it put nothing on the stream")));
 }
 
-/// Adds `pieces` to three elements, in as many pieces of work.
+/// Adds `pieces` to three elements, in `pieces` pieces of host work.
 OpaqueFunction in_pieces(const int& pieces) {
   return {.enqueue = [&pieces](const OpaqueCall& call) {
     const HostElements x(call.inputs[0]);
@@ -178,7 +178,7 @@ OpaqueFunction in_pieces(const int& pieces) {
   }};
 }
 
-TEST_F(Adder, MayPutOtherWorkOnTheStreamEachTime) {
+TEST_F(Adder, RebuildsTheGraphIfTheWorkChanges) {
   int pieces = 1;
   const Registered plus("plus", in_pieces(pieces));
   Context context = compile(parse(kAdd), device, options).context();
@@ -188,11 +188,11 @@ TEST_F(Adder, MayPutOtherWorkOnTheStreamEachTime) {
     context.replay(stream, {{"x", x}, {"term", 1.0F * pieces}}, {{"z", z}});
     EXPECT_THAT(download(z), ElementsAre(-2 - pieces, -4 - pieces, -6 - pieces));
   }
-  EXPECT_EQ(context.counters().graph_builds, 3);  // a graph cannot take other nodes
+  EXPECT_EQ(context.counters().graph_builds, 3);  // a graph exec cannot change its nodes
 }
 
-/// A graph that could not be built is built by the next replay of the same context.
-TEST_F(Adder, ReplaysAfterARebuildThatFailed) {
+/// The next replay of the Context builds the graph again.
+TEST_F(Adder, ReplaysAfterAFailedRebuild) {
   int pieces = 1;
   const Registered plus("plus", in_pieces(pieces));
   Context context = compile(parse(kAdd), device, options).context();
@@ -209,8 +209,8 @@ TEST_F(Adder, ReplaysAfterARebuildThatFailed) {
   EXPECT_THAT(replay(), ElementsAre(-4, -6, -8));
 }
 
-/// As where a library allocates memory in the order of the stream.
-TEST_F(Adder, IsCalledBetweenGraphsWhereNoneTakesWhatItDoes) {
+/// For example, a library that allocates memory in stream order.
+TEST_F(Adder, RunsBetweenGraphsIfAGraphRejectsItsWork) {
   const Registered plus("plus", function());
   const Executable executable = compile(parse(kAdd), device, options);
   Context context = executable.context();
@@ -226,15 +226,14 @@ TEST_F(Adder, IsCalledBetweenGraphsWhereNoneTakesWhatItDoes) {
                                           "stream")));
 }
 
-/// What a function keeps in memory of its own between two pieces of a call is safe in a run, where
-/// calls follow one another.
-TEST_F(Adder, CallsOfOneFunctionFollowOneAnother) {
-  double kept = 0;
+/// A function may keep state between two pieces of work of one call, because calls do not overlap.
+TEST_F(Adder, CallsOfOneFunctionDoNotOverlap) {
+  double state = 0;
   const Registered plus("plus", {.enqueue = [&](const OpaqueCall& call) {
                           const HostElements x(call.inputs[0]);
                           const HostElements y(call.outputs[0]);
-                          call.on_host([=, &kept] { kept = x.get(0); });
-                          call.on_host([=, &kept] { y.set(0, kept); });
+                          call.on_host([=, &state] { state = x.get(0); });
+                          call.on_host([=, &state] { y.set(0, state); });
                           return 0;
                         }});
   const Executable executable = compile(parse(R"(
@@ -262,36 +261,37 @@ graph branches(x: f32[1], w: f32[1]) {
   host::configure({});
 }
 
-/// Each call of the driver that calls take, failing: the error names it, and the next run works.
-TEST_F(Adder, DriverFailuresLeaveItUsable) {
+/// Injects a fault into each driver call that calls need. The error names it, and the next run
+/// works.
+TEST_F(Adder, WorksAfterDriverFailures) {
   const Registered plus("plus", function());
   const Executable executable = compile(parse(kAdd), device, options);
   const Array x = upload({1, 2, 3});
   const Array z = device.empty(f32, {3});
   float term = 0;
-  const auto live = [&] {
+  const auto run_and_replay = [&] {
     Context context = executable.context();
     context.run(stream, {{"x", x}, {"term", term}}, {{"z", z}});
     context.replay(stream, {{"x", x}, {"term", term}}, {{"z", z}});
     context.replay(stream, {{"x", x}, {"term", term + 1}}, {{"z", z}});
     return download(z);
   };
-  live();
+  run_and_replay();
   for (const char* const call :
        {"cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphAddChildGraphNode", "cuGraphGetNodes",
         "cuGraphExecChildGraphNodeSetParams", "cuLaunchHostFunc", "cuStreamCreate"})
     for (int nth = 1; nth <= 3; ++nth) {
       SCOPED_TRACE(fmt::format("{} {}", call, nth));
       host::reset_counters();
-      live();
+      run_and_replay();
       const auto made = static_cast<int>(host::calls(call));
       ASSERT_GE(made, 1);
       if (nth > made) continue;
       host::inject_fault(call, nth, cuda::CUDA_ERROR_UNKNOWN);
-      const std::string message = error_of<Error>([&] { live(); });
+      const std::string message = error_of<Error>([&] { run_and_replay(); });
       host::clear_faults();
       EXPECT_THAT(message, AllOf(HasSubstr(call), HasSubstr("CUDA_ERROR_UNKNOWN")));
-      EXPECT_THAT(live(), ElementsAre(-3 - term, -5 - term, -7 - term));
+      EXPECT_THAT(run_and_replay(), ElementsAre(-3 - term, -5 - term, -7 - term));
       term += 1;
     }
 }

@@ -1,4 +1,4 @@
-// What is planned for: a device of its own kind, or one that is named.
+// The target that a device plans for: its own, or a named one.
 #include "runtime/execution/plan_target.h"
 
 #include <gtest/gtest.h>
@@ -9,25 +9,25 @@
 namespace sinter::test::plan_target_test {
 namespace {
 
-/// A GPU as far as planning can tell.
+/// A GPU as seen by the planner.
 struct Gpu {
   Gpu() {
     state.is_host = false;
     state.name = "NVIDIA H200";
     state.target = target_named("h200");
-    state.target.sm_count = 66;  // half of it, as a partition has
+    state.target.sm_count = 66;  // half of the SMs, as in a MIG partition
   }
   DeviceState state{host::host_driver(), 0};
 };
 
-TEST(PlanTargetTest, GpusArePlannedForAsTheyAre) {
+TEST(PlanTargetTest, GpusPlanForThemselves) {
   const Gpu gpu;
   EXPECT_EQ(plan_target(gpu.state, "").sm_count, 66);
   EXPECT_EQ(error_of([&] { plan_target(gpu.state, "a100"); }),
             "options.target is a100, but NVIDIA H200 is planned for as itself; leave it empty");
 }
 
-TEST(PlanTargetTest, TheHostDevicePlansForAnyGpu) {
+TEST(PlanTargetTest, TheHostDevicePlansForAnyTarget) {
   const DeviceState host(host::host_driver(), 0);
   EXPECT_EQ(plan_target(host, "").name, host.target.name);
   EXPECT_EQ(plan_target(host, "a100").arch, "sm_80");

@@ -1,4 +1,4 @@
-// A process that ends while its background tunes: that is given up at its next step.
+// A process that exits during background tuning: the tuning stops at its next step.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,10 +22,9 @@ using ::testing::HasSubstr;
 
 constexpr const char* kChild = "SINTER_TEST_ENDS_EARLY";
 
-/// Ends, by returning, while the background is at work, which first of all waits until it is told
-/// to stop.
+/// Returns while the background thread is tuning. The tuning first waits for the stop request.
 void end_early() {
-  // Before there is a background, so that this comes after its end.
+  // Registered before the background thread exists, so that it runs after its end.
   std::atexit([] {
     std::printf("tunings at the end: %lld\n", static_cast<long long>(counters().tunings));
     std::fflush(stdout);
@@ -45,7 +44,7 @@ void end_early() {
   const Extent rows = graph.extent("rows");
   graph.output("y", softmax(graph.input("x", f32, {rows, 96})));
   const Device device = host_device();
-  // Kept, as by programs that end by `exit`: there is somebody who might run it.
+  // Never destroyed, as in programs that call `exit`, so tuning does not stop for lack of handles.
   static const auto& executable = *new Executable(compile(
       graph, device, {.log = log, .debug = 3, .optimize_host = false, .never_stall = true}));
   static auto& context = *new Context(executable.context());
@@ -54,11 +53,11 @@ void end_early() {
   has_begun->get_future().wait();
 }
 
-TEST(ProcessEnd, GivesUpWhatIsUnderWay) {
+TEST(ProcessEnd, StopsBackgroundTuning) {
   if (std::getenv(kChild)) return end_early();
   const std::string program = std::filesystem::read_symlink("/proc/self/exe");
   const test::CommandResult child = test::run_command(
-      std::string(kChild) + "=1 '" + program + "' --gtest_filter=ProcessEnd.GivesUpWhatIsUnderWay",
+      std::string(kChild) + "=1 '" + program + "' --gtest_filter=ProcessEnd.StopsBackgroundTuning",
       std::filesystem::temp_directory_path());
   EXPECT_EQ(child.exit_code, 0) << child.output;
   EXPECT_THAT(child.output, HasSubstr("asked to stop: yes"));

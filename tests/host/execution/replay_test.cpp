@@ -1,5 +1,5 @@
-// CUDA Graphs of whole programs: built once, patched where something changed, ordered as it must
-// be.
+// CUDA Graphs of whole programs: built once, patched if arguments change, with the necessary
+// dependencies.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// p -= scale * x, and two outputs; unfused, so that several kernels depend on one another.
+/// p -= scale * x, and two outputs. Without fusion, so that several kernels depend on each other.
 Graph several_kernels() {
   Graph graph("several");
   const Extent n = graph.extent("n");
@@ -54,14 +54,14 @@ class Replay : public ::testing::Test {
   Array b = device.empty(f32, {3});
 };
 
-TEST_F(Replay, GivesWhatRunGives) {
+TEST_F(Replay, MatchesARun) {
   replay();
   EXPECT_THAT(download(a), ElementsAre(3, 5, 7));
   EXPECT_THAT(download(b), ElementsAre(20, 20, 20));
   EXPECT_THAT(download(p), ElementsAre(8, 6, 4));
 }
 
-TEST_F(Replay, IsOneLaunch) {
+TEST_F(Replay, IsOneGraphLaunch) {
   replay();
   const std::uint64_t kernels = host::calls("cuLaunchKernelEx");
   const std::uint64_t graphs = host::calls("cuGraphLaunch");
@@ -70,7 +70,7 @@ TEST_F(Replay, IsOneLaunch) {
   EXPECT_EQ(host::calls("cuGraphLaunch"), graphs + 1);
 }
 
-TEST_F(Replay, BuildsOnceAndPatchesNothingWhereNothingChanged) {
+TEST_F(Replay, BuildsOnceAndPatchesNothingWithoutChanges) {
   for (int i = 0; i < 5; ++i) replay();
   const Context::Counters counters = context.counters();
   EXPECT_EQ(counters.graph_builds, 1);
@@ -79,7 +79,7 @@ TEST_F(Replay, BuildsOnceAndPatchesNothingWhereNothingChanged) {
   EXPECT_THAT(download(p), ElementsAre(0, -10, -20));
 }
 
-TEST_F(Replay, PatchesOnlyTheNodesThatAChangeConcerns) {
+TEST_F(Replay, PatchesOnlyAffectedNodes) {
   replay();
   b = device.empty(f32, {3});  // one kernel writes it
   replay();
@@ -91,7 +91,7 @@ TEST_F(Replay, PatchesOnlyTheNodesThatAChangeConcerns) {
   EXPECT_EQ(context.counters().graph_builds, 1);
 }
 
-TEST_F(Replay, SeesWhatRunsInBetweenChanged) {
+TEST_F(Replay, UpdatesArgumentsChangedByRunsInBetween) {
   replay();
   const Array other = device.empty(f32, {3});
   context.run(stream, {{"x", x}, {"p", p}, {"scale", 2.0F}}, {{"a", other}, {"b", b}});
@@ -126,7 +126,7 @@ TEST_F(Replay, RunsEmptyPrograms) {
   EXPECT_EQ(host::counters().kernels, kernels);
 }
 
-TEST_F(Replay, KeepsDependenciesWhateverTheOrder) {
+TEST_F(Replay, RespectsDependenciesInAnyOrder) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     host::configure({.seed = seed});
     device.upload(p, std::vector<float>{10, 10, 10}, stream);
@@ -138,7 +138,7 @@ TEST_F(Replay, KeepsDependenciesWhateverTheOrder) {
   host::configure({});
 }
 
-TEST_F(Replay, WaitsForTheRunBeforeItOnAnotherStream) {
+TEST_F(Replay, WaitsForAnEarlierRunOnAnotherStream) {
   const Stream other = device.stream();
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     host::configure({.seed = seed});
@@ -183,7 +183,7 @@ TEST_F(Replay, OverlapsWithCopiesOnAnotherStream) {
   host::configure({});
 }
 
-TEST_F(Replay, FailsWithTheCallAndWorksAfterwards) {
+TEST_F(Replay, WorksAfterAFailedInstantiation) {
   host::inject_fault("cuGraphInstantiateWithFlags", 1, CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_THAT(test::error_of<DriverError>([&] { replay(); }),
               HasSubstr("cuGraphInstantiateWithFlags failed on the host device"));
@@ -191,7 +191,7 @@ TEST_F(Replay, FailsWithTheCallAndWorksAfterwards) {
   EXPECT_THAT(download(a), ElementsAre(3, 5, 7));
 }
 
-TEST_F(Replay, NamesTheKernelOfAFailedLaunch) {
+TEST_F(Replay, ErrorsNameTheKernelOfAFailedLaunch) {
   host::inject_fault("cuLaunchKernelEx", 2, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
   EXPECT_THAT(test::error_of<DriverError>([&] {
                 context.run(stream, {{"x", x}, {"p", p}, {"scale", 2.0F}}, {{"a", a}, {"b", b}});
@@ -199,7 +199,7 @@ TEST_F(Replay, NamesTheKernelOfAFailedLaunch) {
               HasSubstr("cuLaunchKernelEx failed on the host device for kernel several_"));
 }
 
-TEST_F(Replay, FailsWhereTheArenaDoesNotFitAndWorksAfterwards) {
+TEST_F(Replay, WorksAfterAFailedArenaAllocation) {
   executable.prepare({{"n", 3}});
   host::inject_fault("cuMemAlloc", 1, CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_THAT(

@@ -1,4 +1,4 @@
-// Threads that compile, run, replay and destroy programs as they come.
+// Threads that compile, run, replay and destroy programs concurrently.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kGraphs = 6;
 
-/// y = x * factor + 1, some of them with the sum of their rows.
+/// y = x * factor + 1; some programs also have the sum of each row.
 Graph graph_of(int number) {
   Graph graph("program" + std::to_string(number));
   const Extent rows = graph.extent("rows");
@@ -26,7 +26,7 @@ Graph graph_of(int number) {
   return graph;
 }
 
-/// Empty, or what is wrong.
+/// Returns an error message, or an empty string if all results are correct.
 std::string use(int number, std::int64_t rows, bool replays) {
   const Device device = host_device();
   const Stream stream = device.stream();
@@ -52,7 +52,7 @@ std::string use(int number, std::int64_t rows, bool replays) {
   return {};
 }
 
-TEST(Threads, CompileRunAndDestroyInAnyMixture) {
+TEST(Threads, CompileRunAndDestroyConcurrently) {
   constexpr int kThreads = 2;
   constexpr int kTimes = 1000;
   std::atomic<int> failures = 0;

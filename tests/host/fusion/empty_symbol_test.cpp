@@ -1,4 +1,4 @@
-// Reductions over nothing, where only the size of a symbol says so.
+// Reductions over an axis whose symbolic extent is 0.
 #include "tests/support/run/run.h"
 
 #include <gtest/gtest.h>

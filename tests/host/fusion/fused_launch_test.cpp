@@ -1,5 +1,5 @@
-// Kernels that share a launch give the bits of kernels apart, whatever the schedule and however
-// many blocks are there at once.
+// Fused launches give the bits of separate kernels, under every schedule and with any number of
+// concurrent blocks.
 #include <gtest/gtest.h>
 
 #include "runtime/driver/host/host_driver.h"
@@ -8,7 +8,7 @@
 namespace sinter::test::fused_launch_test {
 namespace {
 
-/// Sums over all axes but one, at two levels, and what is made of them.
+/// Sums over all axes but one, in two phases, and their consumers.
 constexpr const char* kBatchNorm = R"(
 graph batch_norm(x: f32[n, c, 7, 9], w: f32[c] {range = [0.5, 1.5]}) {
   v, m = var_mean x {axes = [0, 2, 3], keep = true}
@@ -21,7 +21,7 @@ graph batch_norm(x: f32[n, c, 7, 9], w: f32[c] {range = [0.5, 1.5]}) {
   return y, v, m
 })";
 
-/// Kernels that need nothing of one another, one of them with a last block.
+/// Independent kernels, one of which needs a last-block finish.
 constexpr const char* kSideBySide = R"(
 graph apart(x: f32[n], z: bf16[c, 33], u: i32[5]) {
   y = exp x
@@ -32,7 +32,7 @@ graph apart(x: f32[n], z: bf16[c, 33], u: i32[5]) {
   return y, t, s, q, k
 })";
 
-/// What the last block does is done even if no block has anything to do before.
+/// The last block has work even if no other block has any.
 constexpr const char* kTail = R"(
 graph tail(x: f32[n, 64]) {
   a = sum x {axes = [1]}
@@ -43,7 +43,8 @@ graph tail(x: f32[n, 64]) {
   return s, t, m, b
 })";
 
-/// An update that later phases must not see too early, and temporaries between phases.
+/// An in-place update of p, whose other reader must still see the old values, and temporaries
+/// between phases.
 constexpr const char* kUpdate = R"(
 graph step(p: f32[n, c], g: f32[n, c]) {
   s  = sum g {axes = [0], keep = true}
@@ -56,7 +57,7 @@ graph step(p: f32[n, c], g: f32[n, c]) {
   return norm
 })";
 
-/// Sections whose vectors go past the ends of rows, one of them in a later phase.
+/// Sections whose vectors extend past row ends, one of them in a later phase.
 constexpr const char* kPastTheEnds = R"(
 graph past(x: f32[n, 64, 35], z: bf16[c, 33], w: bf16[33]) {
   s = sum x {axes = [0, 2], keep = true}
@@ -71,22 +72,22 @@ class Joined : public testing::TestWithParam<int> {
   ~Joined() override { host::configure({}); }
 };
 
-TEST_P(Joined, LevelsOfASumAndWhatNeedsThem) {
+TEST_P(Joined, PhasesOfASumAndItsConsumers) {
   const RunResult run = run_and_check(kBatchNorm, {{"n", 5}, {"c", 37}});
   EXPECT_EQ(run.launches, 1);
 }
 
-TEST_P(Joined, KernelsSideBySide) {
+TEST_P(Joined, IndependentKernels) {
   const RunResult run = run_and_check(kSideBySide, {{"n", 5000}, {"c", 19}});
   EXPECT_EQ(run.launches, 1);
 }
 
-TEST_P(Joined, NothingToDoInSomeSections) {
+TEST_P(Joined, EmptySections) {
   run_and_check(kSideBySide, {{"n", 5000}, {"c", 0}});
   run_and_check(kSideBySide, {{"n", 0}, {"c", 19}});
 }
 
-TEST_P(Joined, TheLastBlockHasWorkWhereOthersHaveNone) {
+TEST_P(Joined, LastBlockWorksIfOthersHaveNoWork) {
   for (const std::int64_t n : {0, 1, 40}) run_and_check(kTail, {{"n", n}});
 }
 
@@ -95,7 +96,7 @@ TEST_P(Joined, UpdatesInALaterPhase) {
   EXPECT_EQ(run.launches, 1);
 }
 
-TEST_P(Joined, VectorsThatGoPastTheEndsOfRows) {
+TEST_P(Joined, VectorsPastRowEnds) {
   const RunResult run = run_and_check(kPastTheEnds, {{"n", 700}, {"c", 41}});
   EXPECT_EQ(run.launches, 1);
 }

@@ -1,6 +1,6 @@
-// The graphs under tests/golden/run: each is planned, emitted, run on the host device and judged,
-// as tests/support/run/run.h says. A line `// sizes: rows = 64, columns = 128` is one run; a graph
-// without such a line has no symbols and is run once.
+// Plans, emits and runs the graphs in tests/golden/run on the host device, and checks them as
+// described in tests/support/run/run.h. Each line `// sizes: rows = 64, columns = 128` is one run.
+// A graph without such a line has no symbols and runs once.
 #include "tests/support/files/golden.h"
 #include "tests/support/files/read_text.h"
 #include "tests/support/run/run.h"

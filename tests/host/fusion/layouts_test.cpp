@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(Layouts, OfEveryKindOfKernel) {
+TEST(Layouts, EveryKernelKind) {
   run_and_check(R"(
 graph kinds(x: f32[12, 40], i: i64[12] {range = [0, 11]}) {
   rows = sum x {axes = [1]}
@@ -30,7 +30,7 @@ graph kinds(x: f32[12, 40], i: i64[12] {range = [0, 11]}) {
 })");
 }
 
-TEST(Layouts, OfOneValueTwiceAndReadByOthers) {
+TEST(Layouts, OneValueInSeveralLayouts) {
   const RunResult result = run_and_check(R"(
 graph shared(x: f32[64, 48]) {
   y = exp x
@@ -42,7 +42,7 @@ graph shared(x: f32[64, 48]) {
   EXPECT_LE(result.launches, 4);
 }
 
-TEST(Layouts, OfLongRowsInManyBlocks) {
+TEST(Layouts, LongRowsInManyBlocks) {
   run_and_check(R"(
 graph long_rows(x: f32[2, 70000]) {
   m = mean x {axes = [1], keep = true}
@@ -51,7 +51,7 @@ graph long_rows(x: f32[2, 70000]) {
 })");
 }
 
-TEST(Layouts, ThatDependOnSymbols) {
+TEST(Layouts, StridesWithSymbols) {
   const char* const text = R"(
 graph symbols(x: f32[n, 3, h, w] {strides = [h * w * 3, 1, w * 3, 3]}, bias: f32[3, 1, 1]) {
   y = add x, bias
@@ -62,7 +62,7 @@ graph symbols(x: f32[n, 3, h, w] {strides = [h * w * 3, 1, w * 3, 3]}, bias: f32
   run_and_check(text, {{"n", 0}, {"h", 5}, {"w", 7}});
 }
 
-TEST(Layouts, ChannelsLastIsOneRunOfVectors) {
+TEST(Layouts, ChannelsLastUsesVectors) {
   const RunResult result = run_and_check(R"(
 graph channels_last(x: f32[2, 8, 5, 5] {strides = [200, 1, 40, 8]}, parameter: f32[2, 8, 5, 5] {strides = [200, 1, 40, 8]}) {
   y = mul x, 2
@@ -72,11 +72,11 @@ graph channels_last(x: f32[2, 8, 5, 5] {strides = [200, 1, 40, 8]}, parameter: f
 })");
   for (const KernelReport& kernel : result.report.variants.at(0).kernels)
     EXPECT_NE(kernel.source.find("load<4>"), std::string::npos) << kernel.source;
-  // In place: no copy back.
+  // The update is in place, without a copy.
   EXPECT_LE(result.launches, 2);
 }
 
-/// y[rows, 3] = x + 1, with the strides that are given.
+/// y[rows, 3] = x + 1, with the given strides.
 Graph shifted(std::initializer_list<Extent> strides) {
   Graph graph("shifted");
   const Tensor x = graph.input("x", f32, {graph.extent("rows"), 3});
@@ -84,7 +84,7 @@ Graph shifted(std::initializer_list<Extent> strides) {
   return graph;
 }
 
-TEST(Layouts, NothingIsWrittenBetweenTheRows) {
+TEST(Layouts, DoesNotWriteBetweenRows) {
   const Device device = host_device();
   const Stream stream = device.stream();
   Context context = compile(shifted({5, 1}), device, {.tune = Tune::off}).context();
@@ -96,7 +96,7 @@ TEST(Layouts, NothingIsWrittenBetweenTheRows) {
   EXPECT_THAT(device.download<float>(memory, stream), ElementsAre(1, 2, 3, -1, -1, 4, 5, 6));
 }
 
-TEST(Layouts, OfArraysThatARunMakes) {
+TEST(Layouts, AllocatedOutputsHaveTheStrides) {
   const Device device = host_device();
   const Stream stream = device.stream();
   Context context = compile(shifted({1, 7}), device, {.tune = Tune::off}).context();
@@ -105,7 +105,7 @@ TEST(Layouts, OfArraysThatARunMakes) {
   EXPECT_THAT(outputs["y"].shape(), ElementsAre(7, 3));
 }
 
-TEST(Layouts, ThatDoNotSuitWhatIsBound) {
+TEST(Layouts, RejectsBoundArraysWithOtherStrides) {
   const Device device = host_device();
   const Stream stream = device.stream();
   const Array x = device.empty(f32, {2, 3});
@@ -121,7 +121,7 @@ TEST(Layouts, ThatDoNotSuitWhatIsBound) {
             }),
             "shifted: output y is row-major but bound to f32[2, 3] with strides [5, 1]; bind a "
             "row-major copy, or record the output with these strides (compiled at model.cpp:7)");
-  // Apart for two rows, but not for more.
+  // The strides [1, 2] are free of overlaps for two rows, but not for three.
   Context folded = compile(shifted({1, 2}), device, {.tune = Tune::off}, "model.cpp", 7).context();
   EXPECT_EQ(error_of([&] {
               folded.run(stream, {{"x", device.empty(f32, {3, 3})}},
@@ -131,7 +131,7 @@ TEST(Layouts, ThatDoNotSuitWhatIsBound) {
             "put two elements at one address; give each its own address (compiled at model.cpp:7)");
 }
 
-TEST(Layouts, ThatCannotBeRecorded) {
+TEST(Layouts, RejectsInvalidStrides) {
   const auto error = [](std::vector<Extent> strides) {
     Graph graph("bad");
     const Tensor x = graph.input("x", f32, {4, 3});
@@ -163,7 +163,7 @@ TEST(Layouts, ThatCannotBeRecorded) {
       "be written (recorded at model.cpp:12)");
 }
 
-TEST(Layouts, StandInTheText) {
+TEST(Layouts, RoundTripAsText) {
   const std::string text =
       "graph g(x: f32[n, 3]) {\n"
       "  y = neg x\n"
@@ -180,7 +180,7 @@ TEST(Layouts, StandInTheText) {
               ::testing::HasSubstr("'strides', the option of an output"));
   EXPECT_THAT(error("{strides = [1]}"),
               ::testing::HasSubstr("1 strides [1] for a value of rank 2"));
-  // Strides that say row-major are the same as none.
+  // Row-major strides are equivalent to none.
   const Graph same =
       parse("graph g(x: f32[4, 3]) {\n  y = neg x\n  return y {strides = [3, 1]}\n}\n", "g.sinter");
   EXPECT_TRUE(same.data().outputs[0].strides.empty());

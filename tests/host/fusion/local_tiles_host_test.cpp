@@ -1,5 +1,6 @@
-// ResidentTiles that a block takes through several phases by itself: the oracle's bounds, the bits
-// of the unfused graph and of every other schedule, and the bytes that are counted.
+// Resident tiles that one block processes in several phases. Results are within the oracle's bounds
+// and have the bits of the unfused graph and every other schedule. Launches move the predicted
+// bytes.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -13,8 +14,8 @@
 namespace sinter::test::local_tiles_host_test {
 namespace {
 
-/// Expects one launch that moves no more than `most` times the least bytes, whose schedule says
-/// `what`.
+/// Expects one launch with local tiles, whose schedule contains `what`. It moves at most `most`
+/// times the minimum bytes.
 void run(const std::string& text, const std::string& what, double most) {
   const RunResult result = run_and_check(text, {}, {.replay = false});
   ASSERT_EQ(result.report.kernels.size(), 1U);
@@ -24,8 +25,8 @@ void run(const std::string& text, const std::string& what, double most) {
   EXPECT_LE(kernel.bytes_read + kernel.bytes_written, most * double(kernel.minimal_bytes));
 }
 
-/// Channels of odd extents, of which some make a multiple of 16 bytes; with and without a result
-/// that later places are read of.
+/// Channels of odd extents, some of which are a multiple of 16 bytes. If `returns_inside`, the
+/// values before padding are an output too.
 class MirroredChannels : public testing::TestWithParam<std::tuple<const char*, bool>> {};
 
 TEST_P(MirroredChannels, AreReadOnce) {
@@ -38,13 +39,11 @@ INSTANTIATE_TEST_SUITE_P(DTypes, MirroredChannels,
                          testing::Combine(testing::Values("f16", "bf16", "f32", "f64"),
                                           testing::Bool()));
 
-/// What one phase makes of three arrays stays in shared memory; sums over all images come behind a
-/// barrier.
-TEST(LocalTiles, OfImagesKeepWhatIsMadeOfThem) {
-  run(group_norm_backward(129, 8, 4, 49), " unit", 1.05);
-}
+/// The results of a phase over three arrays stay in shared memory. Sums over all images follow a
+/// grid barrier.
+TEST(LocalTiles, ImagesStayResident) { run(group_norm_backward(129, 8, 4, 49), " unit", 1.05); }
 
-TEST(LocalTiles, OfChannelsKeepAllImages) {
+TEST(LocalTiles, ChannelsOfAllImagesStayResident) {
   run(R"(
 graph joined_norm(a: bf16[127, 16, 3, 5], b: bf16[127, 168, 3, 5], w: f32[184, 1, 1]) {
   x = concat a, b {axis = 1}
@@ -62,9 +61,9 @@ graph joined_norm(a: bf16[127, 16, 3, 5], b: bf16[127, 168, 3, 5], w: f32[184, 1
       " channel", 1.05);
 }
 
-/// Rows of heads become heads of rows, to which other heads of the row are added: what a block has
-/// of each head is stored in strips.
-TEST(LocalTiles, OfRowsThatResultsHaveBehindTheirHeads) {
+/// Heads and rows are transposed, and other heads of the row are added. The block stores its part
+/// of each head in strips.
+TEST(LocalTiles, TransposedHeads) {
   run(R"(
 graph turned_heads(x: bf16[997, 12, 64], w: bf16[64]) {
   h = cast x {to = f32}
@@ -85,10 +84,10 @@ graph turned_heads(x: bf16[997, 12, 64], w: bf16[64]) {
       "strips of", 1.01);
 }
 
-/// The same of rows that are reduced, of which pieces are read again under conditions; two of them
-/// share what the first one makes of a unit.
-TEST(LocalTiles, OfRowsThatAreReducedBehindTheirHeads) {
-  const auto turned = [](const std::string& from, const std::string& to) {
+/// The same with row reductions, whose results are read again by conditional slices. Both
+/// transposed results share k and l.
+TEST(LocalTiles, TransposedReducedRows) {
+  const auto transposed = [](const std::string& from, const std::string& to) {
     return fmt::format(R"(
   {1}p = permute {0} {{axes = [1, 0, 2]}}
   {1}h = cast {1}p {{to = f32}}
@@ -116,7 +115,7 @@ graph turned_rows(x: bf16[499, 8, 256], z: bf16[499, 4, 256], at: i64[499], w: f
   k = cast co {to = bf16}
   si = sin a
   l = cast si {to = bf16})" +
-          turned("x", "of_x") + turned("z", "of_z") + R"(
+          transposed("x", "of_x") + transposed("z", "of_z") + R"(
   return k, l, of_x, of_z
 })",
       "strips of 1", 1.01);

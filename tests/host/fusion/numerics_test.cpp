@@ -1,4 +1,4 @@
-// Rounding::wide and Math::fast: what they change, and that they are part of every kernel's key.
+// The effects of Rounding::wide and Math::fast, and that they are part of every kernel's key.
 #include "ir/oracle/random_inputs.h"
 #include "tests/support/run/run.h"
 
@@ -11,13 +11,13 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// A chain of bf16 ops; with `by_hand` the same in f32, rounded once.
-Graph chain(bool by_hand) {
-  Graph graph(by_hand ? "by_hand" : "chain");
+/// A chain of bf16 ops. If `explicit_f32`, the same ops in f32, rounded once at the end.
+Graph chain(bool explicit_f32) {
+  Graph graph(explicit_f32 ? "explicit_f32" : "chain");
   const Tensor x = graph.input("x", bf16, {257});
   const Tensor w = graph.input("w", bf16, {257});
-  const Tensor a = by_hand ? cast(x, f32) : x;
-  const Tensor b = by_hand ? cast(w, f32) : w;
+  const Tensor a = explicit_f32 ? cast(x, f32) : x;
+  const Tensor b = explicit_f32 ? cast(w, f32) : w;
   const Tensor scaled = a * 1.1;
   const Tensor shifted = scaled + b;
   const Tensor powered = exp(shifted);
@@ -32,12 +32,12 @@ RunResult run_with(const Graph& graph, Rounding rounding, Math math = Math::accu
   return run_graph(graph, host_device(), inputs, {.options = options});
 }
 
-TEST(Numerics, WideRoundsWhatIsStoredOnly) {
+TEST(Numerics, WideRoundsOnlyStoredValues) {
   const RunResult wide = run_with(chain(false), Rounding::wide);
   const RunResult recorded = run_with(chain(false), Rounding::as_recorded);
-  const RunResult by_hand = run_with(chain(true), Rounding::as_recorded);
-  EXPECT_TRUE(equal_bits(wide.results.at("y"), by_hand.results.at("y")));
-  EXPECT_FALSE(equal_bits(recorded.results.at("y"), by_hand.results.at("y")));
+  const RunResult explicit_f32 = run_with(chain(true), Rounding::as_recorded);
+  EXPECT_TRUE(equal_bits(wide.results.at("y"), explicit_f32.results.at("y")));
+  EXPECT_FALSE(equal_bits(recorded.results.at("y"), explicit_f32.results.at("y")));
 }
 
 TEST(Numerics, WideKeepsRecordedCasts) {
@@ -48,7 +48,7 @@ TEST(Numerics, WideKeepsRecordedCasts) {
                          run_with(graph, Rounding::as_recorded).results.at("y")));
 }
 
-TEST(Numerics, TheSourceSaysWhatIsDone) {
+TEST(Numerics, SourceStatesTheNumerics) {
   const auto source_of = [](Rounding rounding, Math math) {
     const RunResult run = run_with(chain(false), rounding, math);
     return run.report.kernels.at(0).source;
@@ -65,7 +65,7 @@ TEST(Numerics, TheSourceSaysWhatIsDone) {
   EXPECT_THAT(fast, HasSubstr("fast_divide("));
 }
 
-TEST(Numerics, FastDoesNotReachF64) {
+TEST(Numerics, FastDoesNotAffectF64) {
   Graph graph("double");
   graph.output("y", exp(graph.input("x", f64, {9})));
   const RunResult run = run_with(graph, Rounding::as_recorded, Math::fast);

@@ -1,6 +1,5 @@
-// The patterns of memory-bound work, smaller, run and counted: kernels are of the forms that the
-// stated sizes give, every launch touches the bytes that were predicted, and results are those of
-// the oracle and of the unfused graph.
+// The patterns of memory-bound work at small sizes. Kernels have the forms of the stated sizes,
+// launches move the predicted bytes, and results match the oracle and the unfused graph.
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -9,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/graph/node.h"
-#include "ir/verify/bind_symbols.h"
+#include "ir/verify/symbol_sizes.h"
 #include "runtime/device/device_state.h"
 #include "runtime/driver/host/host_driver.h"
 #include "tests/support/graphs/patterns.h"
@@ -22,7 +21,7 @@ constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/patterns";
 constexpr std::int64_t kMostColumns = 5000;
 constexpr std::int64_t kMostElements = std::int64_t{6} << 20;
 
-/// Elements of all inputs.
+/// The number of elements of all inputs.
 std::int64_t elements_of(const Pattern& pattern) {
   const Graph graph = pattern.graph();
   std::vector<NamedSize> named;
@@ -34,8 +33,8 @@ std::int64_t elements_of(const Pattern& pattern) {
   return elements;
 }
 
-/// Of the extents of one file that give kernels of one form the longest that is short, or the one
-/// with least to do.
+/// Selects one pattern per form of kernels in `file`: the last one with few columns, or the one
+/// with the least work.
 std::map<std::string, Pattern> one_of_each_form(const std::filesystem::path& file) {
   std::map<std::string, Pattern> by_form;
   for (Pattern& pattern : patterns_in(file)) {
@@ -49,7 +48,7 @@ std::map<std::string, Pattern> one_of_each_form(const std::filesystem::path& fil
   return by_form;
 }
 
-/// Runs the small form of `pattern`, which stands for the stated one.
+/// Runs the small version of `pattern`, whose kernels must have the form `form`.
 void expect_small_one_as_stated(const Pattern& pattern, const std::string& form) {
   SCOPED_TRACE(pattern.name);
   const Pattern small = small_pattern(pattern);

@@ -1,4 +1,4 @@
-// Kernels without reductions: vectors, tails, broadcasts, views, gathers, joins, updates.
+// Kernels without reductions: vectors, tails, broadcasts, views, gathers, concats and updates.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -51,10 +51,11 @@ graph broadcasts(x: f32[12, 7, 20], row: f32[20], column: f32[12, 1, 1], middle:
 })");
 }
 
-/// Vectors past the ends of rows, read by pairs, by fours and one by one; the last one ends early.
+/// Vectors that extend past row ends, read by pairs, by fours and element by element. The last
+/// vector is partial.
 class RowsThatVectorsDoNotDivide : public testing::TestWithParam<std::string> {};
 
-TEST_P(RowsThatVectorsDoNotDivide, AreGoneThroughAsOne) {
+TEST_P(RowsThatVectorsDoNotDivide, AreProcessedAsOneRow) {
   const std::string text = fmt::format(R"(
 graph rows(x: bf16[{0}], bias: bf16[{1}], scale: f32[{2}], whole: i32[{1}] {{range = [1, 9]}}) {{
   b = add x, bias
@@ -99,7 +100,7 @@ graph views(x: f32[6, 8, 10]) {
 })");
 }
 
-TEST(Pointwise, OutputsThatAreViewsOrInputs) {
+TEST(Pointwise, OutputsMayBeViewsOrInputs) {
   run_and_check(R"(
 graph outputs(x: f32[6, 8]) {
   y = exp x
@@ -111,7 +112,7 @@ graph outputs(x: f32[6, 8]) {
 })");
 }
 
-TEST(Pointwise, ConcatReadsThePartThatHoldsTheElement) {
+TEST(Pointwise, ConcatReadsTheSegmentOfTheElement) {
   run_and_check(R"(
 graph joins(x: f32[5, 8], y: f32[5, 3], z: f32[2, 8]) {
   a = concat x, y, x {axis = 1}
@@ -148,7 +149,7 @@ graph specials(x: f32[100]) {
 })");
 }
 
-TEST(Pointwise, ZeroSizedArraysLaunchNothing) {
+TEST(Pointwise, EmptyArraysLaunchNothing) {
   const RunResult run = run_and_check(R"(
 graph nothing(x: f32[rows, 8]) {
   y = exp x
@@ -171,7 +172,7 @@ graph sgd(weight: f32[10, 64], gradient: f32[10, 64], lr: f32, half: bf16) {
 })");
 }
 
-TEST(Pointwise, UpdatesSeeTheOldContents) {
+TEST(Pointwise, UpdatesReadTheOldContents) {
   run_and_check(R"(
 graph swap(a: f32[64], b: f32[64], t: f32[8, 8], c: f32[64]) {
   u = permute t {axes = [1, 0]}
@@ -198,8 +199,8 @@ TEST(Casts, BetweenAllDTypes) {
   run_and_check(graph, {}, {.candidates = false});
 }
 
-/// Integers of more than 53 bits beside the middle of two halves: through double they would be
-/// rounded twice.
+/// Integers with more than 53 bits near the midpoint of two halves. A conversion through double
+/// would round them twice.
 TEST(Casts, WideIntegersToHalvesRoundOnce) {
   run_and_check(R"(
 graph wide(zero: i64[1] {range = [0, 0]}) {
@@ -246,8 +247,8 @@ graph whole(x: f32[64] {range = [-3, 3]}, d: f64[64] {range = [-3, 3]}) {
                 -std::numeric_limits<double>::infinity());
 }
 
-/// Positions fit the type of indices, what is computed from them may not.
-TEST(Pointwise, NumbersFromPositionsAndSizesHave64Bits) {
+/// Positions fit the index type, but values computed from them may not.
+TEST(Pointwise, ValuesFromPositionsAndSizesHave64Bits) {
   run_and_check(R"(
 graph iotastep(x: i64[100000]) {
   i = iota {extent = 100000, step = 100000, dtype = i64}

@@ -1,6 +1,6 @@
-// ResidentTiles that blocks keep from phase to phase: the oracle's bounds, and the bits of the
-// unfused graph and of every other schedule, with rounds and without, whether or not all resident
-// tiles find a place.
+// Resident tiles that blocks keep across phases: results within the oracle's bounds, and the same
+// bits as the unfused graph and every other schedule. Tests run with and without rounds, and with
+// more tiles than fit at once.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -16,17 +16,17 @@
 namespace sinter::test::resident_tiles_host_test {
 namespace {
 
-/// A device with place for the resident tiles of some channels, where these pay.
+/// A device that can hold the resident tiles of some channels, and on which they pay off.
 class SlowMemory {
  protected:
   SlowMemory() : device_(host::host_driver(), 0) {
-    device_.target.sm_count = 12;  // has place for the resident tiles of 32 channels
-    // So slow a memory is worth some barriers, and needs few threads.
+    device_.target.sm_count = 12;  // can hold the resident tiles of 32 channels
+    // The memory is so slow that saved reads outweigh grid barriers, and few threads saturate it.
     device_.target.bandwidth = 1e11;
     device_.target.bytes_in_flight = 1 << 10;
   }
 
-  /// Expects one launch with resident tiles, whose schedule says `what`.
+  /// Expects one launch with resident tiles, whose schedule contains `what`.
   void run(const std::string& text, const std::string& what) {
     const RunResult result = run_and_check_on(Device(&device_), parse(text), {}, {.replay = false});
     ASSERT_EQ(result.report.kernels.size(), 1U);
@@ -38,42 +38,41 @@ class SlowMemory {
   DeviceState device_;
 };
 
-/// Few workers, so that most blocks have more resident tiles than places; and as many as there are
-/// blocks.
+/// Runs with few workers, so that most blocks have more resident tiles than fit at once, and with
+/// as many workers as blocks.
 class ResidentTiles : public testing::TestWithParam<int>, protected SlowMemory {
  protected:
   ResidentTiles() { host::configure({.workers = GetParam()}); }
   ~ResidentTiles() override { host::configure({}); }
 };
 
-TEST_P(ResidentTiles, OfNeighbouringChannelsInRounds) {
+TEST_P(ResidentTiles, NeighbouringChannelsInRounds) {
   run(batch_norm_backward(257, 64, 64, true), "2 rounds");
 }
 
-TEST_P(ResidentTiles, InRoundsOfWhichOneIsShorter) {
+TEST_P(ResidentTiles, LastRoundIsShorter) {
   run(batch_norm_backward(257, 48, 64, true), "2 rounds");
 }
 
-TEST_P(ResidentTiles, OfNeighbouringRows) {
-  run(batch_norm_backward(266, 5, 64, false), "1 round");
-}
+TEST_P(ResidentTiles, NeighbouringRows) { run(batch_norm_backward(266, 5, 64, false), "1 round"); }
 
-/// Arrays that the launch itself writes; most blocks have more resident tiles than places.
+/// Arrays that an earlier phase of the launch writes. Most blocks have more resident tiles than fit
+/// at once.
 class WrittenResidentTiles : public ResidentTiles {};
 
-TEST_P(WrittenResidentTiles, OfAnEarlierPhase) {
+TEST_P(WrittenResidentTiles, FromAnEarlierPhase) {
   run(batch_norm_backward_of_sum(257, 32, 64), "1 round");
 }
 
-TEST_P(WrittenResidentTiles, OfAnEarlierPhaseInRounds) {
+TEST_P(WrittenResidentTiles, FromAnEarlierPhaseInRounds) {
   run(batch_norm_backward_of_sum(257, 64, 64), "rounds");
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, ResidentTiles, testing::Values(3, 40));
 INSTANTIATE_TEST_SUITE_P(Workers, WrittenResidentTiles, testing::Values(3));
 
-/// The largest of each channel and what is made of it, over odd and prime extents, of every kind of
-/// accumulator; the sum of a whole image goes along.
+/// The maximum of each channel and its consumers, over odd and prime extents, for every kind of
+/// accumulator. A sum over each channel shares the reduction.
 class ResidentTilesOf : public testing::TestWithParam<const char*>, protected SlowMemory {};
 
 TEST_P(ResidentTilesOf, EveryDType) {
@@ -93,8 +92,8 @@ graph centred(x: {0}[61, 6, 271]) {{
 INSTANTIATE_TEST_SUITE_P(DTypes, ResidentTilesOf,
                          testing::Values("f16", "bf16", "f32", "f64", "i32"));
 
-/// ResidentTiles with all images: what the statistics are taken of at once is averaged image by
-/// image.
+/// Resident tiles across all images: channel statistics are taken over the whole tile, averages
+/// image by image.
 class ResidentTilesOfSegments : public testing::TestWithParam<std::tuple<const char*, bool, int>>,
                                 protected SlowMemory {};
 
@@ -110,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(OddImages, ResidentTilesOfSegments,
                          testing::Combine(testing::Values("bf16", "f32"), testing::Bool(),
                                           testing::Values(61)));
 
-/// On the host device as it is: bytes are counted too.
+/// With the default host device, which also counts bytes.
 TEST(ResidentTilesOfTheHost, AreReadOnce) {
   const RunResult result =
       run_and_check(batch_norm_backward(257, 32, 64, true), {}, {.replay = false});

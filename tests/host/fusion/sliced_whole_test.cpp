@@ -1,4 +1,5 @@
-// Slices of flattened results: computed over all of what they are slices of, where that reads less.
+// Slices of flattened results, computed in the iteration space of the whole result if that reads
+// less.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +8,8 @@
 namespace sinter::test::sliced_whole_test {
 namespace {
 
-/// Rows of 61 cut where rows of 80 end: what the halves of a concat read is known exactly.
+/// Rows of 61 elements, cut at the ends of rows of 80. The reads of both concat halves are known
+/// exactly.
 TEST(SlicedWhole, ReadsEachPieceOnce) {
   for (const char* dtype : {"bf16", "f32", "i64"}) {
     const RunResult run = run_and_check(fmt::format(R"(
@@ -28,8 +30,8 @@ graph cut(a: {0}[3, 80, 30], b: {0}[3, 80, 31], c: {0}[3, 80, 61]) {{
   }
 }
 
-/// A row of a reduction, and a slice of all of them whose ends lie within rows.
-TEST(SlicedWhole, OfRowsThatAreReduced) {
+/// A reduced row, and a slice of all rows whose ends are within rows.
+TEST(SlicedWhole, SlicesOfReducedRows) {
   run_and_check(R"(
 graph rows(x: f32[12, 35]) {
   p = softmax x {axis = 1}

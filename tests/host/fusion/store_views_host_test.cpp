@@ -1,4 +1,4 @@
-// Results that are other orders of values which other kernels read.
+// Stored results that are views of values which other kernels read.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 namespace sinter::test::store_views_host_test {
 namespace {
 
-/// The second kernel reads one array, the result, instead of the two that it is the sum of.
-TEST(StoredViews, AreReadInsteadOfWhatTheyAreMadeOf) {
+/// The second kernel reads the stored result instead of its two operands.
+TEST(StoredViews, OtherKernelsReadTheStoredView) {
   const RunResult run = run_and_check(R"(
 graph flat(a: f32[301, 205], b: f32[301, 205]) {
   c = add a, b
@@ -21,8 +21,8 @@ graph flat(a: f32[301, 205], b: f32[301, 205]) {
   EXPECT_LT(run.bytes_written, 3 * 301 * 205 * 4);
 }
 
-/// Pieces of a view that shuffles an axis, with an operand that is broadcast.
-TEST(StoredViews, ShuffledAxesAreReadPieceByPiece) {
+/// Slices of a view that shuffles an axis, with a broadcast operand.
+TEST(StoredViews, ShuffledAxesAreReadInPieces) {
   for (const char* dtype : {"bf16", "f32", "f64", "i32"})
     run_and_check(fmt::format(R"(
 graph shuffled(a: {0}[6, 10, 9, 7], b: {0}[10, 1, 1]) {{
@@ -38,8 +38,8 @@ graph shuffled(a: {0}[6, 10, 9, 7], b: {0}[10, 1, 1]) {{
                               dtype));
 }
 
-/// Rows too long for tiles are stored in the order in which the next kernel reads them, once.
-TEST(StoredViews, HoldValuesThatAreReadInTheirOrder) {
+/// Rows too long for tiles are stored once, in the order in which the next kernel reads them.
+TEST(StoredViews, LongRowsAreStoredInTheOrderOfTheReader) {
   const RunResult run = run_and_check(R"(
 graph rows(a: bf16[4, 100, 2100], b: bf16[4, 100, 2100], d: bf16[4, 100, 2100]) {
   ab = mul a, b

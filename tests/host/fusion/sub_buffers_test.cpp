@@ -1,4 +1,4 @@
-// Concats whose pieces are stored in their places by the kernels that compute them.
+// Concats whose operands are stored directly into sub-buffers of the result.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 namespace sinter::test::sub_buffers_test {
 namespace {
 
-/// All that is written is the result, once.
-TEST(Parts, OfRowsAreWrittenOnce) {
+/// Only the result is written, and once.
+TEST(Parts, RowsAreWrittenOnce) {
   const RunResult run = run_and_check(R"(
 graph rows(a: f32[64, 128], b: f32[32, 128], c: f32[7, 128]) {
   p = softmax a {axis = 1}
@@ -36,7 +36,7 @@ graph heads(a: bf16[40, 61], b: bf16[40, 64]) {
   EXPECT_EQ(run.bytes_written, 40 * 125 * 2);
 }
 
-TEST(Parts, OfResultsThatAreReadAndReturnedAsWell) {
+TEST(Parts, OperandsMayBeReadAndReturned) {
   run_and_check(R"(
 graph both(a: f32[61, 128], b: f32[32, 128], w: f32[96, 128]) {
   p = softmax a {axis = 1}
@@ -48,8 +48,8 @@ graph both(a: f32[61, 128], b: f32[32, 128], w: f32[96, 128]) {
 })");
 }
 
-/// Their offsets change from run to run, in bound arrays and in the arena.
-TEST(Parts, OfSymbolicSizes) {
+/// The offsets change between runs, in bound arrays and in the arena.
+TEST(Parts, SymbolicSizes) {
   for (const std::int64_t n : {1, 5, 48, 0})
     run_and_check(R"(
 graph rows(a: f32[n, 24], b: f32[32, 24]) {

@@ -1,5 +1,5 @@
-// Operands that lie across the result go through tiles: every candidate, with and without tiles,
-// gives the same bits, the bits of the unfused graph, and touches the predicted bytes.
+// Transposed operands that are read through tiles. All candidates, with and without tiles, give the
+// bits of the unfused graph and move the predicted bytes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 namespace sinter::test::tiled_pointwise_test {
 namespace {
 
-/// Runs `text`, whose one kernel must have chosen tiles.
+/// Runs `text`, which has one kernel that reads operands through tiles.
 void run_tiled(const std::string& text, std::vector<Size> sizes = {},
                const CheckSettings& settings = {}) {
   const RunResult result = run_and_check(text, std::move(sizes), settings);
@@ -24,14 +24,14 @@ void run_tiled(const std::string& text, std::vector<Size> sizes = {},
   EXPECT_THAT(result.report.kernels[0].source, testing::HasSubstr(".put("));
 }
 
-/// The same where a result passes through a tile.
+/// Runs `text`, which has one kernel that stores results through tiles.
 void run_stored(const std::string& text, std::vector<Size> sizes = {}) {
   const RunResult result = run_and_check(text, std::move(sizes));
   ASSERT_EQ(result.report.kernels.size(), 1U);
   EXPECT_THAT(result.report.kernels[0].source, testing::HasSubstr(".take<"));
 }
 
-/// Of every dtype; aligned, odd and prime extents.
+/// Several dtypes, and aligned, odd and prime extents.
 class Tiled : public testing::TestWithParam<std::tuple<const char*, std::pair<int, int>>> {};
 
 TEST_P(Tiled, TransposeAndAdd) {
@@ -103,7 +103,7 @@ graph results(a: f32[100, 130], b: bf16[130, 100]) {
 })");
 }
 
-/// The axis of the tile is not next to the last one.
+/// The tile's second axis is not adjacent to the last one.
 TEST(TiledPointwise, TheFirstAxisBecomesTheLast) {
   run_tiled(R"(
 graph reversed(x: f32[48, 5, 70]) {
@@ -122,7 +122,7 @@ graph padded(x: f32[64, 72] {strides = [80, 1]}, z: f32[72, 64] {strides = [1, 7
 })");
 }
 
-TEST(TiledPointwise, AnUpdateOfATransposedParameter) {
+TEST(TiledPointwise, UpdatesATransposedParameter) {
   run_and_check(R"(
 graph step(w: f32[96, 64], g: f32[64, 96], rate: f32) {
   t = permute g {axes = [1, 0]}
@@ -132,7 +132,7 @@ graph step(w: f32[96, 64], g: f32[64, 96], rate: f32) {
 })");
 }
 
-TEST(TiledPointwise, PiecesOfAConcatAndPaddedRows) {
+TEST(TiledPointwise, SegmentsOfAConcatAndPaddedRows) {
   run_tiled(R"(
 graph pieces(a: bf16[2, 40, 5, 28] {strides = [5600, 1, 1120, 40]}, b: f32[2, 33, 5, 28] {strides = [4620, 1, 924, 33]}) {
   h = cast a {to = f32}
@@ -143,7 +143,7 @@ graph pieces(a: bf16[2, 40, 5, 28] {strides = [5600, 1, 1120, 40]}, b: f32[2, 33
 })");
 }
 
-TEST(TiledPointwise, RowsThatAreSplitInTwo) {
+TEST(TiledPointwise, RowsOfTwoAxes) {
   run_tiled(R"(
 graph runs(x: bf16[3, 5, 8, 32]) {
   p = permute x {axes = [0, 3, 1, 2]}
@@ -153,7 +153,8 @@ graph runs(x: bf16[3, 5, 8, 32]) {
 })");
 }
 
-/// The second result is stored along its own fastest axis, with and without operands that lie so.
+/// The second result is stored along its own contiguous axis, with and without operands in that
+/// layout.
 TEST(TiledPointwise, ResultsInTwoLayouts) {
   for (const auto& [rows, columns] : {std::pair(64, 96), std::pair(67, 50)})
     run_stored(fmt::format(R"(
@@ -175,8 +176,8 @@ graph exchange(a: f32[64, 96], b: f32[96, 64], c: i8[64, 96]) {
 })");
 }
 
-/// Sections of one launch share their block's shared memory, in one phase and in the next.
-TEST(TiledPointwise, SectionsOfAJoinedKernel) {
+/// Sections of one launch share the shared memory of a block, within one phase and across phases.
+TEST(TiledPointwise, SectionsOfAFusedLaunch) {
   const RunResult result = run_and_check(R"(
 graph sections(a: f32[96, 128], b: bf16[64, 96], c: f32[96, 64], d: f32[60, 64]) {
   p = permute a {axes = [1, 0]}

@@ -1,4 +1,4 @@
-// Views, random numbers and indexed writes beyond what tests/golden/run has of them.
+// Views, random numbers and indexed writes that tests/golden/run does not cover.
 #include "tests/support/run/run.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace sinter::test::views_test {
 namespace {
 
-TEST(Views, OfViewsAndSymbols) {
+TEST(Views, ViewsOfViewsWithSymbols) {
   const char* const text = R"(
 graph symbols(x: f32[rows, 24]) {
   a = flip x {axes = [0]}
@@ -25,7 +25,7 @@ graph symbols(x: f32[rows, 24]) {
   run_and_check(text, {{"rows", 64}});
 }
 
-TEST(Views, BackwardsThroughReshapesAndRepeats) {
+TEST(Views, ReversedReshapesAndRepeats) {
   run_and_check(R"(
 graph backwards(x: f32[8, 6], y: f32[n, 6]) {
   a = reshape x {shape = [2, 6, 4]}
@@ -44,7 +44,7 @@ graph backwards(x: f32[8, 6], y: f32[n, 6]) {
                 {{"n", 5}});
 }
 
-TEST(Views, SlicesOfRowsAreStoredWhereTheRowsAreMade) {
+TEST(Views, SlicesOfRowsAreStoredByTheRowKernel) {
   const RunResult result = run_and_check(R"(
 graph sink(x: f32[6, 40, 33], s: f32[6]) {
   sinks = reshape s {shape = [6, 1, 1]}
@@ -65,7 +65,7 @@ graph sink(x: f32[6, 40, 33], s: f32[6]) {
   EXPECT_EQ(result.launches, 1);
 }
 
-TEST(Views, RowsAreStoredWhereTheyAreTurnedTo) {
+TEST(Views, PermutedRowsAreStoredByTheRowKernel) {
   const RunResult result = run_and_check(R"(
 graph windows(x: bf16[2, 8, 12, 24]) {
   f = cast x {to = f32}
@@ -91,7 +91,7 @@ graph windows(x: bf16[2, 8, 12, 24]) {
   EXPECT_EQ(result.launches, 1);
 }
 
-TEST(Random, NumbersDependOnSeedOffsetAndElementAlone) {
+TEST(Random, NumbersDependOnlyOnSeedOffsetAndElement) {
   const char* const text = R"(
 graph random(seed: i64[], offset: i64, x: f32[13, 40], h: bf16[9, 64]) {
   a = random_uniform seed {shape = [13, 40]}
@@ -129,7 +129,7 @@ graph embedding_step(table: f32[50, 8], i: i64[12] {range = [0, 49]}, g: f32[12,
   EXPECT_EQ(result.launches, 1);
 }
 
-TEST(Scatter, StoresSlicesOfItsRowsWithinTheirBounds) {
+TEST(Scatter, StoresSlicesOfItsRows) {
   const RunResult result = run_and_check(R"(
 graph fold(dy: f32[90, 40], places: i64[90] {range = [0, 19]}, x: f32[20, 40]) {
   sums = index_put x, dy, places {axes = [0], accumulate = true}
@@ -144,8 +144,8 @@ graph fold(dy: f32[90, 40], places: i64[90] {range = [0, 19]}, x: f32[20, 40]) {
   EXPECT_EQ(result.launches, 1);
 }
 
-/// Rows too long to be kept: what is made of them is there before and after their sums.
-TEST(Scatter, LongRowsAreSummedWhereTheirResultsLie) {
+/// Rows too long to stay resident. Pointwise ops run before and after their sums.
+TEST(Scatter, LongRowsAreSummedInPlace) {
   const RunResult result = run_and_check(R"(
 graph long_rows(w: f32[140, 12300], dy: f32[30, 12300], rows: i64[30] {range = [0, 9]}, columns: f32[12300]) {
   base = mul w, columns

@@ -1,4 +1,4 @@
-// counters(): what the whole process has done.
+// counters(): totals of the process.
 #include "sinter/counters.h"
 
 #include <gmock/gmock.h>
@@ -15,8 +15,8 @@
 namespace sinter::counters_test {
 namespace {
 
-TEST(CountersTest, CountWhatAProgramDoes) {
-  host_device().synchronize();  // what captured runs before this held goes now, not meanwhile
+TEST(CountersTest, CountAProgram) {
+  host_device().synchronize();  // releases memory of earlier captured runs now
   const Counters before = counters();
   Graph graph("counted");
   const Tensor x = graph.input("x", f32, {1234});
@@ -50,7 +50,7 @@ TEST(CountersTest, CountWhatAProgramDoes) {
   EXPECT_GE(after.peak_device_bytes, after.device_bytes);
 }
 
-TEST(CountersTest, KeepTheMostMemoryThatWasHeld) {
+TEST(CountersTest, KeepThePeakMemory) {
   const Device device = host_device();
   device.synchronize();  // as above
   const std::int64_t before = counters().device_bytes;
@@ -62,7 +62,7 @@ TEST(CountersTest, KeepTheMostMemoryThatWasHeld) {
   EXPECT_GE(counters().peak_device_bytes, before + (4 << 20));
 }
 
-TEST(CountersTest, LoseNothingOfThreadsThatEnd) {
+TEST(CountersTest, KeepCountsOfFinishedThreads) {
   const std::int64_t before = counted(Count::copies);
   for (int round = 0; round < 3; ++round) {
     std::vector<std::jthread> threads;
@@ -74,7 +74,7 @@ TEST(CountersTest, LoseNothingOfThreadsThatEnd) {
   EXPECT_EQ(counted(Count::copies) - before, 12000);
 }
 
-TEST(CountersTest, AreTheSameInJson) {
+TEST(CountersTest, MatchTheJson) {
   const Counters now = counters();
   const auto json = nlohmann::json::parse(counters_json(now));
   EXPECT_EQ(json["kernels"]["misses"], now.kernels.misses);

@@ -1,4 +1,4 @@
-// The SINTER_DEBUG ladder: each level tells what those below it tell, and more.
+// SINTER_DEBUG: each level logs everything of the lower levels and more.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,10 +25,10 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-/// What is told of a program that is compiled and run once.
+/// The log lines of a program that is compiled and run once.
 std::vector<std::string> lines_at(int debug) {
   std::vector<std::string> lines;
-  Graph graph("told");
+  Graph graph("logged");
   graph.output("y", graph.input("x", f32, {640}) * 2.0);
   Options options{.tune = Tune::quick, .debug = debug};
   options.log = [&](std::string_view line) { lines.emplace_back(line); };
@@ -42,24 +42,24 @@ std::vector<std::string> lines_at(int debug) {
   return lines;
 }
 
-TEST(DebugLog, TellsOneLinePerVariantWhereItIsOff) {
+TEST(DebugLog, LogsOneLinePerVariantWhenOff) {
   const std::vector<std::string> lines = lines_at(0);
   EXPECT_THAT(lines, SizeIs(1));
-  EXPECT_THAT(lines, Contains(StartsWith("told: 1 kernels for [] (the first): planned in ")));
+  EXPECT_THAT(lines, Contains(StartsWith("logged: 1 kernels for [] (the first): planned in ")));
 }
 
-TEST(DebugLog, TellsMoreFromRungToRung) {
-  const std::string plans = "compile told on ";
-  const std::string schedules = "kernel told_0: pointwise, threads ";
+TEST(DebugLog, LogsMoreAtEachLevel) {
+  const std::string plans = "compile logged on ";
+  const std::string schedules = "kernel logged_0: pointwise, threads ";
   const std::string passes = "pass fuse: ";
   const std::string caches = "disk cache: not used: ";
-  const std::string launches = "run told: kernel told_0, ";
+  const std::string launches = "run logged: kernel logged_0, ";
   const std::vector<std::string> all = {plans, schedules, passes, caches, launches};
-  const std::vector<std::size_t> told = {0, 1, 2, 4, 5};
+  const std::vector<std::size_t> logged = {0, 1, 2, 4, 5};
   for (int debug = 0; debug <= 4; ++debug) {
     const std::vector<std::string> lines = lines_at(debug);
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (i < told[static_cast<std::size_t>(debug)])
+      if (i < logged[static_cast<std::size_t>(debug)])
         EXPECT_THAT(lines, Contains(StartsWith(all[i]))) << debug;
       else
         EXPECT_THAT(lines, Not(Contains(StartsWith(all[i])))) << debug;
@@ -67,12 +67,12 @@ TEST(DebugLog, TellsMoreFromRungToRung) {
   }
 }
 
-TEST(DebugLog, RefusesARungThatThereIsNoneOf) {
+TEST(DebugLog, RejectsUnknownLevels) {
   EXPECT_EQ(test::error_of([] { (void)lines_at(5); }),
             "options.debug is 5; expected 0, 1, 2, 3 or 4");
 }
 
-TEST(DebugLog, GoesToStandardErrorByTheEnvironment) {
+TEST(DebugLog, LogsToStandardErrorIfTheVariableIsSet) {
   if (test::command_path().empty()) GTEST_SKIP() << "this build has no command";
   const test::ScratchFolder folder;
   std::ofstream(folder.path() + "/g.sinter")

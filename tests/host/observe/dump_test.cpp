@@ -1,4 +1,4 @@
-// Options::dump writes what comes out of each stage, in the order of the pipeline.
+// Options::dump writes the result of each stage, in pipeline order.
 #include "runtime/logging/dump.h"
 
 #include "runtime/compile/nvrtc_units.h"
@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-/// An empty folder of its own.
+/// Uses a new, empty folder.
 class DumpTest : public ::testing::Test {
  protected:
   DumpTest()
@@ -54,7 +54,7 @@ class DumpTest : public ::testing::Test {
   fs::path folder_;
 };
 
-TEST_F(DumpTest, WritesTheStagesInTheirOrder) {
+TEST_F(DumpTest, WritesTheStagesInOrder) {
   compile_with({"launch", "graph", "fuse", "schedule"});
   EXPECT_THAT(files(), ElementsAre("0001_graph.sinter", "0002_fuse.txt", "0003_schedule.txt",
                                    "0004_launch.txt"));
@@ -63,7 +63,7 @@ TEST_F(DumpTest, WritesTheStagesInTheirOrder) {
   EXPECT_THAT(text("0004_launch.txt"), HasSubstr(": 1 blocks of "));
 }
 
-TEST_F(DumpTest, WritesEveryCandidatesSource) {
+TEST_F(DumpTest, WritesTheSourceOfEveryCandidate) {
   compile_with({"source"});
   ASSERT_FALSE(files().empty());
   for (const std::string& file : files()) {
@@ -72,13 +72,13 @@ TEST_F(DumpTest, WritesEveryCandidatesSource) {
   }
 }
 
-TEST_F(DumpTest, GoesOnFromTheNumbersThatAreThere) {
+TEST_F(DumpTest, ContinuesExistingNumbers) {
   compile_with({"graph"});
   compile_with({"graph"});
   EXPECT_THAT(files(), ElementsAre("0001_graph.sinter", "0002_graph.sinter"));
 }
 
-TEST_F(DumpTest, WritesPtxAndCubinWhereNvrtcCompiled) {
+TEST_F(DumpTest, WritesPtxAndCubinIfNvrtcCompiled) {
   if (const std::string reason = nvrtc_problem(); !reason.empty()) GTEST_SKIP() << reason;
   compile_with({"ptx", "cubin"}, /*also_nvrtc=*/true);
   EXPECT_THAT(files(), ElementsAre("0001_ptx.ptx", "0002_cubin.cubin"));
@@ -87,7 +87,7 @@ TEST_F(DumpTest, WritesPtxAndCubinWhereNvrtcCompiled) {
                                                    "ELF"));
 }
 
-TEST_F(DumpTest, RefusesAStageThatThereIsNoneOf) {
+TEST_F(DumpTest, RejectsUnknownStages) {
   EXPECT_THAT(test::error_of([&] { compile_with({"fusion"}); }),
               StartsWith("dump: there is no stage fusion; the stages are all, graph, "));
 }

@@ -1,4 +1,4 @@
-// What `sinter explain --json` says is what the schema that is installed with it says.
+// The output of `sinter explain --json` matches its installed schema.
 #include <fstream>
 #include <set>
 #include <string>
@@ -34,14 +34,14 @@ class ExplainJsonTest : public testing::Test {
   }
 };
 
-TEST_F(ExplainJsonTest, IsAsTheSchemaSays) {
+TEST_F(ExplainJsonTest, MatchesTheSchema) {
   for (const char* const graph :
        {"command/mlp.sinter", "command/batch_norm.sinter", "patterns/clip_adamw.sinter",
         "patterns/embedding_layer_norm.sinter", "run/layer_norm_backward.sinter"})
     EXPECT_EQ(schema_offences(schema(), explained(graph)), "") << graph;
 }
 
-TEST_F(ExplainJsonTest, TheSchemaSeesWhatIsMissingUnknownOrOfAnotherType) {
+TEST_F(ExplainJsonTest, SchemaDetectsMissingUnknownAndMistypedKeys) {
   json changed = explained("command/add.sinter");
   changed.erase("arch");
   changed["kernels"][0]["grid"] = "12";
@@ -55,7 +55,7 @@ TEST_F(ExplainJsonTest, TheSchemaSeesWhatIsMissingUnknownOrOfAnotherType) {
             "$.totals has speed, which the schema does not know\n");
 }
 
-TEST_F(ExplainJsonTest, EverythingThatIsNamedIsThere) {
+TEST_F(ExplainJsonTest, ReferencesAreValid) {
   for (const char* const graph : {"command/mlp.sinter", "patterns/clip_adamw.sinter"}) {
     const json answer = explained(graph);
     std::set<std::string> groups;

@@ -1,4 +1,4 @@
-// What a run of the same graph measured, in its explanation.
+// Adds the profile and tuning report of a run to an explanation of the same graph.
 #include <fstream>
 #include <vector>
 
@@ -21,7 +21,7 @@ Graph two_steps() {
   return graph;
 }
 
-TEST(ExplainMeasuredTest, ProfilesAndReportsOfARunFitTheExplanation) {
+TEST(ExplainMeasuredTest, AddsTheProfileAndReportOfARun) {
   const Graph graph = two_steps();
   const Options options{
       .tune = Tune::off, .cache = {.mode = CacheMode::off}, .optimize_host = false};

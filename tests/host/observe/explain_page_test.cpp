@@ -1,4 +1,5 @@
-// The page of an explanation in a browser: it opens without a complaint, and tells what is pressed.
+// The explanation page in a browser: it opens without errors and shows the details of selected
+// items.
 #include <array>
 #include <chrono>
 #include <filesystem>
@@ -17,7 +18,7 @@
 namespace sinter::test::explain_page_test {
 namespace {
 
-constexpr int kNoBrowser = 77;  // what the script answers
+constexpr int kNoBrowser = 77;  // exit code of the script without a browser
 constexpr const char* kScript = SINTER_SOURCE_DIR "/tests/explain_page/page.py";
 
 void write_page(const std::string& folder, const std::string& name, const std::string& graph) {
@@ -28,7 +29,7 @@ void write_page(const std::string& folder, const std::string& name, const std::s
   ASSERT_EQ(result.exit_code, 0) << result.output;
 }
 
-/// A chain of a thousand ops, with rows summed now and then.
+/// A chain of a thousand ops, with row sums in between.
 std::string thousand_ops() {
   std::string text = "graph thousand(x: f32[64, 256]) {\n  v0 = exp x\n";
   for (int i = 1; i < 1000; ++i) {
@@ -46,7 +47,7 @@ std::string thousand_ops() {
   return text + "  return v999\n}\n";
 }
 
-/// Calls whose operands come from several others, so that lines cross.
+/// Opaque calls with operands from several others, so that edges cross.
 std::string crossing_lines() {
   std::string text = "graph crossing(x: f32[64, 64]) {\n";
   std::string results;
@@ -60,7 +61,7 @@ std::string crossing_lines() {
   return text + "  return " + results + "\n}\n";
 }
 
-TEST(ExplainPageTest, OpensWithoutAComplaintAndTellsWhatIsPressed) {
+TEST(ExplainPageTest, OpensWithoutErrorsAndShowsSelectedItems) {
   if (command_path().empty()) GTEST_SKIP() << "this build has no command";
   if (!std::filesystem::exists(kScript)) GTEST_SKIP() << "a bundle has no script for the browser";
   if (find_program("python3").empty()) GTEST_SKIP() << "there is no python3";

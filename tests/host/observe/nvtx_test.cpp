@@ -1,4 +1,4 @@
-// What a tool that reads NVTX is told: the spans of the trace, as ranges within ranges.
+// NVTX ranges: the spans of the trace appear as nested ranges.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,8 +25,8 @@ class NvtxTest : public ::testing::Test {
         << "graph g(x: f32[8]) {\n  y = exp x\n  return y\n}\n";
   }
 
-  /// What the tool writes down while the command runs g.
-  std::string told(const std::string& more_variables = "", int exit_code = 0) {
+  /// The ranges that the NVTX tool records while the command runs g.
+  std::string recorded_ranges(const std::string& more_variables = "", int exit_code = 0) {
     const auto result =
         test::run_command("NVTX_INJECTION64_PATH=" SINTER_NVTX_TOOL " SINTER_NVTX_LOG=ranges.txt " +
                               more_variables + " sinter run g.sinter --device host",
@@ -39,16 +39,16 @@ class NvtxTest : public ::testing::Test {
   test::ScratchFolder folder_;
 };
 
-TEST_F(NvtxTest, RangesLieWithinRanges) {
+TEST_F(NvtxTest, RangesAreNested) {
   if (!std::filesystem::exists(SINTER_NVTX_TOOL)) GTEST_SKIP() << "this build has no NVTX";
   ASSERT_TRUE(Nvtx::is_built_in());
-  const std::string ranges = told();
+  const std::string ranges = recorded_ranges();
   EXPECT_THAT(ranges, StartsWith("0 sinter compile: compile g\n"
                                  "1 sinter plan: plan g\n1 end\n"
                                  "1 sinter emit: emit g_0\n1 end\n"));
   EXPECT_THAT(ranges, ContainsRegex("\n0 sinter launch: run g\n(1 .*\n|2 .*\n)*0 end\n"));
   EXPECT_THAT(ranges, ContainsRegex("0 sinter copy: download"));
-  // Each begins and ends at its own depth.
+  // Each range ends at the depth at which it began.
   std::vector<int> open;
   std::istringstream lines(ranges);
   for (std::string line; std::getline(lines, line);) {
@@ -65,14 +65,14 @@ TEST_F(NvtxTest, RangesLieWithinRanges) {
   EXPECT_THAT(open, IsEmpty());
 }
 
-TEST_F(NvtxTest, EndWhereAnErrorPasses) {
+TEST_F(NvtxTest, RangesEndOnErrors) {
   if (!std::filesystem::exists(SINTER_NVTX_TOOL)) GTEST_SKIP() << "this build has no NVTX";
-  const std::string ranges = told("SINTER_HOST_CXX=/bin/false", 1);
+  const std::string ranges = recorded_ranges("SINTER_HOST_CXX=/bin/false", 1);
   EXPECT_THAT(ranges, StartsWith("0 sinter compile: compile g\n"));
   EXPECT_TRUE(ranges.ends_with("\n0 end\n")) << ranges;
 }
 
-TEST_F(NvtxTest, NobodyListensByDefault) { EXPECT_FALSE(Nvtx::has_tool()); }
+TEST_F(NvtxTest, HasNoToolByDefault) { EXPECT_FALSE(Nvtx::has_tool()); }
 
 }  // namespace
 }  // namespace sinter::nvtx_test

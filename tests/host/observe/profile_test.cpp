@@ -1,4 +1,4 @@
-// profile: what is launched, what it leaves alone, and what it says.
+// profile(): its launches, its side effects and its output.
 #include "sinter/profile.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ using ::testing::SizeIs;
 
 constexpr std::int64_t kColumns = 64;
 
-/// A step that updates its weights from themselves: what runs twice gives something else.
+/// A step that updates its weights in place, so a second run gives another result.
 Graph step() {
   Graph graph("step");
   const Extent rows = graph.extent("rows");
@@ -83,7 +83,7 @@ TEST_F(ProfileTest, LaunchesEachKernelOnceMoreThanItTimesIt) {
   }
 }
 
-TEST_F(ProfileTest, LeavesUpdatedInputsAloneAndOutputsAsARunDoes) {
+TEST_F(ProfileTest, KeepsUpdatedInputsAndWritesOutputs) {
   (void)profile(context, {{"w", w}, {"x", x}, {"decay", 0.5F}}, {{"sums", sums}}, {.repeats = 3});
   EXPECT_EQ(download(w), numbers(1));
   EXPECT_EQ(download(x), numbers(0.25F));
@@ -91,10 +91,10 @@ TEST_F(ProfileTest, LeavesUpdatedInputsAloneAndOutputsAsARunDoes) {
   const Array others = device.empty(f32, {kColumns});
   context.run(stream, {{"w", w}, {"x", x}, {"decay", 0.5F}}, {{"sums", others}});
   EXPECT_EQ(profiled, download(others));
-  EXPECT_NE(download(w), numbers(1));  // a run does update
+  EXPECT_NE(download(w), numbers(1));  // a run updates w
 }
 
-TEST_F(ProfileTest, IsForgottenByTheNextRun) {
+TEST_F(ProfileTest, DoesNotAffectLaterRuns) {
   const Bindings bindings = context.bind({{"w", w}, {"x", x}, {"decay", 0.5F}}, {{"sums", sums}});
   Context other = executable.context();
   const Array w2 = upload(numbers(1), {rows, kColumns});
@@ -111,7 +111,7 @@ TEST_F(ProfileTest, IsForgottenByTheNextRun) {
   }
 }
 
-TEST_F(ProfileTest, KnowsTheBytesOfTheSizesAtHand) {
+TEST_F(ProfileTest, HasTheBytesOfTheBoundSizes) {
   (void)context.run(stream, {{"w", w}, {"x", x}, {"decay", 0.5F}});
   rows = 96;
   const Array large = upload(numbers(1), {rows, kColumns});
@@ -126,7 +126,7 @@ TEST_F(ProfileTest, KnowsTheBytesOfTheSizesAtHand) {
   EXPECT_EQ(result.bytes(), sum);
 }
 
-TEST_F(ProfileTest, SaysTheSameInTextAndJson) {
+TEST_F(ProfileTest, TextAndJsonAgree) {
   const Profile result =
       profile(context, {{"w", w}, {"x", x}, {"decay", 0.5F}}, {{"sums", sums}}, {.repeats = 2});
   EXPECT_FALSE(result.is_cold);
@@ -143,15 +143,15 @@ TEST_F(ProfileTest, SaysTheSameInTextAndJson) {
   }
 }
 
-/// Graphs may be called anything; JSON is UTF-8.
-TEST_F(ProfileTest, IsJsonWhateverBytesNamesHave) {
+/// Names may contain any bytes; JSON is UTF-8.
+TEST_F(ProfileTest, JsonIsValidForNamesWithAnyBytes) {
   const Profile odd = {.graph = "\xff\"", .device = "a\xc3", .target = "h200"};
   const auto json = nlohmann::json::parse(profile_json(odd));
   EXPECT_EQ(json["target"], "h200");
   EXPECT_THAT(json["graph"].get<std::string>(), EndsWith("\""));
 }
 
-TEST_F(ProfileTest, HasNothingToTimeWhereASizeIsZero) {
+TEST_F(ProfileTest, HasNoTimesForEmptySizes) {
   const Array none = device.empty(f32, {0, kColumns});
   const Array none_either = device.empty(f32, {0, kColumns});
   const Profile result = profile(context, {{"w", none}, {"x", none_either}, {"decay", 0.5F}},
@@ -161,7 +161,7 @@ TEST_F(ProfileTest, HasNothingToTimeWhereASizeIsZero) {
   EXPECT_THAT(profile_table(result), HasSubstr("nothing to launch"));
 }
 
-TEST_F(ProfileTest, RefusesNoRepeats) {
+TEST_F(ProfileTest, RejectsZeroRepeats) {
   EXPECT_THAT(test::error_of([&] {
                 (void)profile(context, {{"w", w}, {"x", x}, {"decay", 0.5F}}, {{"sums", sums}},
                               {.repeats = 0});
@@ -169,7 +169,7 @@ TEST_F(ProfileTest, RefusesNoRepeats) {
               HasSubstr("step: profile: repeats is 0; it must be at least 1"));
 }
 
-TEST_F(ProfileTest, LeavesAWorkingContextWhereALaunchFails) {
+TEST_F(ProfileTest, ContextWorksAfterAFailedLaunch) {
   const Bindings bindings = context.bind({{"w", w}, {"x", x}, {"decay", 0.5F}}, {{"sums", sums}});
   executable.prepare({{"rows", rows}});
   host::inject_fault("cuLaunchKernelEx", 2, CUDA_ERROR_LAUNCH_FAILED);

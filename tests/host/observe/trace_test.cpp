@@ -1,4 +1,4 @@
-// The trace: whole JSON at every moment, spans within spans, and the figures of a profile.
+// The trace file: always complete JSON, with nested spans and the figures of profiles.
 #include "runtime/logging/trace.h"
 
 #include <gmock/gmock.h>
@@ -37,8 +37,7 @@ std::int64_t nanoseconds(const Json& microseconds) {
   return std::llround(microseconds.get<double>() * 1e3);
 }
 
-/// The first two spans of a lane of which one begins, but does not end, within the other; empty if
-/// there are none.
+/// Two spans of a lane that overlap without nesting; empty if there are none.
 std::string badly_nested(const Json& events) {
   std::map<std::pair<int, int>, std::vector<Json>> lanes;
   for (const Json& event : events)
@@ -68,7 +67,7 @@ class TraceTest : public ::testing::Test {
     Trace::flush();
     return read_json(path);
   }
-  /// Compiles, tunes, uploads, runs, replays; returns what a profile says.
+  /// Compiles, tunes, uploads, runs, replays and profiles a graph; returns the profile.
   Profile work() const {
     Graph graph("traced");
     const Tensor x = graph.input("x", f32, {64, 96});
@@ -105,7 +104,7 @@ TEST_F(TraceTest, HasALaneForEachKindOfWork) {
                                    "download f32[64, 96]"}));
 }
 
-TEST_F(TraceTest, HasSpansWithinSpans) {
+TEST_F(TraceTest, SpansAreNested) {
   (void)work();
   const Json all = events();
   EXPECT_EQ(badly_nested(all), "");
@@ -114,7 +113,7 @@ TEST_F(TraceTest, HasSpansWithinSpans) {
   EXPECT_NE(badly_nested(crossing), "");
 }
 
-TEST_F(TraceTest, SaysOfKernelsWhatTheProfileSays) {
+TEST_F(TraceTest, KernelSpansMatchTheProfile) {
   const Profile result = work();
   std::map<std::string, std::vector<Json>> launches;
   for (const Json& event : events())
@@ -136,14 +135,14 @@ TEST_F(TraceTest, SaysOfKernelsWhatTheProfileSays) {
   }
 }
 
-TEST_F(TraceTest, IsWholeAfterEveryFlushAndFromManyThreads) {
+TEST_F(TraceTest, IsCompleteAfterEveryFlushWithManyThreads) {
   Trace::begin(path);
   std::vector<std::jthread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([i] {
       for (int j = 0; j < 500; ++j) {
         TraceSpan outer("test", [&] { return "outer \"" + std::to_string(i) + "\"\n"; });
-        const TraceSpan inner("test", "inner \xff");  // no UTF-8
+        const TraceSpan inner("test", "inner \xff");  // not UTF-8
         outer.add("number", std::int64_t{j});
       }
     });
@@ -157,19 +156,19 @@ TEST_F(TraceTest, IsWholeAfterEveryFlushAndFromManyThreads) {
   EXPECT_EQ(badly_nested(all), "");
 }
 
-TEST_F(TraceTest, IsFlushedWhereAnErrorPasses) {
+TEST_F(TraceTest, IsFlushedOnErrors) {
   Trace::begin(path);
   try {
     const TraceSpan span("test", "the last words");
     throw UserError("no");
   } catch (const UserError&) {
   }
-  const Json all = read_json(path);  // not flushed by us
+  const Json all = read_json(path);  // without an explicit flush
   EXPECT_EQ(all.back()["name"], "the last words");
   EXPECT_EQ(all.back()["args"]["failed"], "yes");
 }
 
-TEST_F(TraceTest, GoesToOneFileAfterTheOther) {
+TEST_F(TraceTest, SwitchesFiles) {
   const std::string other = folder.path() + "/other.json";
   Trace::begin(path);
   { const TraceSpan span("test", "first"); }
@@ -181,7 +180,7 @@ TEST_F(TraceTest, GoesToOneFileAfterTheOther) {
   EXPECT_EQ(read_json(other).back()["name"], "second");
 }
 
-TEST_F(TraceTest, OfAForkedProcessIsItsParents) {
+TEST_F(TraceTest, ForkedChildrenDoNotWrite) {
   Trace::begin(path);
   { const TraceSpan span("test", "before"); }
   const pid_t child = fork();
@@ -202,13 +201,13 @@ TEST_F(TraceTest, OfAForkedProcessIsItsParents) {
   EXPECT_THAT(names, ElementsAre("before", "after"));
 }
 
-TEST_F(TraceTest, RefusesAFileThatCannotBeWritten) {
+TEST_F(TraceTest, RejectsAFileThatCannotBeWritten) {
   EXPECT_THAT(test::error_of([] { Trace::begin("/no/folder/trace.json"); }),
               HasSubstr("trace: /no/folder/trace.json cannot be written (No such file"));
   EXPECT_FALSE(Trace::is_on());
 }
 
-TEST_F(TraceTest, OfACommandIsWholeAlsoWhereItFails) {
+TEST_F(TraceTest, IsCompleteIfTheCommandFails) {
   if (test::command_path().empty()) GTEST_SKIP() << "this build has no command";
   std::ofstream(folder.path() + "/g.sinter")
       << "graph g(x: f32[8]) {\n  y = exp x\n  return y\n}\n";

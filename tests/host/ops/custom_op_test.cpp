@@ -1,4 +1,5 @@
-// Functions of the user's: fused like any op, judged by the user's oracle, refused with words.
+// Custom ops of the user: they are fused like built-in ops, checked by the user's oracle, and
+// invalid ones are rejected.
 #include "sinter/custom_op.h"
 
 #include "ir/oracle/interpret.h"
@@ -8,6 +9,7 @@
 #include "sinter/text.h"
 #include "sinter/views.h"
 #include "tests/support/files/errors.h"
+#include "tests/support/graphs/oracle_support.h"
 #include "tests/support/run/run.h"
 
 #include <cmath>
@@ -26,7 +28,7 @@ constexpr const char* kScaled = "float scaled(float x, float by) {\n  return x *
 
 CustomOptions scaled_options() {
   return {.oracle = [](std::span<const long double> x) -> long double {
-            // As the device rounds it.
+            // Rounds like the device.
             return static_cast<float>(static_cast<float>(x[0] * x[1]) + 1.0F);
           },
           .vjp =
@@ -35,7 +37,7 @@ CustomOptions scaled_options() {
               }};
 }
 
-TEST(CustomOp, FusesAndIsJudgedByItsOracle) {
+TEST(CustomOp, FusesAndMatchesItsOracle) {
   Graph graph("custom");
   const Tensor x = graph.input("x", f32, {5, 33});
   const Tensor h = graph.input("h", bf16, {33});
@@ -51,17 +53,17 @@ TEST(CustomOp, FusesAndIsJudgedByItsOracle) {
   EXPECT_THAT(run.report.kernels[0].source, HasSubstr("#line 1 \"custom op scaled\""));
 }
 
-TEST(CustomOp, WithoutAnOracleNothingIsDecided) {
+TEST(CustomOp, IsUndecidedWithoutAnOracle) {
   Graph graph("blind");
   const Tensor x = graph.input("x", f32, {7});
   graph.output("y", custom_op("twice", "float twice(float x) { return x + x; }", {x}));
-  const HostArrays inputs = {{"x", HostArray::from_values(f32, {7}, std::vector<double>(7, 1.5))}};
+  const HostArrays inputs = {{"x", array(f32, {7}, std::vector<double>(7, 1.5))}};
   EXPECT_TRUE(interpret(graph, inputs, {}).outputs.at("y").is_undecided(3));
   const RunResult run = run_graph(graph, host_device(), inputs, {});
   EXPECT_EQ(run.results.at("y").real_at(3), 3.0);
 }
 
-TEST(CustomOp, HasAGradientWhereItIsGivenOne) {
+TEST(CustomOp, HasAGradientIfItHasAVjp) {
   Graph graph("gradient");
   const Tensor x = graph.input("x", f32, {4});
   const Tensor y = custom_op("scaled", kScaled, {x, 2.0}, scaled_options());
@@ -83,14 +85,14 @@ TEST(CustomOp, AnEmptyCotangentIsZero) {
   const std::vector<Tensor> slopes = gradient(sum(y), {x, w});
   graph.output("dx", slopes[0]);
   graph.output("dw", slopes[1]);
-  const HostArrays inputs = {{"x", HostArray::from_values(f32, {4}, std::vector<double>(4, 1.5))},
-                             {"w", HostArray::from_values(f32, {4}, std::vector<double>(4, 2.5))}};
+  const HostArrays inputs = {{"x", array(f32, {4}, std::vector<double>(4, 1.5))},
+                             {"w", array(f32, {4}, std::vector<double>(4, 2.5))}};
   const RunResult run = run_graph(graph, host_device(), inputs, {});
   EXPECT_EQ(run.results.at("dx").real_at(3), 2.5);
   EXPECT_EQ(run.results.at("dw").real_at(3), 0.0);
 }
 
-TEST(CustomOp, RefusesCotangentsThatFitNoOperand) {
+TEST(CustomOp, RejectsCotangentsWithOtherShapesOrGraphs) {
   Graph other("other");
   const Tensor foreign = other.input("foreign", f32, {4});
   const auto message = [](const auto& cotangent_of) {
@@ -125,7 +127,7 @@ TEST(CustomOp, RoundTripsAsText) {
   EXPECT_THAT(printed, HasSubstr("// \\\"by\\\"\\n"));
 }
 
-TEST(CustomOp, SaysWhatIsWrongWithIt) {
+TEST(CustomOp, RejectsInvalidSources) {
   Graph graph("wrong");
   const Tensor x = graph.input("x", f32, {3});
   const Tensor i = graph.input("i", i32, {3});
@@ -143,7 +145,7 @@ TEST(CustomOp, SaysWhatIsWrongWithIt) {
   EXPECT_THAT(message("return a;", {x}), HasSubstr("no parameters in parentheses"));
 }
 
-TEST(CustomOp, ErrorsOfTheCompilerPointIntoItsLines) {
+TEST(CustomOp, CompileErrorsPointIntoTheUsersSource) {
   Graph graph("broken");
   const Tensor x = graph.input("x", f32, {3});
   graph.output(
@@ -155,7 +157,7 @@ TEST(CustomOp, ErrorsOfTheCompilerPointIntoItsLines) {
   EXPECT_THAT(message, HasSubstr("(custom op broken, line 3)"));
 }
 
-TEST(CustomOp, OutsideThePortableSubsetIsForGpusOnly) {
+TEST(CustomOp, UnportableSourcesDoNotRunOnTheHost) {
   Graph graph("foreign");
   const Tensor x = graph.input("x", f32, {3});
   graph.output("y", custom_op("fast", "float fast(float a) { return __expf(a); }", {x}, {},
@@ -165,7 +167,7 @@ TEST(CustomOp, OutsideThePortableSubsetIsForGpusOnly) {
             "subset, C++ and the C library functions that ops have (recorded at model.cpp:12)");
 }
 
-TEST(CustomOp, FailuresOfTheHostCompilerNameThePortableSubset) {
+TEST(CustomOp, HostCompileErrorsMentionThePortableSubset) {
   Graph graph("foreign");
   const Tensor x = graph.input("x", f32, {3});
   graph.output("y", custom_op("turned", "float turned(float a) { return saturate_turn(a); }", {x}));
@@ -174,7 +176,7 @@ TEST(CustomOp, FailuresOfTheHostCompilerNameThePortableSubset) {
                     HasSubstr("The host device runs the portable subset of custom ops")));
 }
 
-TEST(CustomOp, ForeignWordsAreFoundInCodeAlone) {
+TEST(CustomOp, FindsUnportableWordsOnlyInCode) {
   for (const std::string_view word :
        {"blockDim", "gridDim", "warpSize", "threadIdx", "__ldg", "atomicAdd", "asm"})
     EXPECT_EQ(find_unportable_word("int f(int a) { return a + " + std::string(word) + "; }"), word);
@@ -197,7 +199,7 @@ TEST(CustomOp, MayBeginWithSpecifiersAndComments) {
   run_and_check(graph);
 }
 
-TEST(CustomOp, OptionsOfASourceHoldForEveryCall) {
+TEST(CustomOp, OptionsApplyToEveryCallOfASource) {
   Graph graph("options");
   const Tensor x = graph.input("x", f32, {3});
   const auto call = [&](CustomOptions options, int line) {

@@ -1,4 +1,4 @@
-// Composites of sinter/nn.h, fused and not: the oracle's bounds and identical bits.
+// Composites of sinter/nn.h, fused and unfused: results within the oracle's bounds, and equal bits.
 #include "tests/support/run/run.h"
 
 #include <string>
@@ -11,7 +11,7 @@ namespace {
 
 class Nn : public testing::TestWithParam<const char*> {
  protected:
-  /// Runs `text`, in which {0} is the dtype.
+  /// Runs `text`, whose placeholder {0} is the dtype.
   static void check(std::string_view text, std::vector<Size> sizes = {}) {
     run_and_check(fmt::format(fmt::runtime(text), GetParam()), std::move(sizes));
   }
@@ -159,7 +159,7 @@ graph classes(x: {0}[rows, 10], t: i64[rows] {{range = [-1, 9]}}, w: f32[10] {{r
         {{"rows", 77}});
 }
 
-TEST_P(Nn, CrossEntropyOfManyClassesAndPlaces) {
+TEST_P(Nn, CrossEntropyOfManyClassesAndPositions) {
   check(R"(
 graph words(x: {0}[6, 5000], t: i32[6]) {{
   a = cross_entropy x, t

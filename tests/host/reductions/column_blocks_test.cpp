@@ -1,5 +1,5 @@
-// Columns that blocks keep between passes, and columns that several blocks share: every candidate
-// and the unfused graph give the same bits, and launches touch the predicted bytes.
+// Columns that stay resident between passes, and columns that several blocks share. All candidates
+// and the unfused graph give the same bits, and launches move the predicted bytes.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace sinter::test::column_blocks_test {
 namespace {
 
-/// True if a candidate of some kernel of `text` keeps its columns; all candidates are run.
+/// True if a candidate of some kernel of `text` keeps its columns resident. Runs all candidates.
 bool may_keep(const std::string& text) {
   Options options{.skip = {"fuse_launches"}};
   options.force_candidate = 0;
@@ -33,10 +33,10 @@ bool has(const RunResult& run, std::string_view words) {
   });
 }
 
-/// Rows and columns: even, odd, prime; one part and several.
+/// Rows and columns: even, odd and prime, with one part and several.
 class Columns : public testing::TestWithParam<std::pair<int, int>> {};
 
-TEST_P(Columns, AreKeptBetweenPasses) {
+TEST_P(Columns, StayResidentBetweenPasses) {
   const auto [rows, columns] = GetParam();
   const std::string text = fmt::format(R"(
 graph batch_norm(x: bf16[{0}, {1}], d: f64[{0}, {1}], weight: f32[{1}], rows_too: f32[{0}, 1]) {{
@@ -57,7 +57,7 @@ graph batch_norm(x: bf16[{0}, {1}], d: f64[{0}, {1}], weight: f32[{1}], rows_too
   EXPECT_TRUE(may_keep(text));
 }
 
-TEST_P(Columns, OfAGradientReadTwoArraysOnce) {
+TEST_P(Columns, GradientsReadTwoArraysOnce) {
   const auto [rows, columns] = GetParam();
   const std::string text = fmt::format(R"(
 graph batch_norm_backward(x: f32[{0}, {1}], g: f16[{0}, {1}], m: f32[1, {1}], r: f32[1, {1}]) {{
@@ -82,8 +82,8 @@ INSTANTIATE_TEST_SUITE_P(Extents, Columns,
                          testing::Values(std::pair(2, 64), std::pair(97, 31), std::pair(256, 72),
                                          std::pair(1021, 24), std::pair(4100, 8)));
 
-/// Columns of more parts than one are kept where few of them lie side by side.
-TEST(ColumnStaging, HaveSeveralParts) {
+/// Columns of several parts stay resident if a block has few of them.
+TEST(ColumnStaging, SupportsSeveralParts) {
   const std::string text = R"(
 graph planes(x: bf16[34, 8193, 2]) {
   h = cast x {to = f32}
@@ -97,7 +97,7 @@ graph planes(x: bf16[34, 8193, 2]) {
 }
 
 /// Few columns of several parts, whose block has more than 512 threads.
-TEST(ColumnStaging, HaveGroupsOfThreadsForTheirParts) {
+TEST(ColumnStaging, PartsHaveGroupsOfThreads) {
   for (const auto& [dtype, rows, columns] :
        {std::tuple("bf16", 8191, 3), std::tuple("f32", 8192, 2), std::tuple("f16", 12289, 2)}) {
     const std::string text = fmt::format(
@@ -110,7 +110,7 @@ TEST(ColumnStaging, HaveGroupsOfThreadsForTheirParts) {
   }
 }
 
-/// Rows and columns where one block for each tile of columns leaves most SMs without work.
+/// Rows and columns for which one block per tile of columns would leave most SMs idle.
 class FewColumns : public testing::TestWithParam<std::pair<int, int>> {};
 
 TEST_P(FewColumns, AreSharedByBlocks) {
@@ -133,8 +133,8 @@ INSTANTIATE_TEST_SUITE_P(Extents, FewColumns,
                          testing::Values(std::pair(4096, 64), std::pair(6271, 8),
                                          std::pair(16384, 33), std::pair(40009, 3)));
 
-/// Outer axes too, a state that does not commute, and what is stored for each element.
-TEST(FewColumns, OfSeveralPlanes) {
+/// Outer axes, a state that does not commute, and an elementwise result.
+TEST(FewColumns, SeveralPlanes) {
   const RunResult run = run_and_check(R"(
 graph planes(x: f32[3, 70001, 6]) {
   v, m = var_mean x {axes = [1], correction = 1}
@@ -145,7 +145,7 @@ graph planes(x: f32[3, 70001, 6]) {
   EXPECT_TRUE(has(run, "join_splits<"));
 }
 
-TEST(FewColumns, OfRowsThatAreASymbol) {
+TEST(FewColumns, SymbolicRows) {
   for (const std::int64_t rows : {0, 1, 2000, 9001, 20000}) {
     const RunResult run = run_and_check(R"(
 graph symbol(x: f32[rows, 20]) {

@@ -1,5 +1,5 @@
-// Kernels whose blocks wait for one another, from their source to launches, CUDA Graphs, tuning and
-// the report: no launch has more blocks than run at once.
+// Cooperative kernels from their source to launches, CUDA Graphs, tuning and the report. No launch
+// has more blocks than can be resident at once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "compiler/plan.h"
+#include "runtime/compile_service/compile_service.h"
 #include "runtime/device/launch_grid.h"
 #include "runtime/driver/host/host_driver.h"
 #include "runtime/execution/context_state.h"
 #include "runtime/execution/make_variant.h"
 #include "runtime/execution/variant_report.h"
-#include "runtime/service/compile_service.h"
-#include "runtime/tuning/autotune.h"
+#include "runtime/tuning/measure_candidates.h"
 #include "sinter/sinter.h"
 
 namespace sinter::cooperative_test {
@@ -31,7 +31,7 @@ Graph doubled() {
   return graph;
 }
 
-/// y = 2 x with the elements in reverse order between two phases, one element per block and step.
+/// y = 2 x in two phases: the first stores x in reverse order. One element per block and iteration.
 Source two_phases(const Program& program, const std::string& entry) {
   const bool is_input_first = program.buffers[0].kind == Buffer::Kind::input;
   const Extent n = program.buffers[0].elements;
@@ -117,7 +117,7 @@ class Cooperative : public ::testing::Test {
   Stream stream = device.stream();
 };
 
-TEST_F(Cooperative, LaunchesHaveNoMoreBlocksThanRunAtOnce) {
+TEST_F(Cooperative, LaunchesHaveOnlyResidentBlocks) {
   const Executable executable = make_executable();
   Context context = executable.context();
   for (const bool as_graph : {false, true}) {
@@ -132,7 +132,7 @@ TEST_F(Cooperative, LaunchesHaveNoMoreBlocksThanRunAtOnce) {
   }
 }
 
-TEST_F(Cooperative, NodesOfAGraphArePatchedAsOthersAre) {
+TEST_F(Cooperative, GraphNodesArePatched) {
   const Executable executable = make_executable();
   Context context = executable.context();
   double_them(context, 100, /*as_graph=*/true);
@@ -142,7 +142,7 @@ TEST_F(Cooperative, NodesOfAGraphArePatchedAsOthersAre) {
   EXPECT_EQ(context.counters().graph_launches, 3);
 }
 
-TEST_F(Cooperative, TheReportShowsTheBlocksThatAreLaunched) {
+TEST_F(Cooperative, ReportHasTheLaunchedBlocks) {
   const auto grid = [&](std::int64_t n) {
     return make_variant({.symbols = {n}})->report.kernels.at(0).grid;
   };
@@ -151,7 +151,7 @@ TEST_F(Cooperative, TheReportShowsTheBlocksThatAreLaunched) {
   EXPECT_EQ(grid(0), 0);
 }
 
-TEST_F(Cooperative, ResidenceIsAskedForWhenAVariantIsMade) {
+TEST_F(Cooperative, GridLimitIsQueriedPerVariant) {
   const Program program =
       plan(graph, device.state()->target, {.symbols = std::vector<std::int64_t>{9}});
   Source source = two_phases(program, "two_phases");
@@ -163,21 +163,21 @@ TEST_F(Cooperative, ResidenceIsAskedForWhenAVariantIsMade) {
   EXPECT_EQ(cooperative_grid_limit(*device.state(), source, function), 0);
 }
 
-TEST_F(Cooperative, CandidatesAreTunedAsTheyAreLaunched) {
+TEST_F(Cooperative, CandidatesAreTunedWithTheLaunchedGrid) {
   const std::vector<std::int64_t> symbols = {1000};
   const Program program = plan(graph, device.state()->target, {.symbols = symbols});
   const std::vector<Source> sources = {two_phases(program, "first"), two_phases(program, "second")};
   const std::vector<Schedule> schedules(2);
   const CompileResult compiled = compile_sources(sources);
   host::reset_counters();
-  const TuneResult result = tune(*device.state(),
-                                 {.program = program,
-                                  .kernel = program.kernels[0],
-                                  .sources = sources,
-                                  .schedules = schedules,
-                                  .unit = *compiled.unit,
-                                  .symbols = symbols},
-                                 Tune::quick);
+  const TuneResult result = measure_candidates(*device.state(),
+                                               {.program = program,
+                                                .kernel = program.kernels[0],
+                                                .sources = sources,
+                                                .schedules = schedules,
+                                                .unit = *compiled.unit,
+                                                .symbols = symbols},
+                                               Tune::quick);
   EXPECT_THAT(result.candidates, Each(Field(&CandidateReport::problem, IsEmpty())));
   EXPECT_THAT(result.candidates, Each(Field(&CandidateReport::median_us, Gt(0.0))));
   EXPECT_THAT(grids(), Each(3U));

@@ -1,5 +1,5 @@
-// Result invariance: every family of reductions and scans, in every dtype, over aligned, odd and
-// prime extents, gives the same bits under every candidate schedule, fused or not.
+// Result invariance of every family of reductions and scans, in every dtype, over aligned, odd and
+// prime extents. All candidate schedules, fused or not, give the same bits.
 #include <algorithm>
 #include <tuple>
 
@@ -15,22 +15,22 @@ namespace {
 
 class Invariance : public testing::TestWithParam<std::tuple<ReductionFamily, DType>> {};
 
-/// True if `kernel` is one that `family` is about, and there is something to choose from.
+/// True if `kernel` is of the kind that `family` tests, and has candidates to choose from.
 bool has_choice(const ReductionFamily& family, const Kernel& kernel) {
   return name(kernel.kind) == family.kind && kernel.candidates.size() > 1 &&
          (!family.is_tested_schedule ||
           std::ranges::any_of(kernel.candidates, family.is_tested_schedule));
 }
 
-TEST_P(Invariance, OfEveryCandidate) {
+TEST_P(Invariance, EveryCandidateGivesTheSameBits) {
   const auto& [family, dtype] = GetParam();
-  // Apart, so that each kernel has its own candidates.
+  // Without launch fusion, so that each kernel has its own candidates.
   run_and_check(graph_text(family, dtype), {},
                 {.replay = false, .options = {.skip = {"fuse_launches"}}});
 }
 
-/// Each of the extents by itself has kernels of the kind, with the candidates that are meant.
-TEST_P(Invariance, IsOfWhatTheFamilyIsAbout) {
+/// For each shape alone, some kernel has the tested kind and candidates.
+TEST_P(Invariance, EveryShapeHasTheTestedCandidates) {
   const auto& [family, dtype] = GetParam();
   for (const std::string_view shape : family.shapes) {
     const std::string text = graph_text(family, dtype, {shape});

@@ -1,5 +1,5 @@
-// Every family of reductions, every candidate schedule: the oracle's bounds, identical bits, and
-// the predicted bytes.
+// Every family of reductions under every candidate schedule: results within the oracle's bounds,
+// equal bits, and the predicted bytes.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -9,12 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/graphs/oracle_support.h"
 #include "tests/support/run/run.h"
 
 namespace sinter::test::reduction_test {
 namespace {
 
-/// Rows that every row schedule meets: shorter than a chunk, odd, prime, one part, several parts.
+/// Row lengths for every row schedule: shorter than a chunk, odd, prime, one part, several parts.
 class RowReduction : public testing::TestWithParam<int> {};
 
 TEST_P(RowReduction, SumAndMaxAndArgmaxOfRows) {
@@ -146,7 +147,7 @@ graph mixed(x: f32[6, 5, 40, 30], y: f32[300, 200]) {
 })");
 }
 
-TEST(Reduction, StridedInputsReduceInTheOrderOfMemory) {
+TEST(Reduction, StridedInputsReduceInMemoryOrder) {
   run_and_check(R"(
 graph strided(x: f32[4, 8, 6, 10] {strides = [480, 1, 80, 8]}, p: f32[9, 100] {strides = [104, 1]}) {
   a = sum x {axes = [0, 2, 3]}
@@ -158,7 +159,7 @@ graph strided(x: f32[4, 8, 6, 10] {strides = [480, 1, 80, 8]}, p: f32[9, 100] {s
 })");
 }
 
-TEST(Reduction, WelfordBeyondItsExtent) {
+TEST(Reduction, WelfordOfLongRows) {
   run_and_check(R"(
 graph welford(x: f32[2, 70000]) {
   v, m = var_mean x {axes = [1], correction = 1}
@@ -183,10 +184,8 @@ graph specials(x: f32[7, 5], d: f64[7, 5]) {
                                     -inf, -inf,  -inf,  -inf, nan,   //
                                     3e38, -3e38, 0,     1,    3e38,  //
                                     -0.0, -inf,  -1e30, -200, -inf};
-  const RunResult run = run_graph(graph, host_device(),
-                                  {{"x", HostArray::from_values(f32, {7, 5}, rows)},
-                                   {"d", HostArray::from_values(f64, {7, 5}, rows)}},
-                                  {});
+  const RunResult run = run_graph(
+      graph, host_device(), {{"x", array(f32, {7, 5}, rows)}, {"d", array(f64, {7, 5}, rows)}}, {});
   for (const char* name : {"a", "b"}) {
     const HostArray& result = run.results.at(name);
     EXPECT_EQ(result.real_at(0), -inf);
@@ -239,7 +238,7 @@ graph empty(x: f32[rows, columns]) {
                 {{"rows", 3}, {"columns", 0}});
 }
 
-TEST(Reduction, OfTheResultsOfNoRows) {
+TEST(Reduction, ChainsOfReductionsOfNoRows) {
   const std::string_view sums = R"(
 graph z1(x: f32[n, 64]) {
   a = sum x {axes = [1]}
@@ -293,8 +292,8 @@ graph deep(x: bf16[600000, 3]) {
 })");
 }
 
-/// Whether the rows lie side by side shows only once the axis of extent 1 is gone.
-TEST(Reduction, OfColumnsAndThenOfTheirResults) {
+/// The rows are contiguous only once the axis of extent 1 is removed.
+TEST(Reduction, ColumnsThenTheirResults) {
   run_and_check(R"(
 graph columns(x: f64[n, 8, 1]) {
   a = max x {axes = [0], keep = true}

@@ -1,5 +1,6 @@
-// Rows and columns whose blocks join states before memory sees them, or share rows that are too
-// long for one: the bits of every other schedule and of the unfused graph, and predicted bytes.
+// Row-column kernels whose blocks combine column states before they store them, or share rows that
+// are too long for one block. They give the bits of every other schedule and of the unfused graph,
+// and move the predicted bytes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +21,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// What softmax's gradient is made of, with that of a bias in front of it.
+/// The core of softmax's gradient, followed by the gradient of a bias.
 std::string gradient(std::string_view dtype, std::string_view rows, int columns) {
   return fmt::format(R"(
 graph gradient(x: {0}[{1}, {2}], g: {0}[{1}, {2}]) {{
@@ -45,7 +46,7 @@ void PrintTo(const Rows& rows, std::ostream* out) {
 
 class SharedRowsAndColumns : public testing::TestWithParam<Rows> {};
 
-/// No block has place for all columns of a row and their states.
+/// No block can hold all columns of a row and their states.
 TEST_P(SharedRowsAndColumns, AreReadOnce) {
   const auto [dtype, rows, columns] = GetParam();
   const RunResult run =
@@ -61,14 +62,14 @@ INSTANTIATE_TEST_SUITE_P(Sizes, SharedRowsAndColumns,
                          testing::Values(Rows{"f32", 85, 20005}, Rows{"bf16", 88, 30522},
                                          Rows{"f16", 75, 28003}, Rows{"f64", 86, 16388}));
 
-TEST(RowColumnClusters, OfRowsThatAreASymbol) {
+TEST(RowColumnClusters, SymbolicRows) {
   const RunResult run = run_and_check(gradient("f32", "rows", 20005), {{"rows", 126}});
   ASSERT_EQ(run.report.kernels.size(), 1u);
   EXPECT_GT(run.report.kernels[0].cluster, 1);
 }
 
-/// Several column results, one of wide states, whatever the order in which they are joined.
-TEST(RowColumnClusters, KeepTheOrderOfWhatDoesNotCommute) {
+/// Several column results, one with wide states, whose order of combination matters.
+TEST(RowColumnClusters, KeepTheOrderOfNoncommutativeStates) {
   const RunResult run = run_and_check(R"(
 graph picked(x: f32[127, 20011]) {
   s = sum x {axes = [1], keep = true}
@@ -82,7 +83,7 @@ graph picked(x: f32[127, 20011]) {
   EXPECT_GT(run.report.kernels[0].cluster, 1);
 }
 
-TEST(RowColumnClusters, AndTheLastBlockBehindThem) {
+TEST(RowColumnClusters, FollowedByALastBlock) {
   const RunResult run = run_and_check(R"(
 graph followed(x: f32[126, 20005], g: f32[126, 20005]) {
   p = mul x, g
@@ -101,8 +102,8 @@ graph followed(x: f32[126, 20005], g: f32[126, 20005]) {
 
 class JoinedStates : public testing::TestWithParam<Rows> {};
 
-/// Candidates join what several rows of a block hold, what blocks of a cluster hold, and both.
-TEST_P(JoinedStates, HaveTheBitsOfAllOthers) {
+/// Candidates combine the states of several rows of a block, of the blocks of a cluster, or both.
+TEST_P(JoinedStates, EveryCandidateGivesTheSameBits) {
   const auto [dtype, rows, columns] = GetParam();
   const std::string text = gradient(dtype, std::to_string(rows), columns);
   const RunResult run = run_and_check(text, {}, {.replay = false});
@@ -116,7 +117,7 @@ TEST_P(JoinedStates, HaveTheBitsOfAllOthers) {
     });
   };
   EXPECT_TRUE(has(false, true));
-  EXPECT_TRUE(has(true, columns <= 128));  // then rows have a few threads each
+  EXPECT_TRUE(has(true, columns <= 128));  // rows then have few threads each
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, JoinedStates,

@@ -1,5 +1,5 @@
-// Rows and columns of the same data in one read: every candidate, identical bits, predicted bytes;
-// and where two kernels stay two.
+// Row and column reductions of the same data in one pass: every candidate gives the same bits and
+// moves the predicted bytes. Some graphs need two kernels.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,10 +21,10 @@ void expect_one_kernel(const RunResult& run) {
   EXPECT_THAT(run.report.kernels[0].source, HasSubstr("ColumnStates<"));
 }
 
-/// Rows that leave accumulators and parts empty, uneven or full.
+/// Numbers of rows that leave accumulators and parts empty, partial or full.
 class RowsAndColumns : public testing::TestWithParam<int> {};
 
-TEST_P(RowsAndColumns, OfRowsThatAreASymbol) {
+TEST_P(RowsAndColumns, SymbolicRows) {
   expect_one_kernel(run_and_check(R"(
 graph softmax_backward(y: f32[rows, 33], g: f32[rows, 33]) {
   p = mul y, g
@@ -37,7 +37,7 @@ graph softmax_backward(y: f32[rows, 33], g: f32[rows, 33]) {
                                   {{"rows", GetParam()}}, {.misaligned = true}));
 }
 
-TEST_P(RowsAndColumns, OfRowsThatAreKnown) {
+TEST_P(RowsAndColumns, ConstantRows) {
   const RunResult run = run_and_check(fmt::format(R"(
 graph statistics(x: bf16[{}, 72]) {{
   h = cast x {{to = f32}}
@@ -47,7 +47,7 @@ graph statistics(x: bf16[{}, 72]) {{
   return r, d
 }})",
                                                   GetParam()));
-  if (GetParam() > 1) expect_one_kernel(run);  // over one row nothing is reduced
+  if (GetParam() > 1) expect_one_kernel(run);  // over one row there is no reduction
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, RowsAndColumns, testing::Values(1, 2, 3, 4, 5, 17, 64, 127, 1000));
@@ -63,8 +63,9 @@ graph parts(x: f32[{0}, 12]) {{
                                                 rows)));
 }
 
-/// The gradients of a layer norm: over two leading axes, and over the rows of the reshaped result.
-TEST(RowColumn, LeadingAxesAreSummedAsReshapedOnesAre) {
+/// Gradients of a layer norm: a sum over two leading axes, and one over the rows of the reshaped
+/// array.
+TEST(RowColumn, LeadingAxesMatchReshapedRows) {
   const RunResult run = run_and_check(R"(
 graph leading(x: f32[37, 513, 8]) {
   r = sum x {axes = [2], keep = true}
@@ -112,7 +113,7 @@ graph kinds(x: f64[77, 40], i: i32[rows, 24] {range = [-50, 50]}, h: f16[33, 36]
                 {{"rows", 29}});
 }
 
-TEST(RowColumn, WhatIsMadeOfColumnsIsMadeAtTheEnd) {
+TEST(RowColumn, ColumnResultsAreComputedAtTheEnd) {
   expect_one_kernel(run_and_check(R"(
 graph step(x: f32[50, 6, 5], g: f32[50, 6, 5], w: f32[6, 5], lr: f32) {
   s = sum x {axes = [1, 2], keep = true}
@@ -127,7 +128,7 @@ graph step(x: f32[50, 6, 5], g: f32[50, 6, 5], w: f32[6, 5], lr: f32) {
 })"));
 }
 
-TEST(RowColumn, AParameterIsUpdatedByItsGradient) {
+TEST(RowColumn, UpdatesAParameterByItsGradient) {
   run_and_check(R"(
 graph train(x: f32[rows, 20], g: f32[rows, 20], w: f32[20]) {
   p = mul x, w
@@ -142,7 +143,7 @@ graph train(x: f32[rows, 20], g: f32[rows, 20], w: f32[20]) {
                 {{"rows", 70}});
 }
 
-TEST(RowColumn, ReadThroughIndices) {
+TEST(RowColumn, ReadsThroughIndices) {
   run_and_check(R"(
 graph embedding(table: f32[11, 28], at: i32[60]) {
   x = take table, at {axis = 0}
@@ -153,7 +154,7 @@ graph embedding(table: f32[11, 28], at: i32[60]) {
 })");
 }
 
-TEST(RowColumn, ElementsThatNeedColumnsAreAnotherKernel) {
+TEST(RowColumn, ElementsThatNeedColumnsAreInAnotherKernel) {
   const RunResult run = run_and_check(R"(
 graph batch_norm(x: f32[64, 48]) {
   r = sum x {axes = [1]}
@@ -165,7 +166,7 @@ graph batch_norm(x: f32[64, 48]) {
   EXPECT_THAT(run.report.boundaries[0].reason, HasSubstr("needs a result of all rows"));
 }
 
-TEST(RowColumn, RowsOfUnknownLengthAreReadTwice) {
+TEST(RowColumn, RowsOfSymbolicLengthAreReadTwice) {
   const RunResult run = run_and_check(R"(
 graph unknown(x: f32[64, columns]) {
   r = sum x {axes = [1]}

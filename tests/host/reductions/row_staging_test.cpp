@@ -1,4 +1,4 @@
-// Rows whose halves change places behind a norm: read once, and stored as often as they are wanted.
+// Rows whose halves are swapped after a norm: read once, and stored in any order or several times.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace sinter::test::row_staging_test {
 namespace {
 
-/// A norm over the last axis, of which half is negated and changes places with the other half.
+/// A norm over the last axis, whose result is rotated: halves are swapped, and one is negated.
 std::string rotated(const char* dtype, int rows, int extent) {
   return fmt::format(R"(
 graph rotated(x: {0}[{1}, {2}], c: {0}[{1}, {2}]) {{
@@ -37,13 +37,13 @@ TEST(StagedRows, AreReadOnce) {
   }
 }
 
-TEST(StagedRows, OfOddLengths) {
+TEST(StagedRows, OddLengths) {
   for (const int extent : {24, 130, 1022})
     run_and_check(rotated("bf16", 19, extent), {}, {.misaligned = true});
 }
 
-/// Of halves that are not of one size, each element has a place of its own all the same.
-TEST(StagedRows, OfUnequalPieces) {
+/// The pieces have different sizes, but each element still has its own position.
+TEST(StagedRows, UnequalPieces) {
   run_and_check(R"(
 graph turned(x: f16[33, 96]) {
   p = softmax x {axis = 1}
@@ -54,8 +54,8 @@ graph turned(x: f16[33, 96]) {
 })");
 }
 
-/// Rows are normed where they lie, and stored where the permuted result has them.
-TEST(StagedRows, AreStoredInTheOrderOfAPermutedResult) {
+/// Rows are normalised in input order and stored in the order of the permuted result.
+TEST(StagedRows, AreStoredInPermutedOrder) {
   const RunResult run = run_and_check(R"(
 graph turned(x: bf16[50, 6, 128], c: bf16[50, 128]) {
   f = cast x {to = f32}
@@ -73,8 +73,8 @@ graph turned(x: bf16[50, 6, 128], c: bf16[50, 128]) {
   EXPECT_EQ(run.bytes_read, (50 * 6 * 128 + 50 * 128) * 2);
 }
 
-/// The results of a head are those of each of its queries.
-TEST(Copies, OfARowAreStoredByItsKernel) {
+/// Each head's result is also the result of its queries.
+TEST(Copies, CopiesOfARowAreStoredByItsKernel) {
   for (const char* dtype : {"bf16", "f32", "f64"}) {
     const RunResult run = run_and_check(fmt::format(R"(
 graph heads(x: {0}[5, 3, 64]) {{

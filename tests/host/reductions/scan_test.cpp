@@ -1,6 +1,8 @@
-// Scans beyond what tests/golden/run has of them: sizes that are symbols, and values against loops.
+// Scans that tests/golden/run does not cover: symbolic sizes, and special values compared with the
+// oracle.
 #include "ir/oracle/check.h"
 #include "ir/oracle/interpret.h"
+#include "tests/support/graphs/oracle_support.h"
 #include "tests/support/run/run.h"
 
 #include <fmt/format.h>
@@ -11,7 +13,7 @@
 namespace sinter::test::scan_test {
 namespace {
 
-TEST(Scans, OfSymbolsOfEverySizeClass) {
+TEST(Scans, SymbolicSizesOfEveryClass) {
   for (const std::int64_t size : {1, 3, 4, 5, 64, 511, 512, 513, 1024, 1025, 5000}) {
     SCOPED_TRACE(size);
     run_and_check(R"(
@@ -25,9 +27,9 @@ graph sizes(x: f32[rows, n]) {
   }
 }
 
-/// Rows that are few have their tiles dealt out to blocks, which look back at each other: at more
-/// tiles than a block has threads for, too.
-TEST(Scans, OfLongRows) {
+/// If there are few rows, their tiles are distributed over blocks with decoupled look-back. Some
+/// sizes have more tiles than a block has threads.
+TEST(Scans, LongRows) {
   for (const std::int64_t size : {1028, 4099, 300'000}) {
     SCOPED_TRACE(size);
     run_and_check(R"(
@@ -42,7 +44,7 @@ graph long_rows(x: f32[rows, n] {range = [-1, 1]}, b: f32[n]) {
   }
 }
 
-TEST(Scans, OfLongRowsInEveryDtype) {
+TEST(Scans, LongRowsInEveryDtype) {
   for (const std::string_view dtype : {"f64", "bf16", "f16", "i32", "u8", "i64"})
     run_and_check(fmt::format(R"(
 graph long_rows_of_{0}(x: {0}[3, 2500] {{range = [0, 3]}}) {{
@@ -56,7 +58,7 @@ graph long_rows_of_{0}(x: {0}[3, 2500] {{range = [0, 3]}}) {{
                   {}, {.candidates = false});
 }
 
-TEST(Scans, OfLongColumns) {
+TEST(Scans, LongColumns) {
   for (const std::int64_t columns : {1, 3, 16, 21})
     run_and_check(R"(
 graph long_columns(x: f32[rows, columns] {range = [-1, 1]}, m: i32[rows, columns] {range = [0, 9]}) {
@@ -69,7 +71,7 @@ graph long_columns(x: f32[rows, columns] {range = [-1, 1]}, m: i32[rows, columns
                   {.candidates = columns == 3, .replay = columns == 3});
 }
 
-TEST(Scans, BesideOthersInOneLaunch) {
+TEST(Scans, TogetherWithOtherKernels) {
   for (const std::int64_t n : {0, 1, 1500})
     run_and_check(R"(
 graph beside(x: f64[1, n] {range = [0.9, 1.1]}, m: f64[1, 1]) {
@@ -82,7 +84,7 @@ graph beside(x: f64[1, n] {range = [0.9, 1.1]}, m: f64[1, 1]) {
                   {{"n", n}}, {.candidates = false});
 }
 
-TEST(Scans, OfNothing) {
+TEST(Scans, EmptyArrays) {
   run_and_check(R"(
 graph nothing(x: f32[4, 0], y: i32[0, 7]) {
   a = cumsum x {axis = 1, exclusive = true}
@@ -92,7 +94,7 @@ graph nothing(x: f32[4, 0], y: i32[0, 7]) {
 })");
 }
 
-TEST(Scans, OfRowsThatTurnOutEmpty) {
+TEST(Scans, RowsThatAreEmptyAtRunTime) {
   for (const std::int64_t n : {0, 3})
     run_and_check(R"(
 graph empty_rows(x: f32[2, n], y: f32[2, 1]) {
@@ -103,7 +105,7 @@ graph empty_rows(x: f32[2, n], y: f32[2, 1]) {
                   {{"n", n}});
 }
 
-TEST(Scans, WithoutTheElementItselfOfASymbol) {
+TEST(Scans, ExclusiveWithSymbols) {
   for (const std::int64_t n : {0, 1, 2, 7})
     run_and_check(R"(
 graph exclusive(x: f32[2, n], y: i32[n, 3]) {
@@ -130,7 +132,7 @@ TEST(Scans, SpecialValues) {
   const std::vector<double> values = {
       1, kNan, 3, kInfinity, -1,   2, kInfinity, 1,    -1e38, 3e38,  -kInfinity, 0,
       0, -0.0, 5, -0.0,      kNan, 1, 3e38,      3e38, -3e38, 1e-40, 1e-30,      2};
-  const HostArrays inputs = {{"x", HostArray::from_values(f32, {4, 6}, values)}};
+  const HostArrays inputs = {{"x", array(f32, {4, 6}, values)}};
   const RunResult run = run_graph(graph, host_device(), inputs, {});
   const Interpretation expected = interpret(graph, inputs, {});
   for (const auto& [name, value] : expected.outputs) {

@@ -1,5 +1,5 @@
-// Quotients of a row that threads keep, by the function that divides whole vectors: bit for bit
-// those of IEEE 754, for operands of every kind.
+// Quotients of resident rows, computed by the function that divides whole vectors: the bits of IEEE
+// 754 division for all kinds of operands.
 #include "tests/support/run/run.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ class Quotients : public testing::Test {
             3,
             static_cast<T>(0.1),
             std::nextafter(T{1}, T{2}),
-            std::nextafter(T{2}, T{1}),  // all ones
+            std::nextafter(T{2}, T{1}),  // all mantissa bits are 1
             Limits::denorm_min(),
             3 * Limits::denorm_min(),
             std::nextafter(Limits::min(), T{0}),
@@ -42,7 +42,7 @@ class Quotients : public testing::Test {
             -std::nextafter(T{2}, T{1})};
   }
 
-  /// Numbers of any exponent, and those that are about as large as `divisor`; none is above it.
+  /// Random values of any exponent or close to `divisor`. None is larger than `divisor`.
   T dividend(T divisor) {
     for (;;) {
       const T any = std::bit_cast<T>(static_cast<Bits>(random_()));

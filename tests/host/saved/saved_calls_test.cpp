@@ -1,4 +1,4 @@
-// Executables in files that call functions of the user's: who loads one has the functions.
+// Saved executables with calls of user functions, which the loading process must register.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -19,8 +19,8 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-/// One function twice, with a number and with an attribute; one with memory to work in, and a
-/// result that nobody needs; rows of any number.
+/// Two calls of one function, one with a scalar and one with an attribute, and a function with
+/// workspace and an unused result. The number of rows is a symbol.
 constexpr const char* kLayers = R"(
 graph layers(x: f32[rows, 8], w: f32[8, 6], v: f32[6, 4], scale: f32) {
   a = mul x, 2.0
@@ -46,7 +46,7 @@ HostArrays results_of(const Executable& executable, const Graph& graph, std::int
                         {.symbols = symbols, .as_graph = as_graph, .misalignment = misalignment});
 }
 
-/// Saved, with what it calls forgotten afterwards.
+/// Saves a program, and unregisters its functions afterwards.
 class SavedCalls : public ::testing::Test {
  protected:
   void save(const char* text) const {
@@ -56,7 +56,7 @@ class SavedCalls : public ::testing::Test {
   }
   void save_layers() const {
     const Registered product("gemm", gemm());
-    const Registered turning("reversed", reversed_version(2));
+    const Registered reversing("reversed", reversed_version(2));
     save(kLayers);
   }
   std::string load_error() const {
@@ -67,10 +67,10 @@ class SavedCalls : public ::testing::Test {
   std::string path = folder.path() + "/layers.sinterx";
 };
 
-TEST_F(SavedCalls, RunAsTheyDidBefore) {
+TEST_F(SavedCalls, MatchTheSavedExecutable) {
   const Graph graph = parse(kLayers);
   const Registered product("gemm", gemm());
-  const Registered turning("reversed", reversed());
+  const Registered reversing("reversed", reversed());
   const Executable executable = compile(graph, host_device(), kQuickly);
   executable.prepare({{"rows", 8}}, Views::written);
   executable.save(path);
@@ -90,17 +90,18 @@ TEST_F(SavedCalls, RunAsTheyDidBefore) {
   }
 }
 
-/// What was found when it was loaded stays; what the file has no kernels for is compiled with that.
-TEST_F(SavedCalls, KeepTheFunctionsThatTheyWereLoadedWith) {
+/// A loaded executable keeps the functions that were registered at load time. Missing variants are
+/// compiled with them.
+TEST_F(SavedCalls, KeepTheFunctionsOfLoadTime) {
   const Graph graph = parse(kLayers);
   Executable loaded = [&] {
     const Registered product("gemm", gemm());
-    const Registered turning("reversed", reversed());
+    const Registered reversing("reversed", reversed());
     save(kLayers);
     return load(path, host_device(), {.compiles_missing = true, .options = kQuickly});
   }();
   const Registered product("gemm", gemm());
-  const Registered turning("reversed", reversed());
+  const Registered reversing("reversed", reversed());
   const Executable executable = compile(graph, host_device(), kQuickly);
   unregister_opaque("gemm");
   unregister_opaque("reversed");
@@ -110,7 +111,7 @@ TEST_F(SavedCalls, KeepTheFunctionsThatTheyWereLoadedWith) {
   EXPECT_THAT(loaded.report().variants, SizeIs(2));
 }
 
-TEST_F(SavedCalls, SayWhichFunctionIsMissing) {
+TEST_F(SavedCalls, ReportMissingFunctions) {
   save_layers();
   EXPECT_EQ(load_error(),
             "load: " + path +
@@ -128,23 +129,23 @@ TEST_F(SavedCalls, SayWhichFunctionIsMissing) {
                 "reversed(f32[rows, 4]) : f32[rows, 4], f32[]");
 }
 
-TEST_F(SavedCalls, AskForTheVersionThatTheyWereSavedWith) {
+TEST_F(SavedCalls, RequireTheSavedVersion) {
   save_layers();
   const Registered product("gemm", gemm());
   {
-    const Registered turning("reversed", reversed_version(3));
+    const Registered reversing("reversed", reversed_version(3));
     EXPECT_EQ(load_error(),
               "load: " + path +
                   " calls version 2 of reversed, but version 3 is registered in this process; "
                   "register the version that it was saved with, or save it again with this "
                   "version");
   }
-  const Registered turning("reversed", reversed_version(2));
+  const Registered reversing("reversed", reversed_version(2));
   EXPECT_EQ(load_error(), "(nothing thrown)");
 }
 
-/// A function may say what it makes of a call, wherever kernels come from.
-TEST_F(SavedCalls, AreCheckedByTheFunctionsThatTheyName) {
+/// A function may check its calls, in compiled and in loaded programs.
+TEST_F(SavedCalls, AreCheckedByTheirFunctions) {
   save_layers();
   OpaqueFunction strict = gemm();
   strict.check = [](const OpaqueSizes& sizes) {
@@ -152,7 +153,7 @@ TEST_F(SavedCalls, AreCheckedByTheFunctionsThatTheyName) {
     if (sizes.inputs[0].shape[0] != 8) throw std::invalid_argument("rows are not 8");
   };
   const Registered product("gemm", strict);
-  const Registered turning("reversed", reversed_version(2));
+  const Registered reversing("reversed", reversed_version(2));
   EXPECT_THAT(load_error(), AllOf(StartsWith("load: " + path +
                                              ": opaque gemm: its function rejects this call: "
                                              "alpha is an attribute of mine (recorded at "),
@@ -168,13 +169,13 @@ graph one(x: f32[rows, 8], w: f32[8, 6]) {
   EXPECT_EQ(load_error(), "(nothing thrown)");
 }
 
-/// A function that cannot be captured breaks the graphs of replays of what is loaded too.
-TEST_F(SavedCalls, MayBreakGraphs) {
+/// Functions that cannot be captured also split the graphs of loaded programs.
+TEST_F(SavedCalls, MaySplitGraphs) {
   const Graph graph = parse(kLayers);
   OpaqueFunction uncaptured = gemm();
   uncaptured.can_capture = false;
   const Registered product("gemm", uncaptured);
-  const Registered turning("reversed", reversed());
+  const Registered reversing("reversed", reversed());
   save(kLayers);
   const Executable loaded = load(path, host_device());
   const Executable executable = compile(graph, host_device(), kQuickly);
@@ -187,13 +188,13 @@ TEST_F(SavedCalls, MayBreakGraphs) {
   EXPECT_EQ(std::ranges::count_if(loaded.report().kernels, is_noted), 2);
 }
 
-/// Runs in a process of its own, started by the test after it.
+/// Runs in its own process, which the next test starts.
 TEST(SavedCallsElsewhere, DISABLED_Run) {
   const std::string folder = std::getenv("SINTER_TEST_SAVED");
   EXPECT_THAT(error_of<UserError>([&] { load(folder + "/graph.sinterx", host_device()); }),
               HasSubstr("call register_opaque(\"gemm\", …)"));
   const Registered product("gemm", gemm());
-  const Registered turning("reversed", reversed());
+  const Registered reversing("reversed", reversed());
   const Executable loaded = load(folder + "/graph.sinterx", host_device());
   const HostArrays results = results_of(loaded, parse(kLayers), 12, /*as_graph=*/true);
   std::ofstream out(folder + "/y", std::ios::binary);
@@ -207,7 +208,7 @@ TEST(SavedCallsElsewhere, NeedNoCompiler) {
   const ScratchFolder folder;
   const Graph graph = parse(kLayers);
   const Registered product("gemm", gemm());
-  const Registered turning("reversed", reversed());
+  const Registered reversing("reversed", reversed());
   const Executable executable = compile(graph, host_device(), kQuickly);
   executable.prepare({{"rows", 40}}, Views::written);
   executable.save(folder.path() + "/graph.sinterx");

@@ -1,4 +1,4 @@
-// Executables in files: what cannot be saved, what is not loaded, and what fails on the way.
+// Saved executables: errors while saving, loading and running.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -14,7 +14,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-TEST_F(Saved, SaysWhatCannotBeSaved) {
+TEST_F(Saved, ReportsWhyItCannotBeSaved) {
   const Executable executable = compiled();
   EXPECT_THAT(error_of([&] { executable.save(path); }),
               StartsWith("save norm: there are no kernels yet; first prepare or run the sizes "
@@ -41,7 +41,7 @@ TEST_F(Saved, SaysWhatCannotBeSaved) {
               StartsWith("save norm: it was loaded from " + path + "; copy that file ("));
 }
 
-TEST_F(Saved, SaysWhatCannotBeLoaded) {
+TEST_F(Saved, ReportsWhyItCannotBeLoaded) {
   EXPECT_EQ(load_error(), "load: " + path + " cannot be read: No such file or directory");
   std::ofstream(path) << "#!/bin/sh\n";
   EXPECT_EQ(load_error(),
@@ -72,12 +72,12 @@ TEST_F(Saved, SaysWhatCannotBeLoaded) {
   host::clear_error();
 }
 
-/// Sizes that are refused change nothing: they are refused again, and others run as before.
-TEST_F(Saved, GoesOnAfterSizesThatAKernelCannotTake) {
+/// Rejected sizes have no side effects: they are rejected again, and other sizes still run.
+TEST_F(Saved, WorksAfterRejectedSizes) {
   const Executable executable = compiled();
   executable.prepare({{"rows", 8}, {"n", 64}});
   executable.save(path);
-  // From six rows on, the number of rows is too large for its parameter.
+  // From six rows on, the number of rows overflows its parameter.
   change([](SavedKernels& kernels) {
     SavedVariant& saved = kernels.variants[0];
     for (VariantKernel& kernel : saved.variant.kernels)
@@ -108,7 +108,7 @@ TEST_F(Saved, GoesOnAfterSizesThatAKernelCannotTake) {
   EXPECT_EQ(run_rows(5), expected);
 }
 
-TEST_F(Saved, RefusesAPlanWithFewerArgumentsThanAKernelReads) {
+TEST_F(Saved, RejectsPlansWithFewerArgumentsThanTheKernel) {
   const Executable executable = compiled();
   executable.prepare({{"rows", 8}, {"n", 64}});
   executable.save(path);
@@ -120,7 +120,7 @@ TEST_F(Saved, RefusesAPlanWithFewerArgumentsThanAKernelReads) {
                     HasSubstr(" parameters, but the plan has ")));
 }
 
-TEST_F(Saved, RefusesAPlanWithWiderArgumentsThanAKernelReads) {
+TEST_F(Saved, RejectsPlansWithWiderArgumentsThanTheKernel) {
   const Executable executable = compiled();
   executable.prepare({{"rows", 8}, {"n", 64}});
   executable.save(path);
@@ -134,7 +134,7 @@ TEST_F(Saved, RefusesAPlanWithWiderArgumentsThanAKernelReads) {
                     HasSubstr(" takes 4 bytes as parameter "), HasSubstr(", but the plan has 8")));
 }
 
-TEST_F(Saved, ChecksOptionsAsCompileDoes) {
+TEST_F(Saved, ValidatesOptionsLikeCompile) {
   const Executable executable = compiled();
   executable.prepare({{"rows", 8}, {"n", 64}});
   executable.save(path);
@@ -142,8 +142,8 @@ TEST_F(Saved, ChecksOptionsAsCompileDoes) {
             "options.debug is 5; expected 0, 1, 2, 3 or 4");
 }
 
-/// Files are for whom the umask says, and never for others to write to.
-TEST_F(Saved, HeedsTheUmask) {
+/// File modes follow the umask, but files are never writable by others.
+TEST_F(Saved, RespectsTheUmask) {
   const Executable executable = compiled();
   executable.prepare({{"rows", 8}, {"n", 64}});
   const auto mode_with = [&](mode_t mask) {
@@ -159,7 +159,7 @@ TEST_F(Saved, HeedsTheUmask) {
   EXPECT_EQ(mode_with(027), 0640U);
 }
 
-TEST_F(Saved, SaysWhichOutputsItsKernelsWrite) {
+TEST_F(Saved, ReportsWhichViewOutputsItsKernelsWrite) {
   const Graph both = parse(R"(
 graph both(x: f32[n, 4]) {
   y = exp x
@@ -185,8 +185,8 @@ graph both(x: f32[n, 4]) {
               HasSubstr(" of [n = 8] at multiples of 16 bytes, without t. Bind the outputs "));
 }
 
-/// Kernels are code: what others may have written is not run.
-TEST_F(Saved, IsNotLoadedWhereOthersCouldWrite) {
+/// Kernels are code: files that others could have written are not run.
+TEST_F(Saved, RejectsFilesWritableByOthers) {
   const Executable executable = compiled();
   executable.prepare({{"rows", 8}, {"n", 64}});
   executable.save(path);
@@ -198,9 +198,9 @@ TEST_F(Saved, IsNotLoadedWhereOthersCouldWrite) {
                               path);
 }
 
-/// Each call that loading makes fails in turn: each is told, and the next attempt works.
-TEST_F(Saved, SurvivesAFailingDriver) {
-  // Its kernel is cooperative.
+/// Each driver call of loading fails in turn. The error names it, and the next attempt works.
+TEST_F(Saved, WorksAfterDriverFailures) {
+  // The program has a cooperative kernel.
   const Executable executable =
       compile(parse(read_text(SINTER_SOURCE_DIR "/tests/golden/run/fused_launch_results.sinter")),
               host_device(), kQuickly);
@@ -210,8 +210,7 @@ TEST_F(Saved, SurvivesAFailingDriver) {
   for (const char* call :
        {"cuModuleLoadData", "cuModuleGetFunction", "cuFuncGetAttribute", "cuFuncSetAttribute",
         "cuFuncGetParamInfo", "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-        "cuOccupancyMaxActiveClusters", "cuDeviceGetAttribute", "cuMemAlloc", "cuMemHostAlloc",
-        "cuCtxPushCurrent"}) {
+        "cuOccupancyMaxActiveClusters", "cuDeviceGetAttribute", "cuMemAlloc", "cuMemHostAlloc"}) {
     host::reset_counters();
     load(path, host_device());
     const auto calls = static_cast<int>(host::calls(call));

@@ -1,4 +1,4 @@
-// What tests of saved executables share: a graph, its file, and changes to that.
+// Fixture of the saved executable tests: a graph, its file, and modifications of the file.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/oracle/random_inputs.h"
-#include "ir/verify/bind_symbols.h"
+#include "ir/verify/symbol_sizes.h"
 #include "runtime/saved/read_saved.h"
 #include "sinter/saved.h"
 #include "sinter/sinter.h"
@@ -31,7 +31,7 @@ inline void expect_equal(const HostArrays& actual, const HostArrays& expected) {
     EXPECT_TRUE(equal_bits(actual.at(name), values)) << name;
 }
 
-/// What has been planned and compiled so far.
+/// Counts of plans, compilations and tunings so far.
 inline std::vector<std::int64_t> work() {
   const Counters now = counters({.cache = {.mode = CacheMode::off}});
   return {now.plans, now.kernels.compiles, now.kernels.misses, now.tunings};
@@ -51,8 +51,8 @@ inline std::vector<std::int64_t> symbols_for(const Graph& graph, const std::vect
 
 class Saved : public ::testing::Test {
  protected:
-  /// Normalises rows, and adds what is left to a parameter: rows of any number, and a class of
-  /// lengths.
+  /// Normalises rows and adds their column sums to a parameter. The number of rows and their length
+  /// are symbols.
   static Graph norm() {
     return parse(R"(
 graph norm(x: f32[rows, n], bias: f32[n], total: f32[n], rate: f32) {
@@ -76,7 +76,7 @@ graph norm(x: f32[rows, n], bias: f32[n], total: f32[n], rate: f32) {
   Executable compiled(const Options& options = kQuickly) const {
     return compile(graph, host_device(), options);
   }
-  /// The same file with other kernels in it.
+  /// Rewrites the file with changed kernels.
   void change(const std::function<void(SavedKernels&)>& change) const {
     const std::string text = read_text(path);
     const auto bytes = std::as_bytes(std::span(text));

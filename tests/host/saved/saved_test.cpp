@@ -1,4 +1,4 @@
-// Executables in files: what is loaded runs as what was saved, and nothing is planned or compiled.
+// Saved executables: after loading, they run like the original, and nothing is planned or compiled.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-/// Graphs of every form of kernels and launches.
+/// Graphs that cover all kinds of kernels and launches.
 std::vector<fs::path> graphs() {
   std::vector<fs::path> paths;
   for (const char* name :
@@ -31,7 +31,7 @@ std::vector<fs::path> graphs() {
 
 class SavedGraph : public ::testing::TestWithParam<fs::path> {};
 
-TEST_P(SavedGraph, RunsAsItDidBefore) {
+TEST_P(SavedGraph, MatchesTheSavedExecutable) {
   const ScratchFolder folder;
   const std::string text = read_text(GetParam());
   const Graph graph = parse(text, GetParam().filename().string());
@@ -67,7 +67,7 @@ TEST_P(SavedGraph, RunsAsItDidBefore) {
 INSTANTIATE_TEST_SUITE_P(Golden, SavedGraph, ::testing::ValuesIn(graphs()),
                          [](const auto& test) { return test.param.stem().string(); });
 
-TEST_F(Saved, ServesNewSizesOfAClassWithoutPlanning) {
+TEST_F(Saved, ServesOtherSizesOfAClassWithoutPlanning) {
   const Executable executable = compiled();
   executable.prepare({{"rows", 8}, {"n", 64}}, Views::written);
   executable.save(path);
@@ -82,7 +82,7 @@ TEST_F(Saved, ServesNewSizesOfAClassWithoutPlanning) {
   ASSERT_THAT(executable.report().variants, SizeIs(1)) << "these sizes are one class";
 }
 
-TEST_F(Saved, RefusesSizesThatItHasNoKernelsFor) {
+TEST_F(Saved, RejectsSizesWithoutKernels) {
   const Executable executable = compiled();
   executable.prepare({{"rows", 8}, {"n", 64}}, Views::written);
   executable.save(path);
@@ -97,10 +97,10 @@ TEST_F(Saved, RefusesSizesThatItHasNoKernelsFor) {
                 loaded.prepare({{"rows", 8}, {"n", 70000}});
               }),
               StartsWith("norm: " + path + " has no kernels for [rows = 8, n = 70000]: "));
-  run(loaded, 7, 64);  // it goes on
+  run(loaded, 7, 64);  // it still works
 }
 
-TEST_F(Saved, CompilesOtherSizesWhereItIsAllowedTo) {
+TEST_F(Saved, CompilesMissingSizesIfAllowed) {
   const Executable executable = compiled();
   executable.prepare({{"rows", 8}, {"n", 64}}, Views::written);
   executable.save(path);
@@ -110,7 +110,7 @@ TEST_F(Saved, CompilesOtherSizesWhereItIsAllowedTo) {
   EXPECT_THAT(loaded.report().variants, SizeIs(2));
 }
 
-TEST_F(Saved, KeepsTheNumericsThatItWasSavedWith) {
+TEST_F(Saved, KeepsItsNumerics) {
   Options options = kQuickly;
   options.rounding = Rounding::wide;
   options.fuse = false;
@@ -124,11 +124,11 @@ TEST_F(Saved, KeepsTheNumericsThatItWasSavedWith) {
   EXPECT_EQ(loaded.report().kernels.size(), executable.report().kernels.size());
 }
 
-TEST_F(Saved, TellsPointersApartAsFarAsItMust) {
+TEST_F(Saved, DistinguishesPointerAlignments) {
   const Executable executable = compiled();
   const HostArrays expected = run(executable, 8, 64, /*misalignment=*/4);
   executable.save(path);
-  // Kernels for pointers to any element take those to vectors too.
+  // Kernels for unaligned pointers also serve aligned ones.
   const Executable loaded = load(path, host_device());
   expect_equal(run(loaded, 8, 64, 4), expected);
   expect_equal(run(loaded, 8, 64), expected);
@@ -147,7 +147,7 @@ TEST_F(Saved, TellsPointersApartAsFarAsItMust) {
                               "these pointers before saving it, or load it with ")));
 }
 
-TEST_F(Saved, HasTheSchedulesThatWereChosen) {
+TEST_F(Saved, KeepsTheChosenSchedules) {
   Options options = kQuickly;
   options.force_candidate = 1;
   const Executable executable = compiled(options);
@@ -173,8 +173,9 @@ TEST_F(Saved, HasTheSchedulesThatWereChosen) {
   EXPECT_NE(default_one.report().kernels[0].schedule, here.kernels[0].schedule);
 }
 
-/// The text form has letters, digits and _ in names; users have what they like.
-TEST_F(Saved, KeepsNamesOfAnyKind) {
+/// The text form allows only letters, digits and _ in names. Names of a program may have any
+/// characters.
+TEST_F(Saved, KeepsNamesWithAnyCharacters) {
   Graph layer("layer.0");
   const Extent n = layer.extent("n");
   layer.output("out/y", layer.input("in/x", f32, {n}) * layer.scalar("a b", f32));
@@ -190,7 +191,7 @@ TEST_F(Saved, KeepsNamesOfAnyKind) {
                run_executable(executable, layer, inputs, {.symbols = symbols}));
 }
 
-TEST_F(Saved, IsProfiledLikeAnyOther) {
+TEST_F(Saved, IsProfiledLikeACompiledProgram) {
   const Executable executable = compiled();
   executable.prepare({{"rows", 8}, {"n", 64}}, Views::written);
   executable.save(path);
@@ -207,7 +208,7 @@ TEST_F(Saved, IsProfiledLikeAnyOther) {
   EXPECT_EQ(bytes_of(load(path, host_device())), bytes_of(executable));
 }
 
-/// Runs in a process of its own, started by the test after it.
+/// Runs in its own process, which the next test starts.
 TEST(SavedElsewhere, DISABLED_Run) {
   const std::string folder = std::getenv("SINTER_TEST_SAVED");
   const Graph graph = parse(read_text(folder + "/graph.sinter"));
@@ -258,14 +259,14 @@ graph softmax(x: f32[rows, 96]) {
   EXPECT_TRUE(std::ranges::equal(std::as_bytes(std::span(got)), bytes));
 }
 
-/// Sizes have numbers in the order of their declaration, not in that of the text.
-TEST_F(Saved, TakesWhatWasTunedElsewhereWhateverTheOrderOfSizes) {
-  Graph turned("turned");
-  const Extent n = turned.extent("n");
-  const Extent rows = turned.extent("rows");
-  const Tensor x = turned.input("x", f32, {rows, n});
-  turned.output("y", x - mean(x, {-1}, Keep::yes));
-  const Executable executable = compile(turned, host_device(), kQuickly);
+/// Symbols are numbered in the order of declaration, which may differ from the text.
+TEST_F(Saved, MergesKernelsDespiteAnotherSymbolOrder) {
+  Graph reordered("reordered");
+  const Extent n = reordered.extent("n");
+  const Extent rows = reordered.extent("rows");
+  const Tensor x = reordered.input("x", f32, {rows, n});
+  reordered.output("y", x - mean(x, {-1}, Keep::yes));
+  const Executable executable = compile(reordered, host_device(), kQuickly);
   executable.prepare({{"rows", 8}, {"n", 48}}, Views::written);
   executable.save(path);
   const std::string text = read_text(path);
@@ -285,14 +286,14 @@ TEST_F(Saved, TakesWhatWasTunedElsewhereWhateverTheOrderOfSizes) {
   const SavedExecutable saved = read_saved(std::as_bytes(std::span(merged)), path);
   ASSERT_EQ(saved.archs, (std::vector<std::string>{"host", "sm_90"}));
   EXPECT_TRUE(std::ranges::equal(saved.sections[1].bytes, from.sections[0].bytes));
-  const std::vector<std::int64_t> symbols = symbols_for(turned, {{"rows", 5}, {"n", 48}});
-  const HostArrays inputs = random_inputs(turned, symbols, /*seed=*/4);
-  expect_equal(run_executable(load(path, host_device()), turned, inputs, {.symbols = symbols}),
-               run_executable(executable, turned, inputs, {.symbols = symbols}));
+  const std::vector<std::int64_t> symbols = symbols_for(reordered, {{"rows", 5}, {"n", 48}});
+  const HostArrays inputs = random_inputs(reordered, symbols, /*seed=*/4);
+  expect_equal(run_executable(load(path, host_device()), reordered, inputs, {.symbols = symbols}),
+               run_executable(executable, reordered, inputs, {.symbols = symbols}));
 }
 
-/// Each machine tunes for itself; one file has it all.
-TEST_F(Saved, TakesWhatWasTunedElsewhere) {
+/// Each machine tunes its own kernels, and `save` merges them into one file.
+TEST_F(Saved, MergesKernelsTunedElsewhere) {
   const Executable executable = compiled();
   executable.prepare({{"rows", 8}, {"n", 64}});
   const std::string other = folder.path() + "/other.sinterx";
@@ -326,7 +327,7 @@ TEST_F(Saved, TakesWhatWasTunedElsewhere) {
                          ", which holds another program (norm); save this one "));
 }
 
-TEST_F(Saved, MayReplaceAFileThatIsInUse) {
+TEST_F(Saved, MayReplaceALoadedFile) {
   const Executable executable = compiled();
   const HostArrays expected = run(executable, 8, 64);
   executable.save(path);

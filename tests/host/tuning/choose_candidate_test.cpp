@@ -1,5 +1,5 @@
-// What is measured and what is known already: in this process, in another, on another size, from a
-// tuning file.
+// Measured and stored timings of candidates: in this process, from another process, of a nearby
+// size, and from a tuning file.
 #include "runtime/tuning/choose_candidate.h"
 
 #include <gmock/gmock.h>
@@ -11,11 +11,11 @@
 
 #include "compiler/plan.h"
 #include "runtime/cache/compiler_identity.h"
+#include "runtime/compile_service/compile_service.h"
 #include "runtime/driver/host/host_driver.h"
 #include "runtime/execution/make_variant.h"
 #include "runtime/logging/counting.h"
-#include "runtime/service/compile_service.h"
-#include "runtime/tuning/tuning_file.h"
+#include "runtime/tuning/tuning_format.h"
 #include "runtime/tuning/tuning_store.h"
 #include "sinter/sinter.h"
 #include "tests/support/files/errors.h"
@@ -32,10 +32,10 @@ using ::testing::Gt;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-/// While this is so, each candidate's graph is made beside a launch of the program's own.
+/// If true, each measured candidate overlaps a launch of the program.
 bool program_is_running = false;
 
-/// The host device beside such a program.
+/// The host device, with launches of the program during tuning.
 const Driver& driver_beside_a_program() {
   static const Driver driver = [] {
     Driver table = host::host_driver();
@@ -49,8 +49,7 @@ const Driver& driver_beside_a_program() {
   return driver;
 }
 
-/// A kernel with candidates of its own and of another device state, whose store is as that of a
-/// process of its own.
+/// A kernel with its own candidates, on its own device state with an empty tuning store.
 class ChooseCandidateTest : public ::testing::Test {
  protected:
   ChooseCandidateTest() {
@@ -62,10 +61,10 @@ class ChooseCandidateTest : public ::testing::Test {
     add_candidate();
     add_candidate();
   }
-  /// What the compiler is called is kept in the first cache of a process: here in none.
+  /// Reads the compiler's identity now, so that the tests' caches do not store it as an entry.
   void SetUp() override { host_compiler(disk_cache({.mode = CacheMode::off})); }
 
-  /// The default once more, under another name.
+  /// Adds a copy of the default under another name.
   void add_candidate(const std::string& from = "}", const std::string& to = "  // again\n}") {
     Source source = emitted.sources[0];
     source.entry += "_" + std::to_string(emitted.sources.size());
@@ -78,7 +77,7 @@ class ChooseCandidateTest : public ::testing::Test {
     emitted.sources.push_back(source);
     emitted.schedules.push_back(emitted.schedules[0]);
   }
-  /// Forgets what is not on disk.
+  /// Simulates a new process: forgets all timings that are not on disk.
   void start_process() { device.tuning_store.replace(std::make_shared<TuningStore>()); }
 
   void compile_it() {
@@ -116,12 +115,12 @@ class ChooseCandidateTest : public ::testing::Test {
   EmittedKernel emitted;
   CompiledUnitPointer unit;
   Options options{.cache = {.directory = folder.path() + "/cache"}};
-  std::uint64_t measured = 0;  ///< candidates, at the last choice
+  std::uint64_t measured = 0;  ///< candidates in the last choice
   bool is_in_background = false;
 };
 
-/// What was measured beside the program's own launches is measured again by who need not.
-TEST_F(ChooseCandidateTest, TimesOfABusyDeviceAnswerInTheBackgroundAlone) {
+/// Timings disturbed by the program's launches serve only background tuning.
+TEST_F(ChooseCandidateTest, DisturbedTimingsServeOnlyTheBackground) {
   is_in_background = true;
   program_is_running = true;
   choose_it();
@@ -138,7 +137,7 @@ TEST_F(ChooseCandidateTest, TimesOfABusyDeviceAnswerInTheBackgroundAlone) {
   EXPECT_EQ(measured, 0U) << "the better times took the place of the others";
 }
 
-TEST_F(ChooseCandidateTest, TimesOfADeviceAtRestAnswerForAll) {
+TEST_F(ChooseCandidateTest, UndisturbedBackgroundTimingsServeAll) {
   is_in_background = true;
   choose_it();
   EXPECT_EQ(measured, 3U);
@@ -147,7 +146,7 @@ TEST_F(ChooseCandidateTest, TimesOfADeviceAtRestAnswerForAll) {
   EXPECT_EQ(measured, 0U);
 }
 
-TEST_F(ChooseCandidateTest, NothingIsMeasuredTwice) {
+TEST_F(ChooseCandidateTest, MeasuresOnce) {
   const TuneResult first = choose_it();
   EXPECT_EQ(measured, 3U);
   EXPECT_THAT(first.summary, StartsWith("3 candidates, "));
@@ -162,7 +161,7 @@ TEST_F(ChooseCandidateTest, NothingIsMeasuredTwice) {
   EXPECT_EQ(third.chosen, first.chosen);
 }
 
-TEST_F(ChooseCandidateTest, OfCandidatesOnlyTheNewOneIsMeasured) {
+TEST_F(ChooseCandidateTest, MeasuresOnlyNewCandidates) {
   const TuneResult first = choose_it();
   start_process();
   add_candidate();
@@ -178,7 +177,7 @@ TEST_F(ChooseCandidateTest, OfCandidatesOnlyTheNewOneIsMeasured) {
   EXPECT_EQ(measured, 0U) << "one that is gone changes nothing";
 }
 
-TEST_F(ChooseCandidateTest, AnotherMachineOrCompilerIsMeasuredAnew) {
+TEST_F(ChooseCandidateTest, MeasuresAgainForAnotherMachineOrCompiler) {
   choose_it();
   start_process();
   options.optimize_host = false;
@@ -190,7 +189,7 @@ TEST_F(ChooseCandidateTest, AnotherMachineOrCompilerIsMeasuredAnew) {
   EXPECT_EQ(measured, 3U);
 }
 
-TEST_F(ChooseCandidateTest, ANearSizeServes) {
+TEST_F(ChooseCandidateTest, UsesTimingsOfANearbySize) {
   const TuneResult first = choose_it();
   start_process();
   symbols = {8192};
@@ -205,7 +204,7 @@ TEST_F(ChooseCandidateTest, ANearSizeServes) {
   EXPECT_THAT(choose_it().summary, StartsWith("tuned for n = 40000: "));
 }
 
-TEST_F(ChooseCandidateTest, WideMeasuresItself) {
+TEST_F(ChooseCandidateTest, WideNeedsItsOwnTimings) {
   choose_it();
   options.tune = Tune::wide;
   choose_it();
@@ -222,7 +221,7 @@ TEST_F(ChooseCandidateTest, WideMeasuresItself) {
   EXPECT_EQ(measured, 0U);
 }
 
-TEST_F(ChooseCandidateTest, DamageIsMeasuredAnew) {
+TEST_F(ChooseCandidateTest, MeasuresAgainAfterDamage) {
   choose_it();
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path()))
     if (entry.path().extension() == ".entry") {
@@ -238,7 +237,7 @@ TEST_F(ChooseCandidateTest, DamageIsMeasuredAnew) {
   EXPECT_EQ(measured, 0U);
 }
 
-TEST_F(ChooseCandidateTest, WhatDiffersIsDroppedAndToldOfInEveryProcess) {
+TEST_F(ChooseCandidateTest, DropsAndReportsDifferingCandidatesInEveryProcess) {
   add_candidate("2.0f", "2.0000002f");
   std::vector<std::string> lines;
   options.log = [&](std::string_view line) { lines.emplace_back(line); };
@@ -255,7 +254,7 @@ TEST_F(ChooseCandidateTest, WhatDiffersIsDroppedAndToldOfInEveryProcess) {
   EXPECT_EQ(lines[0], lines[1]);
 }
 
-TEST_F(ChooseCandidateTest, AWrongDefaultIsToldOfWithoutALadder) {
+TEST_F(ChooseCandidateTest, ReportsAWrongDefaultAtAnyDebugLevel) {
   add_candidate("2.0f", "2.1f");
   std::swap(emitted.sources.front(), emitted.sources.back());
   std::vector<std::string> lines;
@@ -264,7 +263,7 @@ TEST_F(ChooseCandidateTest, AWrongDefaultIsToldOfWithoutALadder) {
   EXPECT_THAT(lines, Contains(HasSubstr("its result is wrong at n = 7: y: 7 of 7 elements")));
 }
 
-TEST_F(ChooseCandidateTest, WhatIsHopelessIsNotMeasured) {
+TEST_F(ChooseCandidateTest, SkipsFilteredCandidates) {
   options.cache.mode = CacheMode::off;
   compile_it();
   CompiledUnit known = *unit;
@@ -279,7 +278,7 @@ TEST_F(ChooseCandidateTest, WhatIsHopelessIsNotMeasured) {
   EXPECT_THAT(table(result), HasSubstr("it spills 4 bytes"));
 }
 
-TEST_F(ChooseCandidateTest, AFileBringsMeasurementsElsewhere) {
+TEST_F(ChooseCandidateTest, ImportsTimingsFromAFile) {
   const TuneResult first = choose_it();
   const std::string path = folder.path() + "/tuned";
   const Device here(&device);
@@ -292,22 +291,22 @@ TEST_F(ChooseCandidateTest, AFileBringsMeasurementsElsewhere) {
   EXPECT_EQ(measured, 0U);
 }
 
-TEST_F(ChooseCandidateTest, WhatTheDeviceHasNoRoomForIsNotTakenWhateverAFileSays) {
+TEST_F(ChooseCandidateTest, SkipsImportedCandidatesThatDoNotFitTheDevice) {
   options.cache.mode = CacheMode::off;
   emitted.sources[1].cluster = 16;
   compile_it();
   const TuningQuery query = query_of(device, device.target, request(), options);
-  TunedSize size{.numbers = query.numbers, .sizes = query.sizes, .facts = {}};
+  TunedSize size{.numbers = query.numbers, .sizes = query.sizes, .timings = {}};
   for (std::size_t i = 0; i < 3; ++i) {
     const double microseconds = i == 0 ? 100 : i == 1 ? 10 : 50;
-    size.facts[query.candidates[i]] = {.median_us = microseconds,
-                                       .lower_quartile_us = microseconds,
-                                       .upper_quartile_us = microseconds,
-                                       .gigabytes_per_second = 1,
-                                       .reference_us = 100,
-                                       .blocks = query.blocks[i],
-                                       .rounds = 5,
-                                       .launches = 2};
+    size.timings[query.candidates[i]] = {.median_us = microseconds,
+                                         .lower_quartile_us = microseconds,
+                                         .upper_quartile_us = microseconds,
+                                         .gigabytes_per_second = 1,
+                                         .reference_us = 100,
+                                         .blocks = query.blocks[i],
+                                         .rounds = 5,
+                                         .launches = 2};
   }
   const TuningsByKernel file = {{query.kernel, {.sizes = {size}}}};
   device.tuning_store.get().import(file);
@@ -321,7 +320,7 @@ TEST_F(ChooseCandidateTest, WhatTheDeviceHasNoRoomForIsNotTakenWhateverAFileSays
   EXPECT_THAT(result.candidates[1].problem, HasSubstr("cannot tell if clusters of 16"));
 }
 
-TEST_F(ChooseCandidateTest, WhatTheDeviceHasNoRoomForIsNotForcedEither) {
+TEST_F(ChooseCandidateTest, DoesNotForceCandidatesThatDoNotFitTheDevice) {
   emitted.sources[1].cluster = 16;
   options.force_candidate = 1;
   EXPECT_EQ(choose_it().chosen, 1);
@@ -335,7 +334,7 @@ TEST_F(ChooseCandidateTest, WhatTheDeviceHasNoRoomForIsNotForcedEither) {
               HasSubstr("candidate 1 was forced: host device has no room for a cluster of 16"));
 }
 
-TEST_F(ChooseCandidateTest, FilesThatAreOfNoUseSayWhy) {
+TEST_F(ChooseCandidateTest, ReportsUnusableFiles) {
   const Device here(&device);
   choose_it();
   const std::string path = folder.path() + "/tuned";
@@ -357,7 +356,7 @@ TEST_F(ChooseCandidateTest, FilesThatAreOfNoUseSayWhy) {
   EXPECT_EQ(device.tuning_store.get().all().size(), 0U);
 }
 
-TEST_F(ChooseCandidateTest, ExecutablesRememberAcrossProcesses) {
+TEST_F(ChooseCandidateTest, ExecutablesReuseTimingsAcrossProcesses) {
   Graph graph("root");
   const Extent n = graph.extent("n");
   graph.output("y", sqrt(graph.input("x", f32, {n, 64})));

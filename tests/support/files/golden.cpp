@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "ir/verify/bind_symbols.h"
+#include "ir/verify/symbol_sizes.h"
 #include "sinter/text.h"
 #include "tests/support/files/read_text.h"
 

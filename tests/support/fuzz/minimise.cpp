@@ -1,9 +1,9 @@
 #include "tests/support/fuzz/minimise.h"
 
-#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "ir/record/record.h"
 #include "ir/shape/extent.h"
-#include "ir/verify/bind_symbols.h"
+#include "ir/verify/symbol_sizes.h"
 #include "ir/verify/verify.h"
 #include "sinter/text.h"
 
@@ -172,7 +172,7 @@ class Minimiser {
       if (other == node) return false;
     } else {
       std::string name = "m0";
-      for (int i = 1; data.has_input(name); ++i) name = fmt::format("m{}", i);
+      for (int i = 1; data.find_input(name); ++i) name = fmt::format("m{}", i);
       const std::vector<Extent> shape(node->shape.begin(), node->shape.end());
       other = graph.input(name, node->dtype, shape).node();
     }

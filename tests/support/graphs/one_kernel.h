@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "codegen/emit.h"
-#include "compiler/body_building/kernel_body.h"
+#include "compiler/body_building/build_body.h"
 #include "tests/support/graphs/planned.h"
 
 namespace sinter::test {

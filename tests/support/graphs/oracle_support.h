@@ -3,10 +3,13 @@
 
 #include "ir/oracle/interpret.h"
 #include "ir/shape/host_array.h"
+#include "ir/types/casts.h"
+#include "sinter/error.h"
 #include "sinter/ops.h"
 
 #include <initializer_list>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -15,13 +18,33 @@ namespace sinter {
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-inline HostArray array(DType dtype, std::vector<std::int64_t> shape, std::vector<double> values) {
-  return HostArray::from_values(dtype, std::move(shape), values);
+/// An array of integers, in row-major order.
+inline HostArray integer_array(DType dtype, std::vector<std::int64_t> shape,
+                               std::span<const std::int64_t> values) {
+  HostArray result(dtype, std::move(shape));
+  ensure(static_cast<std::int64_t>(values.size()) == result.size(), "one value per element");
+  for (std::size_t i = 0; i < values.size(); ++i)
+    result.set_integer_at(static_cast<std::int64_t>(i), values[i]);
+  return result;
+}
+/// An array of `values` in row-major order, each converted to `dtype`.
+inline HostArray array(DType dtype, std::vector<std::int64_t> shape,
+                       const std::vector<double>& values) {
+  if (!is_floating(dtype)) {
+    std::vector<std::int64_t> integers;
+    for (const double value : values)
+      integers.push_back(to_storage_bits(cast_to_integer(dtype, value)));
+    return integer_array(dtype, std::move(shape), integers);
+  }
+  HostArray result(dtype, std::move(shape));
+  ensure(static_cast<std::int64_t>(values.size()) == result.size(), "one value per element");
+  for (std::size_t i = 0; i < values.size(); ++i)
+    result.set_real_at(static_cast<std::int64_t>(i), values[i]);
+  return result;
 }
 /// A vector of numbers.
-inline HostArray array(DType dtype, std::vector<double> values) {
-  const auto count = static_cast<std::int64_t>(values.size());
-  return HostArray::from_values(dtype, {count}, values);
+inline HostArray array(DType dtype, const std::vector<double>& values) {
+  return array(dtype, {static_cast<std::int64_t>(values.size())}, values);
 }
 
 /// The value of `tensor` for inputs given by name.

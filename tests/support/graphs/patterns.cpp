@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "ir/verify/bind_symbols.h"
+#include "ir/verify/symbol_sizes.h"
 #include "sinter/text.h"
 #include "tests/support/files/read_text.h"
 

@@ -1,7 +1,7 @@
 // Applies a pass to a graph in text form and returns the text of the result.
 #pragma once
 
-#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "ir/verify/verify.h"
 #include "sinter/text.h"
 

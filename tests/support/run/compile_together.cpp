@@ -1,10 +1,10 @@
 #include "tests/support/run/compile_together.h"
 
-#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "ir/graph/output_view.h"
+#include "runtime/compile_service/compile_service.h"
 #include "runtime/device/device_state.h"
 #include "runtime/execution/make_variant.h"
-#include "runtime/service/compile_service.h"
 #include "sinter/device.h"
 
 #include <algorithm>
@@ -30,10 +30,10 @@ void add_units(const RunForm& form, DeviceState& device, std::vector<CompileUnit
         std::ranges::count(unwritten_outputs, true) > 0)
       variants.push_back(std::move(unwritten_outputs));
   for (const std::vector<bool>& unwritten_outputs : variants)
-    for (EmittedKernel& kernel :
-         plan_and_emit(source,
-                       {.symbols = form.symbols, .alignment = form.alignment, .unwritten_outputs = unwritten_outputs})
-             .kernels)
+    for (EmittedKernel& kernel : plan_and_emit(source, {.symbols = form.symbols,
+                                                       .alignment = form.alignment,
+                                                       .unwritten_outputs = unwritten_outputs})
+                                     .kernels)
       units.emplace_back(std::move(kernel.sources));
 }
 

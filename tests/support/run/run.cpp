@@ -8,7 +8,7 @@
 #include <map>
 
 #include "ir/graph/node.h"
-#include "ir/verify/bind_symbols.h"
+#include "ir/verify/symbol_sizes.h"
 #include "runtime/driver/host/host_driver.h"
 
 namespace sinter::test {

@@ -7,7 +7,7 @@
 #include "ir/oracle/check.h"
 #include "ir/oracle/interpret.h"
 #include "ir/oracle/random_inputs.h"
-#include "ir/verify/bind_symbols.h"
+#include "ir/verify/symbol_sizes.h"
 #include "runtime/driver/host/host_driver.h"
 #include "tests/support/run/compare_launches.h"
 #include "tests/support/run/compile_together.h"

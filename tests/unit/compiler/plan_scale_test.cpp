@@ -1,4 +1,4 @@
-// Planning long programs: what is done per node does not grow with the number of nodes.
+// Planning of large graphs: the work per node does not grow with the number of nodes.
 #include "compiler/plan.h"
 #include "tests/support/graphs/large_graphs.h"
 
@@ -21,7 +21,7 @@ Program planned(const test::GraphFamily& family, std::size_t nodes) {
   return plan(family.record(nodes), *find_target("h200"), {.symbols = family.symbols});
 }
 
-/// What is counted per node, at most, whatever their number: a tenth more than was seen.
+/// Limits of the work per node, for graphs of any size. They are 10% above measured values.
 struct WorkPerNode {
   std::string_view family;
   double candidates_scored;
@@ -49,7 +49,7 @@ void expect_little_work(const PlanWork& work, std::size_t nodes, const WorkPerNo
   EXPECT_LE(per_node(work.kernels_scheduled, nodes), most.kernels_scheduled);
 }
 
-TEST_P(PlanScaleTest, WorkPerNodeIsThatOfSmallGraphs) {
+TEST_P(PlanScaleTest, WorkPerNodeDoesNotGrow) {
   for (const test::GraphFamily& family : test::graph_families()) {
     SCOPED_TRACE(family.name);
     const WorkPerNode& most = *std::ranges::find(kMostWork, family.name, &WorkPerNode::family);
@@ -57,18 +57,18 @@ TEST_P(PlanScaleTest, WorkPerNodeIsThatOfSmallGraphs) {
     const Program large = planned(family, GetParam());
     expect_little_work(small.work, kSmall, most);
     expect_little_work(large.work, GetParam(), most);
-    // And no fewer groups have merged.
+    // Fusion is as effective as in small graphs.
     EXPECT_LE(large.kernels.size(), small.kernels.size() * GetParam() / kSmall * 11 / 10 + 1);
   }
 }
 
-TEST(PlanScale, WhatRepeatsItselfIsPlannedOnce) {
+TEST(PlanScale, RepeatedPartsArePlannedOnce) {
   for (const test::GraphFamily& family : test::graph_families()) {
     if (family.name == "random") continue;
     SCOPED_TRACE(family.name);
     const Program small = planned(family, kSmall);
     const Program large = planned(family, 16 * kSmall);
-    // Where the graph ends, a few kernels are different.
+    // A few kernels differ at the end of the graph.
     constexpr std::int64_t kAtTheEnd = 30;
     EXPECT_LE(large.work.bodies_built, small.work.bodies_built + kAtTheEnd);
     EXPECT_LE(large.work.kernels_scheduled, small.work.kernels_scheduled + 3);

@@ -1,8 +1,8 @@
-// From a recorded graph to a scheduled program.
+// plan: compiles a recorded graph into a scheduled program.
 #include "compiler/plan.h"
 
 #include "compiler/program/print_program.h"
-#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "sinter/error.h"
 #include "sinter/ops.h"
 #include "sinter/text.h"
@@ -33,7 +33,7 @@ TEST(PlanTest, SoftmaxIsOneKernel) {
   EXPECT_EQ(program.recorded_ops, 5);
 }
 
-TEST(PlanTest, LeavesTheGraphAlone) {
+TEST(PlanTest, DoesNotChangeTheGraph) {
   Graph graph = parse(graph_text("x: bf16[8, 64]", "m = mean x {axes = [1]}; return m"));
   const std::string before = print(graph);
   const std::size_t nodes = graph.data().nodes.size();
@@ -56,8 +56,8 @@ TEST(PlanTest, UnfusedIsOneKernelPerOp) {
   EXPECT_EQ(program.kernels.size(), 5U);
 }
 
-TEST(PlanTest, KernelsNameWhatTheyReadInTheOrderOfBuffers) {
-  // The first two are alike, the third is scheduled by itself.
+TEST(PlanTest, KernelsListTheirReadsInBufferOrder) {
+  // The first two kernels are equal, so they share a schedule. The third has another one.
   const Program program =
       plan(parse(graph_text("x: f32[64], y: f32[64], z: f32[64]",
                             "a = sub y, x; b = sub z, y; c = atan2 z, x; return a, b, c")),
@@ -79,14 +79,14 @@ TEST(PlanTest, FusedAndUnfusedShareTheSimplifiedGraph) {
   EXPECT_EQ(print(*fused.graph), print(*unfused.graph));
 }
 
-TEST(PlanTest, SkippingSimplifyKeepsWhatWasWritten) {
+TEST(PlanTest, SkippingSimplifyKeepsTheRecordedOps) {
   const Graph graph = parse(graph_text("x: f32[8]", "y = mul x, 1.0; z = exp y; return z"));
   EXPECT_THAT(print(*plan(graph, target(), {}, {.skip = {"simplify"}}).graph),
               HasSubstr("mul x, 1.0"));
   EXPECT_THAT(print(*plan(graph, target(), {}).graph), Not(HasSubstr("mul x, 1.0")));
 }
 
-TEST(PlanTest, GuardsOfLoweringBelongToTheProgram) {
+TEST(PlanTest, ProgramHasTheGuardsOfLowering) {
   const Graph graph = parse(graph_text("x: f32[rows, 1024]", "y = sum x; return y"));
   const Program program = plan(graph, target(), {.symbols = {8}});
   const std::int64_t same[] = {8}, longer[] = {17};
@@ -95,20 +95,20 @@ TEST(PlanTest, GuardsOfLoweringBelongToTheProgram) {
               HasSubstr("axes of up to 16384 elements are one level of a reduction"));
 }
 
-TEST(PlanTest, NodesWithoutUseAreGone) {
+TEST(PlanTest, RemovesUnusedNodes) {
   const Graph graph = parse(graph_text("x: f32[8]", "y = mul x, 1.0; z = exp y; return z"));
   const Program program = plan(graph, target(), {});
   EXPECT_EQ(program.graph->data().nodes.size(), reachable(program.graph->data()).size());
 }
 
-TEST(PlanTest, RefusesAGraphWithoutResult) {
+TEST(PlanTest, RejectsAGraphWithoutResult) {
   Graph graph("nothing");
   graph.input("x", f32, {8});
   EXPECT_THAT([&] { plan(graph, target(), {}); },
               ThrowsMessage<UserError>(HasSubstr("graph nothing has no output and no update")));
 }
 
-TEST(PlanTest, SaysWhereItFailed) {
+TEST(PlanTest, NamesThePassThatFailed) {
   EXPECT_THAT([&] { plan(softmax_graph(), target(), {}); },
               ThrowsMessage<InternalError>(HasSubstr("failed in lower: ")));
 }
@@ -141,7 +141,7 @@ TEST(PrintProgramTest, ShowsSchedulesBoundariesAndOrder) {
   EXPECT_THAT(text, HasSubstr("boundary g_0 | g_1 (256.5 KiB): fusion is off\n"));
 }
 
-TEST(PlanTest, BoundariesSayHowManyBytesCrossThem) {
+TEST(PlanTest, BoundariesCountTheirBytes) {
   const Program program = plan(softmax_graph(), target(), {.symbols = {64}}, {.fuse = false});
   // m is stored and loaded, 64 values of 4 bytes; s and x are as large as x.
   ASSERT_GE(program.boundaries.size(), 2u);

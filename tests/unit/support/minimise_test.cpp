@@ -1,7 +1,7 @@
 // The minimiser of fuzz tests, on failures that are made up.
 #include "tests/support/fuzz/minimise.h"
 
-#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "ir/shape/extent.h"
 #include "sinter/error.h"
 #include "sinter/text.h"

@@ -1,7 +1,7 @@
 #include "tools/sinter/arguments/arguments.h"
 
 #include "ir/graph/node.h"
-#include "ir/verify/bind_symbols.h"
+#include "ir/verify/symbol_sizes.h"
 #include "runtime/saved/saved_file.h"
 #include "sinter/error.h"
 #include "sinter/options.h"
@@ -12,7 +12,6 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -94,20 +93,11 @@ void set_from(const GraphData& graph, const HostArrays& inputs, SymbolSizes& siz
   }
 }
 
-/// The index of `word` in `words`. Throws UsageError if it is not there.
-std::size_t index_of(std::string_view option, std::string_view word,
-                     std::span<const char* const> words) {
-  const auto found = std::ranges::find(words, word);
-  if (found == words.end())
-    throw UsageError(fmt::format("{} {}: known are {}", option, word, fmt::join(words, ", ")));
-  return static_cast<std::size_t>(found - words.begin());
-}
-
 }  // namespace
 
 Numerics numerics_of(const NumericsArguments& arguments) {
-  return {.rounding = static_cast<Rounding>(index_of("--rounding", arguments.rounding, kRoundings)),
-          .math = static_cast<Math>(index_of("--math", arguments.math, kMaths))};
+  return {.rounding = arguments.rounding == "wide" ? Rounding::wide : Rounding::as_recorded,
+          .math = arguments.math == "fast" ? Math::fast : Math::accurate};
 }
 
 PlanOptions plan_options(Numerics numerics) {

@@ -36,17 +36,12 @@ struct GraphArguments {
   std::vector<std::string> sizes;  ///< `rows=4096`
 };
 
-/// The words of --rounding and --math.
+/// The words of --rounding and --math, which the parser checks.
 struct NumericsArguments {
   std::string rounding = "as_recorded";
   std::string math = "accurate";
 };
 
-/// The valid words of NumericsArguments, in the order of the enums.
-inline constexpr const char* kRoundings[] = {"as_recorded", "wide"};
-inline constexpr const char* kMaths[] = {"accurate", "fast"};
-
-/// Throws UsageError for an unknown word.
 Numerics numerics_of(const NumericsArguments& arguments);
 /// Plan options with the passes that the environment variable SINTER_SKIP skips.
 PlanOptions plan_options(Numerics numerics = {});

@@ -57,11 +57,11 @@ void add_arch(CLI::App& command, std::string& arch) {
 void add_numerics(CLI::App& command, NumericsArguments& arguments) {
   command.add_option("--rounding", arguments.rounding, "Rounding of ops on narrow dtypes")
       ->type_name("MODE")
-      ->check(one_of(kRoundings))
+      ->check(CLI::IsMember({"as_recorded", "wide"}))
       ->capture_default_str();
   command.add_option("--math", arguments.math, "Accuracy of f32 functions on GPUs")
       ->type_name("MODE")
-      ->check(one_of(kMaths))
+      ->check(CLI::IsMember({"accurate", "fast"}))
       ->capture_default_str();
 }
 
@@ -74,6 +74,13 @@ void add_device(CLI::App& command, std::string& device) {
 
 void add_quiet(CLI::App& command, bool& quiet) {
   command.add_flag("--quiet", quiet, "Show no progress on the terminal");
+}
+
+void add_repeats(CLI::App& command, int& repeats, const char* what) {
+  command.add_option("--repeats", repeats, what)
+      ->type_name("NUMBER")
+      ->transform(whole_number(1, 100'000))
+      ->capture_default_str();
 }
 
 void add_device_and_seed(CLI::App& command, std::string& device, std::uint64_t& seed) {

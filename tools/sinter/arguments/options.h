@@ -44,9 +44,6 @@ void set_graph_action(CLI::App& command, Action& action,
 
 /// Accepts one of these words.
 CLI::Validator one_of(std::span<const char* const> words);
-/// The most timed launches.
-inline constexpr int kMaxRepeats = 100'000;
-
 /// Accepts decimal digits only, without octal numbers or rounding to the range.
 CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);
 /// Makes all options reject empty values, which a shell makes of unset variables.
@@ -64,6 +61,8 @@ void add_numerics(CLI::App& command, NumericsArguments& arguments);
 void add_device(CLI::App& command, std::string& device);
 /// --quiet
 void add_quiet(CLI::App& command, bool& quiet);
+/// --repeats, described by `what`
+void add_repeats(CLI::App& command, int& repeats, const char* what);
 /// --device and --seed
 void add_device_and_seed(CLI::App& command, std::string& device, std::uint64_t& seed);
 

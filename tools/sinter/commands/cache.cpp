@@ -1,11 +1,10 @@
-#include "tools/sinter/commands/cache.h"
-
+// `sinter cache`: lists, verifies and removes the entries of the disk cache.
 #include "runtime/cache/cache_contents.h"
 #include "runtime/cache/cache_directory.h"
 #include "runtime/cache/stored_units.h"
 #include "runtime/support/json_tree.h"
 #include "sinter/error.h"
-#include "tools/sinter/arguments/arguments.h"
+#include "tools/sinter/arguments/options.h"
 #include "tools/sinter/output/format_numbers.h"
 #include "tools/sinter/output/machine.h"
 #include "tools/sinter/output/streams.h"
@@ -13,16 +12,22 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
+#include <limits>
+#include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <nlohmann/json.hpp>
 
 namespace sinter::command {
@@ -30,6 +35,14 @@ namespace sinter::command {
 namespace {
 
 namespace fs = std::filesystem;
+
+struct CacheArguments {
+  bool json = false;
+  bool repair = false;                ///< verify: remove damaged entries
+  bool yes = false;                   ///< clear: do not ask for confirmation
+  std::optional<std::int64_t> bytes;  ///< prune: the size to shrink to
+  std::optional<double> days;         ///< prune: remove entries that were not used for longer
+};
 
 /// In the order of StoredKind, then damaged entries.
 constexpr const char* kKindNames[] = {"gpu kernels", "host kernels", "host object",
@@ -139,8 +152,6 @@ void prune(const PruneLimits& limits) {
   print_pruned(prune_cache(cache.entries_folder, limits));
 }
 
-}  // namespace
-
 void list_entries(const CacheArguments& arguments) {
   const std::vector<KnownEntry> entries = read_entries(open_cache(CacheOwner::user_or_root));
   if (arguments.json) {
@@ -194,6 +205,7 @@ void sum_entries(const CacheArguments& arguments) {
     print_sum(fmt::format("  {}", kKindNames[i]).c_str(), kinds[i]);
 }
 
+/// False if a damaged entry remains, or a file that does not belong to the cache.
 bool verify_entries(const CacheArguments& arguments) {
   const OpenedCache cache =
       open_cache(arguments.repair ? CacheOwner::user : CacheOwner::user_or_root);
@@ -241,6 +253,60 @@ void print_cache_path() {
   if (directory.empty())
     throw UserError("the disk cache: " + open_cache_directory("", CacheOwner::user_or_root));
   fmt::print("{}\n", directory);
+}
+
+constexpr double kMaxDays = 100'000;
+
+/// Accepts a number of days, which may have a fraction.
+CLI::Validator days() {
+  return {[](const std::string& text) -> std::string {
+            double number = 0;
+            const char* const end = text.data() + text.size();
+            const auto [stop, error] = std::from_chars(text.data(), end, number);
+            if (error != std::errc{} || stop != end || !(number >= 0 && number <= kMaxDays))
+              return fmt::format("{} is not a number of days from 0 to {}", text, kMaxDays);
+            return {};
+          },
+          ""};
+}
+
+}  // namespace
+
+void declare_cache(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<CacheArguments>();
+  CLI::App& cache =
+      *app.add_subcommand("cache", "Show, check and empty the disk cache of compiled kernels");
+  cache.require_subcommand(1);
+  cache.footer("Example:\n  sinter cache stats");
+  const auto add = [&](const char* name, const char* what, const char* example,
+                       auto work) -> CLI::App& {
+    CLI::App& command = *cache.add_subcommand(name, what);
+    command.footer(std::string("Example:\n  ") + example);
+    set_action(command, action, arguments, work);
+    return command;
+  };
+  add("ls", "List the entries, most recently used first", "sinter cache ls --json", list_entries)
+      .add_flag("--json", arguments->json, "Print JSON");
+  add("stats", "Count entries and bytes, by kind", "sinter cache stats", sum_entries)
+      .add_flag("--json", arguments->json, "Print JSON");
+  add("verify", "Verify the checksums of all entries; exit 1 if an entry is damaged",
+      "sinter cache verify --repair", verify_entries)
+      .add_flag("--repair", arguments->repair, "Remove damaged entries");
+  CLI::App& prune = add("prune", "Remove the least recently used entries",
+                        "sinter cache prune --bytes 1000000000 --age 30", prune_entries);
+  prune
+      .add_option("--bytes", arguments->bytes,
+                  "Remove entries until at most this many bytes remain")
+      ->type_name("NUMBER")
+      ->transform(whole_number(0, std::numeric_limits<std::int64_t>::max()));
+  prune
+      .add_option("--age", arguments->days, "Remove entries that were not used for this many days")
+      ->type_name("DAYS")
+      ->check(days());
+  add("clear", "Remove all entries", "sinter cache clear --yes", clear_entries)
+      .add_flag("--yes", arguments->yes, "Do not ask for confirmation");
+  add("path", "Print the folder of the disk cache", "sinter cache path",
+      [](const CacheArguments&) { print_cache_path(); });
 }
 
 }  // namespace sinter::command

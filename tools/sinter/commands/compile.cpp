@@ -1,5 +1,6 @@
-#include "tools/sinter/commands/compile.h"
-
+// `sinter compile`: writes a graph's kernels to a file that `sinter::load` loads without a
+// compiler.
+#include "tools/sinter/arguments/options.h"
 #include "tools/sinter/commands/run_graph.h"
 #include "tools/sinter/output/format_numbers.h"
 #include "tools/sinter/output/progress.h"
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
+#include <string>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -15,6 +17,14 @@
 namespace sinter::command {
 
 namespace {
+
+struct CompileArguments {
+  GraphArguments graph;
+  NumericsArguments numerics;
+  std::string archs;   ///< `sm_80,sm_90`; empty: that of the device
+  std::string output;  ///< the file
+  bool quiet = false;  ///< no progress
+};
 
 std::vector<std::string> split_archs(const std::string& text) {
   std::vector<std::string> archs;
@@ -27,8 +37,6 @@ std::vector<std::string> split_archs(const std::string& text) {
   }
   return archs;
 }
-
-}  // namespace
 
 void compile_to_file(const CompileArguments& arguments) {
   const std::vector<std::string> archs = split_archs(arguments.archs);
@@ -61,6 +69,26 @@ void compile_to_file(const CompileArguments& arguments) {
              error ? "" : ", " + bytes_text(static_cast<std::int64_t>(bytes)));
   if (!text.empty())
     fmt::print("sizes: {}; the file also serves other sizes of their class\n", text);
+}
+
+}  // namespace
+
+void declare_compile(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<CompileArguments>();
+  CLI::App& command =
+      *app.add_subcommand("compile", "Compile a graph to a file that loads without a compiler");
+  add_graph(command, arguments->graph);
+  command
+      .add_option("--arch", arguments->archs,
+                  "Targets, separated by commas: sm_80, h200, host, ...; default: the local device")
+      ->type_name("ARCHS");
+  add_numerics(command, arguments->numerics);
+  command.add_option("-o,--output", arguments->output, "The file to write")
+      ->type_name("FILE")
+      ->required();
+  add_quiet(command, arguments->quiet);
+  command.footer("Example:\n  sinter compile softmax.sinter --arch sm_80,sm_90 -o softmax.sinterx");
+  set_graph_action(command, action, arguments, compile_to_file);
 }
 
 }  // namespace sinter::command

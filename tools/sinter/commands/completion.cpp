@@ -1,5 +1,4 @@
-#include "tools/sinter/commands/completion.h"
-
+// `sinter completion`: prints shell completion scripts, made from the command declarations.
 #include "tools/sinter/arguments/options.h"
 
 #include <algorithm>

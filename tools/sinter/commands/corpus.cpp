@@ -1,7 +1,7 @@
-#include "tools/sinter/commands/corpus.h"
-
+// `sinter corpus`: takes every graph in a folder through the stages, and reports costs.
 #include "sinter/error.h"
-#include "tools/sinter/arguments/arguments.h"
+#include "tools/sinter/arguments/options.h"
+#include "tools/sinter/files/corpus_file.h"
 #include "tools/sinter/files/text_file.h"
 #include "tools/sinter/output/corpus_report.h"
 #include "tools/sinter/output/progress.h"
@@ -10,10 +10,13 @@
 #include <algorithm>
 #include <atomic>
 #include <concepts>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <future>
+#include <limits>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -24,6 +27,21 @@ namespace sinter::command {
 namespace {
 
 namespace fs = std::filesystem;
+
+struct CorpusArguments {
+  std::string directory;
+  std::string stage = kCorpusStages[kCorpusStageCount - 1];  ///< the last stage to run
+  std::string arch = "sm_90";
+  std::string only;  ///< files whose name contains it; empty: all
+  int jobs = 0;      ///< files in parallel; 0: one per core
+  std::int64_t limit_elements = 4'000'000;
+  bool nvrtc = false;
+  bool unfused = false;
+  bool json = false;
+  bool quiet = false;   ///< no progress
+  std::string save;     ///< file for the totals; empty: none
+  std::string compare;  ///< file with earlier totals; empty: none
+};
 
 /// The .sinter files in the folder and its subfolders, sorted by name.
 std::vector<CorpusFile> find_files(const CorpusArguments& arguments) {
@@ -79,8 +97,8 @@ std::vector<FileReport> run_all(std::span<const CorpusFile> files, const CorpusR
   return reports;
 }
 
-}  // namespace
-
+/// False if a file failed or a total is worse than the baseline. Throws UsageError if there are no
+/// files.
 bool corpus(const CorpusArguments& arguments) {
   if (arguments.stage != kCorpusStages[kCorpusStageCount - 1] &&
       (arguments.nvrtc || arguments.unfused))
@@ -115,12 +133,54 @@ bool corpus(const CorpusArguments& arguments) {
     fmt::print("{}", totals_text(reports));
   if (!arguments.save.empty()) write_text_file(arguments.save, corpus_totals_json(reports));
   bool has_fallen = false;
-  if (!baseline.empty())
+  if (!arguments.compare.empty())
     for (const std::string& fall : regressions(reports, baseline)) {
       log_line(fmt::format("sinter: worse than {}: {}\n", arguments.compare, fall));
       has_fallen = true;
     }
   return !has_fallen && std::ranges::all_of(reports, &std::string::empty, &FileReport::error);
+}
+
+}  // namespace
+
+void declare_corpus(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<CorpusArguments>();
+  CLI::App& command = *app.add_subcommand(
+      "corpus", "Plan, compile and run all graphs in a folder, and report costs");
+  command
+      .add_option("DIR", arguments->directory, "A folder to search for .sinter files, recursively")
+      ->type_name("")
+      ->required();
+  command.add_option("--stage", arguments->stage, "The last stage to run")
+      ->type_name("STAGE")
+      ->check(one_of(kCorpusStages))
+      ->capture_default_str();
+  add_arch(command, arguments->arch);
+  command.add_option("--only", arguments->only, "Only files whose name contains this text")
+      ->type_name("TEXT");
+  command.add_option("--jobs", arguments->jobs, "Files in parallel; 0: one per core")
+      ->type_name("NUMBER")
+      ->transform(whole_number(0, 4096))
+      ->capture_default_str();
+  command
+      .add_option("--limit-elements", arguments->limit_elements,
+                  "Stage run: skip graphs with a value of more elements")
+      ->type_name("NUMBER")
+      ->transform(whole_number(0, std::numeric_limits<std::int64_t>::max()))
+      ->capture_default_str();
+  command.add_flag("--nvrtc", arguments->nvrtc, "Stage run: also compile with NVRTC");
+  command.add_flag("--unfused", arguments->unfused, "Stage run: one kernel per node only");
+  command.add_flag("--json", arguments->json, "Print JSON");
+  add_quiet(command, arguments->quiet);
+  command.add_option("--save", arguments->save, "Write the totals to this file, as a baseline")
+      ->type_name("FILE");
+  command
+      .add_option("--compare", arguments->compare,
+                  "Fail if a total is worse than in this file, written by --save; - reads "
+                  "standard input")
+      ->type_name("FILE");
+  command.footer("Example:\n  sinter corpus patterns --stage run --only softmax");
+  set_action(command, action, arguments, corpus);
 }
 
 }  // namespace sinter::command

@@ -1,5 +1,5 @@
-#include "tools/sinter/commands/devices.h"
-
+// `sinter devices`: lists devices and tools. `sinter version`: prints the version and the tools
+// found.
 #include "runtime/support/json_tree.h"
 #include "tools/sinter/arguments/options.h"
 #include "tools/sinter/output/format_numbers.h"
@@ -14,10 +14,6 @@
 namespace sinter::command {
 
 namespace {
-
-struct MachineArguments {
-  bool json = false;
-};
 
 #if defined(__clang__)
 constexpr const char* kCompilerName = "clang";
@@ -35,9 +31,10 @@ nlohmann::ordered_json tool_json(const ToolStatus& tool) {
 }
 
 nlohmann::ordered_json device_json(const DeviceFacts& device) {
-  nlohmann::ordered_json json = {
-      {"kind", device.kind}, {"ordinal", device.ordinal}, {"name", device.name}};
-  json["arch"] = device.arch;
+  nlohmann::ordered_json json = {{"kind", device.kind},
+                                 {"ordinal", device.ordinal},
+                                 {"name", device.name},
+                                 {"arch", device.arch}};
   if (device.sm_count > 0) json["sm_count"] = device.sm_count;
   json["memory_bytes"] = device.memory_bytes;
   return json;
@@ -64,11 +61,11 @@ void print_devices(const DeviceList& list, const std::vector<ToolStatus>& tools)
   }
 }
 
-void devices(const MachineArguments& arguments) {
+void devices(bool as_json) {
   const DeviceList list = list_devices();
   std::vector<ToolStatus> tools = {find_driver(), find_nvrtc(), find_compiler(), find_cache()};
   tools.insert(tools.end(), list.broken.begin(), list.broken.end());
-  if (!arguments.json) return print_devices(list, tools);
+  if (!as_json) return print_devices(list, tools);
   nlohmann::ordered_json json = {{"devices", nlohmann::ordered_json::array()},
                                  {"found", nlohmann::ordered_json::array()},
                                  {"missing", nlohmann::ordered_json::array()}};
@@ -78,48 +75,42 @@ void devices(const MachineArguments& arguments) {
   fmt::print("{}\n", json_text(json));
 }
 
-/// The version of sinter and the tools that built the command.
-std::vector<ToolStatus> build_tools() {
-  return {{.name = "sinter", .found = SINTER_VERSION, .problem = {}, .remedy = {}},
-          {.name = "built with",
-           .found = fmt::format("{} {}, C++ {}, LLVM {}", kCompilerName, __VERSION__,
-                                __cplusplus / 100 % 100, LLVM_VERSION_STRING),
-           .problem = {},
-           .remedy = {}}};
-}
-
-void version(const MachineArguments& arguments) {
-  std::vector<ToolStatus> tools = build_tools();
-  for (ToolStatus& tool : std::vector{find_nvrtc(), find_driver()})
-    tools.push_back(std::move(tool));
+void version(bool as_json) {
+  const std::vector<ToolStatus> tools = {
+      {.name = "sinter", .found = SINTER_VERSION},
+      {.name = "built with",
+       .found = fmt::format("{} {}, C++ {}, LLVM {}", kCompilerName, __VERSION__,
+                            __cplusplus / 100 % 100, LLVM_VERSION_STRING)},
+      find_nvrtc(),
+      find_driver()};
   nlohmann::ordered_json json;
   for (const ToolStatus& tool : tools) {
     const std::string text = tool.problem.empty() ? tool.found : "none: " + tool.problem;
-    if (!arguments.json) fmt::print("{:14}{}\n", tool.name, text);
+    if (!as_json) fmt::print("{:14}{}\n", tool.name, text);
     json[tool.name] =
         tool.problem.empty() ? nlohmann::ordered_json(tool.found) : nlohmann::ordered_json(nullptr);
   }
-  if (arguments.json) fmt::print("{}\n", json_text(json));
+  if (as_json) fmt::print("{}\n", json_text(json));
 }
 
 }  // namespace
 
 void declare_devices(CLI::App& app, Action& action) {
-  auto arguments = std::make_shared<MachineArguments>();
+  auto as_json = std::make_shared<bool>(false);
   CLI::App& command =
       *app.add_subcommand("devices", "List devices and tools, and how to get the missing ones");
-  command.add_flag("--json", arguments->json, "Print JSON");
+  command.add_flag("--json", *as_json, "Print JSON");
   command.footer("Example:\n  sinter devices");
-  set_action(command, action, arguments, devices);
+  set_action(command, action, as_json, devices);
 }
 
 void declare_version(CLI::App& app, Action& action) {
-  auto arguments = std::make_shared<MachineArguments>();
+  auto as_json = std::make_shared<bool>(false);
   CLI::App& command = *app.add_subcommand(
       "version", "Print the version, the build, and the NVRTC and driver found");
-  command.add_flag("--json", arguments->json, "Print JSON");
+  command.add_flag("--json", *as_json, "Print JSON");
   command.footer("Example:\n  sinter version --json");
-  set_action(command, action, arguments, version);
+  set_action(command, action, as_json, version);
 }
 
 }  // namespace sinter::command

@@ -1,18 +1,19 @@
-#include "tools/sinter/commands/dump.h"
-
+// `sinter dump`: shows the result of one compilation stage.
+#include "runtime/logging/dump.h"
 #include "compiler/plan.h"
 #include "runtime/compile/nvrtc_units.h"
 #include "runtime/execution/make_variant.h"
-#include "runtime/logging/dump.h"
 #include "runtime/observe/emitted.h"
 #include "sinter/error.h"
 #include "sinter/text.h"
+#include "tools/sinter/arguments/options.h"
 #include "tools/sinter/files/text_file.h"
 #include "tools/sinter/output/launch_text.h"
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -21,6 +22,20 @@ namespace sinter::command {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// The stages that dump knows, in the order of compilation.
+constexpr const char* kDumpStages[] = {"graph", "lower",    "fold",          "simplify",
+                                       "fuse",  "schedule", "fuse_launches", "source",
+                                       "ptx",   "cubin",    "launch"};
+
+struct DumpArguments {
+  GraphArguments graph;
+  NumericsArguments numerics;
+  std::string stage = "source";
+  std::string arch = "sm_90";
+  std::string kernel;     ///< index or name; empty: all kernels
+  std::string directory;  ///< empty: standard output
+};
 
 /// Text for standard output, or for a file in the output folder.
 struct Piece {
@@ -119,8 +134,6 @@ void write_files(const std::string& directory, std::span<const Piece> pieces) {
   }
 }
 
-}  // namespace
-
 void dump(const DumpArguments& arguments) {
   const bool is_of_kernels = !ending_of(arguments.stage).empty();
   const bool is_binary = arguments.stage == "cubin";
@@ -153,6 +166,27 @@ void dump(const DumpArguments& arguments) {
   if (!arguments.directory.empty()) return write_files(arguments.directory, pieces);
   for (std::size_t i = 0; i < pieces.size(); ++i)
     fmt::print("{}{}", i == 0 ? "" : "\n", pieces[i].text);
+}
+
+}  // namespace
+
+void declare_dump(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<DumpArguments>();
+  CLI::App& command = *app.add_subcommand("dump", "Show the result of one compilation stage");
+  add_graph(command, arguments->graph);
+  command.add_option("--stage", arguments->stage, "The stage to show")
+      ->type_name("STAGE")
+      ->check(one_of(kDumpStages))
+      ->capture_default_str();
+  add_arch(command, arguments->arch);
+  add_numerics(command, arguments->numerics);
+  command.add_option("--kernel", arguments->kernel, "Only this kernel, by index (from 0) or name")
+      ->type_name("KERNEL");
+  command.add_option("-o,--output", arguments->directory, "Write files into this folder")
+      ->type_name("DIR");
+  command.footer(
+      "Example:\n  sinter dump softmax.sinter --stage source --arch sm_90 --size rows=4096");
+  set_graph_action(command, action, arguments, dump);
 }
 
 }  // namespace sinter::command

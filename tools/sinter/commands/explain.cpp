@@ -1,20 +1,37 @@
-#include "tools/sinter/commands/explain.h"
-
+// `sinter explain`: reports kernels, their cost and the reason for every boundary, as text, JSON or
+// an HTML page.
+#include "sinter/explain.h"
 #include "ir/oracle/random_inputs.h"
 #include "sinter/error.h"
-#include "sinter/explain.h"
+#include "tools/sinter/arguments/options.h"
 #include "tools/sinter/commands/run_graph.h"
 #include "tools/sinter/files/text_file.h"
 #include "tools/sinter/output/format_numbers.h"
 #include "tools/sinter/output/progress.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <algorithm>
 
 namespace sinter::command {
 
 namespace {
+
+struct ExplainArguments {
+  GraphArguments graph;
+  NumericsArguments numerics;
+  std::string arch;      ///< empty: the measured GPU if there is one, else sm_90
+  bool measure = false;  ///< also tune, and time each kernel
+  std::string device;    ///< host or cuda; empty: a GPU if there is one, else the host device
+  std::uint64_t seed = 0;
+  int repeats = 15;  ///< timed launches of each kernel
+  bool quiet = false;
+  bool json = false;
+  std::string html;  ///< the file to write the page to; empty: none
+};
 
 /// True if registers and spills are known. There is no cubin for a GPU that is newer than NVRTC.
 bool has_cubin(const KernelExplanation& kernel) { return kernel.report.registers > 0; }
@@ -164,8 +181,6 @@ Explanation explain_graph(const ExplainArguments& arguments, const Graph& graph,
   return explanation;
 }
 
-}  // namespace
-
 void explain(const ExplainArguments& arguments) {
   const Graph graph = read_graph(arguments.graph.file);
   const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes);
@@ -175,6 +190,36 @@ void explain(const ExplainArguments& arguments) {
     fmt::print("{}\n", explanation_json(explanation));
   else if (arguments.html.empty())
     print_explanation(explanation, sizes.text(graph));
+}
+
+}  // namespace
+
+void declare_explain(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<ExplainArguments>();
+  CLI::App& command =
+      *app.add_subcommand("explain", "Explain a graph's kernels, their costs and their boundaries");
+  add_graph(command, arguments->graph);
+  command
+      .add_option("--arch", arguments->arch,
+                  "The GPU to plan and compile for: sm_80, h200, ...; default: sm_90, or the "
+                  "measured GPU")
+      ->type_name("ARCH");
+  add_numerics(command, arguments->numerics);
+  CLI::Option* const measure =
+      command.add_flag("--measure", arguments->measure,
+                       "Tune on a device, and time each kernel and a copy of the same bytes");
+  add_device_and_seed(command, arguments->device, arguments->seed);
+  add_repeats(command, arguments->repeats, "Timed launches of each kernel");
+  for (const char* option : {"--device", "--seed", "--repeats"})
+    command.get_option(option)->needs(measure);
+  add_quiet(command, arguments->quiet);
+  command.add_flag("--json", arguments->json, "Print JSON");
+  command.add_option("--html", arguments->html, "Write one HTML page to this file")
+      ->type_name("OUT");
+  command.footer(
+      "Example:\n  sinter explain softmax.sinter --size rows=4096 --arch sm_90\n"
+      "  sinter explain softmax.sinter --size rows=4096 --measure --html softmax.html");
+  set_graph_action(command, action, arguments, explain);
 }
 
 }  // namespace sinter::command

@@ -1,6 +1,6 @@
-#include "tools/sinter/commands/manual.h"
-
+// `sinter manual`: prints the man page, made from the command declarations and the option table.
 #include "runtime/support/options_table.h"
+#include "tools/sinter/commands/command.h"
 
 #include <string>
 #include <string_view>

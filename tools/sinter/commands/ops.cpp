@@ -1,19 +1,21 @@
-#include "tools/sinter/commands/ops.h"
-
+// `sinter ops`: lists the ops and composites of the text form.
 #include "ir/autodiff/op_vjp.h"
 #include "ir/autodiff/structural_vjp.h"
 #include "ir/ops/op.h"
 #include "ir/parser/op_syntax.h"
-#include "tools/sinter/output/result_dtype.h"
+#include "sinter/error.h"
+#include "tools/sinter/arguments/options.h"
 
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace sinter::command {
@@ -21,6 +23,60 @@ namespace sinter::command {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// The result dtype for operands of these dtypes; nullopt if the op does not take them.
+std::optional<DType> dtype_given(const OpSyntax& syntax, std::span<const DType> operand_dtypes) {
+  try {
+    Graph graph("probe");
+    std::vector<Operand> operands;
+    for (const DType dtype : operand_dtypes)
+      operands.emplace_back(graph.input(fmt::format("x{}", operands.size()), dtype, {2, 2}));
+    std::vector<ParsedAttribute> arguments(syntax.attributes.size());
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      if (!syntax.attributes[i].required()) read_default(syntax.attributes[i], arguments[i]);
+    return syntax
+        .record({.graph = graph,
+                 .syntax = syntax,
+                 .operands = operands,
+                 .arguments = arguments,
+                 .location = {}})
+        .front()
+        .dtype();
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
+/// The result dtype for operands of `dtype`; the first operand may be a condition instead.
+std::optional<DType> dtype_given(const OpSyntax& syntax, DType dtype) {
+  std::vector<DType> dtypes(static_cast<std::size_t>(syntax.operands), dtype);
+  if (const auto given = dtype_given(syntax, dtypes)) return given;
+  dtypes.front() = boolean;
+  return dtype_given(syntax, dtypes);
+}
+
+bool depends_on_attributes(const OpSyntax& syntax) {
+  if (syntax.operands < 1) return true;
+  return syntax.row && (is_structural(syntax.row->op) || is_source(syntax.row->op));
+}
+
+/// The result dtype, found by recording the op: `the operand's`, `bool`, `the operand's or i64`.
+/// nullopt if attributes decide, as for structural ops and sources.
+std::optional<std::string> result_dtype(const OpSyntax& syntax) {
+  if (depends_on_attributes(syntax)) return std::nullopt;
+  std::set<std::string_view> all;
+  std::set<std::string_view> others;  // result dtypes that differ from the operand's
+  for (const DTypeInfo& row : kDTypes) {
+    const std::optional<DType> given = dtype_given(syntax, row.dtype);
+    if (given) all.insert(name(*given));
+    if (given && *given != row.dtype) others.insert(name(*given));
+  }
+  if (all.empty()) return std::nullopt;
+  if (all.size() == 1) return std::string(*all.begin());
+  std::vector<std::string_view> words = {"the operand's"};
+  words.insert(words.end(), others.begin(), others.end());
+  return fmt::format("{}", fmt::join(words, " or "));
+}
 
 /// A row of the listing. A field is nullopt if the op does not have it or it is not known.
 struct ListedOp {
@@ -57,18 +113,13 @@ std::optional<std::string> dtypes_of(const OpInfo& row) {
   return std::string(takes_any ? "any" : dtypes_text(row.types));
 }
 
-std::optional<std::string> result_of(const OpSyntax& syntax) {
-  std::string result = result_dtype(syntax);
-  return result.empty() ? std::nullopt : std::optional(std::move(result));
-}
-
 ListedOp listed(const OpInfo& row) {
   const OpSyntax* syntax = find_op_syntax(row.name);
   ListedOp op{.name = row.name,
               .kind = name_of(row.kind),
               .operands = syntax ? syntax->operands : 0,
               .dtypes = dtypes_of(row),
-              .result = syntax ? result_of(*syntax) : std::nullopt,
+              .result = syntax ? result_dtype(*syntax) : std::nullopt,
               .attributes = row.attributes,
               .ulp = {},
               .has_gradient = vjp_of(row.op) != nullptr ||
@@ -89,7 +140,7 @@ ListedOp listed_composite(const OpSyntax& syntax) {
           .kind = "composite",
           .operands = syntax.operands == -1 ? std::nullopt : std::optional(syntax.operands),
           .dtypes = {},
-          .result = result_of(syntax),
+          .result = result_dtype(syntax),
           .attributes = syntax.attributes,
           .ulp = {},
           .has_gradient = {},
@@ -167,11 +218,9 @@ void print_table(const std::vector<Cells>& rows) {
   }
 }
 
-}  // namespace
-
-void ops(const OpsArguments& arguments) {
+void ops(bool as_json) {
   const std::vector<ListedOp> all = all_ops();
-  if (arguments.json) {
+  if (as_json) {
     Json json = Json::array();
     for (const ListedOp& op : all) json.push_back(op_json(op));
     fmt::print("{}\n", json.dump(2));
@@ -181,6 +230,16 @@ void ops(const OpsArguments& arguments) {
       {"name", "kind", "operands", "dtypes", "result", "ulp", "gradient", "attributes", "gives"}};
   for (const ListedOp& op : all) rows.push_back(cells_of(op));
   print_table(rows);
+}
+
+}  // namespace
+
+void declare_ops(CLI::App& app, Action& action) {
+  auto as_json = std::make_shared<bool>(false);
+  CLI::App& command = *app.add_subcommand("ops", "List the ops and composites of the text form");
+  command.add_flag("--json", *as_json, "Print JSON");
+  command.footer("Example:\n  sinter ops");
+  set_action(command, action, as_json, ops);
 }
 
 }  // namespace sinter::command

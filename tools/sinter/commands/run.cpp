@@ -1,18 +1,27 @@
-#include "tools/sinter/commands/run.h"
-
-#include "tools/sinter/commands/load_program.h"
+// `sinter run`: runs a graph, or a file of `sinter compile`, on given or random inputs, and can
+// check the results.
+#include "ir/shape/host_array.h"
+#include "runtime/execution/executable_state.h"
+#include "runtime/saved/read_saved.h"
+#include "sinter/sinter.h"
+#include "tools/sinter/arguments/options.h"
 #include "tools/sinter/commands/run_graph.h"
 #include "tools/sinter/files/array_files.h"
-#include "tools/sinter/files/content_hash.h"
+#include "tools/sinter/files/npy.h"
 #include "tools/sinter/output/format_numbers.h"
 #include "tools/sinter/output/verdict.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <llvm/Support/xxhash.h>
 #include <nlohmann/json.hpp>
 
 namespace sinter::command {
@@ -20,6 +29,55 @@ namespace sinter::command {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+struct RunArguments {
+  GraphArguments graph;
+  NumericsArguments numerics;
+  std::string device;  ///< host or cuda; empty: a GPU if there is one, else the host device
+  std::uint64_t seed = 0;
+  std::vector<std::string> inputs;  ///< `x=x.npy`; other inputs are random
+  std::string outputs;              ///< folder for the results; empty: none are written
+  int repeat = 1;                   ///< number of runs, whose results must have equal bits
+  bool graph_replay = false;        ///< replay a CUDA Graph instead of launching kernel by kernel
+  bool check = false;
+  bool unfused = false;  ///< one kernel per node
+  bool json = false;
+};
+
+/// The program of a run: a graph in text form, or a file of `sinter compile`.
+struct LoadedProgram {
+  Graph graph;
+  std::optional<Executable> executable;  ///< nullopt: the graph must be compiled
+  Numerics numerics;                     ///< of the executable
+  std::vector<std::int64_t> sizes;       ///< of its first variant, by symbol id
+};
+
+/// Throws UsageError if the file cannot be read, TextFailure if its text is invalid, and UserError
+/// if a saved executable does not run on `device`.
+LoadedProgram load_program(const std::string& file, Device device) {
+  if (!is_saved_executable(file)) return {.graph = read_graph(file)};
+  const std::vector<std::byte> bytes = read_trusted_file(file);
+  const SavedExecutable saved = read_saved(bytes, file);
+  LoadedProgram program{
+      .graph = graph_of(saved.program, file),
+      .executable = load(file, device, {.options = options_from_environment()}, file.c_str(), 1),
+      .numerics = saved.program.numerics};
+  const auto variants = program.executable->state()->variants();
+  if (!variants.empty()) program.sizes = variants.front()->program.facts.symbols;
+  return program;
+}
+
+/// XXH3 (64 bits) of the elements' bytes in row-major order, as 16 hexadecimal digits. All NaNs
+/// hash equally; strides and padding do not matter.
+std::string content_hash(const HostArray& array) {
+  HostArray plain(array.dtype(), {array.shape().begin(), array.shape().end()});
+  copy_elements(array, plain);
+  for (std::int64_t i = 0; is_floating(plain.dtype()) && i < plain.size(); ++i)
+    if (std::isnan(plain.real_at(i)))
+      plain.set_real_at(i, std::numeric_limits<long double>::quiet_NaN());
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(plain.bytes().data());
+  return fmt::format("{:016x}", llvm::xxh3_64bits({bytes, plain.bytes().size()}));
+}
 
 Json repeat_json(const GraphRun& run) {
   const auto [least, most] = std::ranges::minmax(run.wall_us);
@@ -91,8 +149,7 @@ Numerics numerics_to_run(const RunArguments& arguments, const LoadedProgram& pro
   return numerics;
 }
 
-}  // namespace
-
+/// False if a check failed or repeated runs differ.
 bool run(const RunArguments& arguments) {
   const Device device = device_named(arguments.device);
   const LoadedProgram program = load_program(arguments.graph.file, device);
@@ -133,6 +190,50 @@ bool run(const RunArguments& arguments) {
   if (!arguments.json)
     for (const std::string& file : files) fmt::print("wrote {}\n", file);
   return result.repeat_difference.empty() && (!verdict || verdict->passes());
+}
+
+}  // namespace
+
+void declare_run(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App& command =
+      *app.add_subcommand("run", "Run a graph or a compiled file on given or random inputs");
+  command
+      .add_option("FILE", arguments->graph.file,
+                  "A graph in text form (- reads standard input), or a compiled file")
+      ->type_name("");
+  add_sizes(command, arguments->graph.sizes);
+  add_device_and_seed(command, arguments->device, arguments->seed);
+  command
+      .add_option("--inputs", arguments->inputs,
+                  "Inputs from .npy files; their shapes also give the sizes of symbols")
+      ->type_name("NAME=FILE");
+  command
+      .add_option("--outputs", arguments->outputs,
+                  "Write each output and updated input to NAME.npy in this folder")
+      ->type_name("DIR");
+  command
+      .add_option("--repeat", arguments->repeat,
+                  "Number of runs on the same inputs; all must give equal bits")
+      ->type_name("NUMBER")
+      ->transform(whole_number(1, 1'000'000))
+      ->capture_default_str();
+  command.add_flag("--graph", arguments->graph_replay,
+                   "Replay a CUDA Graph instead of launching kernel by kernel");
+  command.add_flag("--check", arguments->check,
+                   "Check the results with the oracle, and compare fused with unfused bits");
+  command.add_flag("--unfused", arguments->unfused, "One kernel per node");
+  add_numerics(command, arguments->numerics);
+  command.add_flag("--json", arguments->json, "Print JSON");
+  command.footer(
+      "Example:\n  sinter run softmax.sinter --device host --size rows=64 --check\n"
+      "  sinter run softmax.sinter --inputs x=x.npy --outputs results --repeat 20 --graph\n"
+      "  sinter run softmax.sinterx --check");
+  set_action(command, action, arguments, [](RunArguments& given) {
+    take_file(given.graph.file, given.inputs);
+    finish_graph_arguments(given.graph);
+    return run(given);
+  });
 }
 
 }  // namespace sinter::command

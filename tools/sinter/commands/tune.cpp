@@ -1,6 +1,6 @@
-#include "tools/sinter/commands/tune.h"
-
+// `sinter tune`: measures each kernel's candidates, and reports the choice and its reason.
 #include "sinter/tuning.h"
+#include "tools/sinter/arguments/options.h"
 #include "tools/sinter/commands/run_graph.h"
 #include "tools/sinter/output/format_numbers.h"
 #include "tools/sinter/output/progress.h"
@@ -8,13 +8,26 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string>
+
+#include <unistd.h>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace sinter::command {
 
 namespace {
+
+struct TuneArguments {
+  GraphArguments graph;
+  NumericsArguments numerics;
+  std::string device;  ///< host or cuda; empty: a GPU if there is one, else the host device
+  bool wide = false;   ///< measure longer, at exactly these sizes
+  bool quiet = false;  ///< no progress
+  bool table = false;  ///< one line per candidate
+  std::string import_file;
+  std::string export_file;
+};
 
 /// `: 12.30 us, 1.20 times as fast as the default`; empty if it was not timed.
 std::string time_text(const KernelReport& kernel, const CandidateReport& chosen) {
@@ -37,8 +50,6 @@ void print_choice(const KernelReport& kernel) {
     if (!candidate.problem.empty())
       fmt::print("  dropped   {}: {}\n", candidate.schedule, candidate.problem);
 }
-
-}  // namespace
 
 void tune(const TuneArguments& arguments) {
   const Graph graph = read_graph(arguments.graph.file);
@@ -75,6 +86,28 @@ void tune(const TuneArguments& arguments) {
   if (arguments.export_file.empty()) return;
   export_tuning(request.device, arguments.export_file);
   fmt::print("\nwrote {}\n", arguments.export_file);
+}
+
+}  // namespace
+
+void declare_tune(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<TuneArguments>();
+  CLI::App& command = *app.add_subcommand(
+      "tune", "Measure each kernel's candidates, and report the choice and its reason");
+  add_graph(command, arguments->graph);
+  add_device(command, arguments->device);
+  add_numerics(command, arguments->numerics);
+  command.add_flag("--wide", arguments->wide, "Measure longer, at exactly these sizes");
+  add_quiet(command, arguments->quiet);
+  command.add_flag("--table", arguments->table, "Print a line for every candidate");
+  command.add_option("--import", arguments->import_file, "Import timings from this file first")
+      ->type_name("FILE");
+  command
+      .add_option("--export", arguments->export_file,
+                  "Write all timings to this file, for machines of the same kind")
+      ->type_name("FILE");
+  command.footer("Example:\n  sinter tune softmax.sinter --size rows=8192 --wide --table");
+  set_graph_action(command, action, arguments, tune);
 }
 
 }  // namespace sinter::command

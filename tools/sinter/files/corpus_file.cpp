@@ -7,7 +7,7 @@
 #include "ir/support/elapsed.h"
 #include "ir/verify/verify.h"
 #include "runtime/compile/nvrtc_units.h"
-#include "runtime/execution/kernel_report.h"
+#include "runtime/execution/variant_report.h"
 #include "runtime/observe/emitted.h"
 #include "sinter/error.h"
 #include "tools/sinter/arguments/arguments.h"
@@ -35,9 +35,9 @@ PlannedCost cost_of(const EmittedProgram& emitted, Symbols symbols) {
   const Program& program = emitted.program();
   PlannedCost cost{.kernels = static_cast<std::int64_t>(program.kernels.size()),
                    .minimal_bytes = minimal_bytes(program.graph->data(), symbols)};
-  const KernelReporter reporter(program, symbols);
   for (const EmittedProgram::Item& item : emitted.kernels()) {
-    const KernelReport report = reporter.report(*item.kernel, item.kernel->schedule, item.source);
+    const KernelReport report =
+        kernel_report(program, *item.kernel, item.kernel->schedule, item.source, symbols);
     cost.bytes += report.launches * (report.bytes_read + report.bytes_written);
   }
   return cost;

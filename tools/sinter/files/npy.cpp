@@ -163,7 +163,8 @@ void write_npy(const std::string& file, const HostArray& array) {
 void copy_elements(const HostArray& from, HostArray& to) {
   ensure(from.dtype() == to.dtype() && std::ranges::equal(from.shape(), to.shape()),
          "elements are copied between arrays of one dtype and shape");
-  if (std::ranges::equal(from.strides(), to.strides()) && from.is_row_major()) {
+  if (std::ranges::equal(from.strides(), to.strides()) &&
+      std::ranges::equal(from.strides(), row_major(from.shape()))) {
     std::ranges::copy(from.bytes(), to.bytes().begin());
     return;
   }

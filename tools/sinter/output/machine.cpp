@@ -12,7 +12,6 @@
 #include <sstream>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 namespace sinter::command {
@@ -69,7 +68,7 @@ CacheOptions cache_options() { return with_environment({}).cache; }
 
 ToolStatus find_driver() {
   const CudaDriver& opened = cuda_driver();
-  ToolStatus tool{.name = "cuda driver", .found = {}, .problem = opened.reason, .remedy = {}};
+  ToolStatus tool{.name = "cuda driver", .problem = opened.reason};
   if (!opened.driver) {
     tool.remedy = remedy_of_driver(tool.problem);
     return tool;
@@ -82,7 +81,7 @@ ToolStatus find_driver() {
 
 ToolStatus find_nvrtc() {
   const NvrtcOrReason& opened = nvrtc();
-  ToolStatus tool{.name = "nvrtc", .found = {}, .problem = opened.reason, .remedy = {}};
+  ToolStatus tool{.name = "nvrtc", .problem = opened.reason};
   if (!opened.nvrtc) {
     tool.remedy =
         "install the package cuda-nvrtc-13-0 from NVIDIA's repository, or the Python wheel "
@@ -98,7 +97,7 @@ ToolStatus find_nvrtc() {
 }
 
 ToolStatus find_compiler() {
-  ToolStatus tool{.name = "c++ compiler", .found = {}, .problem = {}, .remedy = {}};
+  ToolStatus tool{.name = "c++ compiler"};
   try {
     const std::string path = find_host_compiler();
     tool.found = fmt::format("{}, {}", HostCompiler({.command = path, .name = {}}).name(), path);
@@ -109,7 +108,7 @@ ToolStatus find_compiler() {
 }
 
 ToolStatus find_cache() {
-  ToolStatus tool{.name = "disk cache", .found = {}, .problem = {}, .remedy = {}};
+  ToolStatus tool{.name = "disk cache"};
   const CacheOptions options = cache_options();
   if (options.mode == CacheMode::off) {
     tool.problem = "it was turned off";
@@ -134,7 +133,6 @@ DeviceList list_devices() {
       list.devices.push_back(facts_of(cuda_device(i)));
     } catch (const std::exception& error) {
       list.broken.push_back({.name = fmt::format("cuda:{}", i),
-                             .found = {},
                              .problem = error.what(),
                              .remedy = "run nvidia-smi to see its state"});
     }

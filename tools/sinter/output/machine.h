@@ -22,10 +22,10 @@ struct DeviceFacts {
 
 /// A tool or library that sinter uses, found or missing.
 struct ToolStatus {
-  std::string name;     ///< `nvrtc`
-  std::string found;    ///< version and path; empty if it is missing
-  std::string problem;  ///< why it is missing; empty if it was found
-  std::string remedy;   ///< how to get it
+  std::string name;          ///< `nvrtc`
+  std::string found = {};    ///< version and path; empty if it is missing
+  std::string problem = {};  ///< why it is missing; empty if it was found
+  std::string remedy = {};   ///< how to get it
 };
 
 /// The CUDA driver: `CUDA 12.8, driver 570.86.15`.

@@ -76,17 +76,12 @@ void run_share(Worker& worker, SharedWork& work) {
   }
 }
 
-std::uint64_t block_count(const KernelLaunch& launch) {
-  return std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
-}
-
 /// The most OS threads that run clusters at once. Each thread of a block has a stack with a guard
 /// page. Before Linux 6.13 each guard splits a mapping, and a process has about 65,000 mappings.
 std::uint64_t max_clusters(const BlockWork& work) {
   constexpr std::uint64_t kMaxFibers = 8192;
   if (work.cluster == 1 || !work.kernel->has_barrier) return UINT64_MAX;
-  const std::uint64_t threads = std::uint64_t{work.block.x} * work.block.y * work.block.z;
-  return std::max<std::uint64_t>(kMaxFibers / (threads * work.cluster), 1);
+  return std::max<std::uint64_t>(kMaxFibers / (volume(work.block) * work.cluster), 1);
 }
 
 /// OS threads that run launches. Never destroyed: kernels may run until the process ends.
@@ -98,7 +93,7 @@ class Pool {
   }
 
   /// Runs all blocks. Fails without running anything if the launch is cooperative and too large.
-  /// Throws std::bad_alloc or std::system_error if the needed threads cannot be started.
+  /// Throws std::bad_alloc if the needed threads cannot be started.
   void run(SharedWork& work, const KernelLaunch& launch) {
     const std::lock_guard launching(launch_mutex_);
     work.failure = cooperative_launch_failure(launch);
@@ -127,7 +122,7 @@ class Pool {
     return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 16);
   }
 
-  /// Starts the wanted threads. Fewer are fine if at least `least` run; else rethrows the error.
+  /// Starts the wanted threads. Fewer are fine if at least `least` run.
   void start_workers(int least) {
     try {
       while (started_ < wanted_) {
@@ -135,12 +130,12 @@ class Pool {
         ++started_;
       }
     } catch (const std::exception&) {
-      if (started_ < least) throw;
+      if (started_ < least) throw std::bad_alloc();
     }
   }
 
   void serve(int index, const std::unique_ptr<Worker>& worker) {
-    const FaultStacks stacks;
+    make_fault_stacks();
     std::uint64_t seen = 0;
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -196,7 +191,7 @@ std::vector<std::byte> pack_parameters(const device_abi::KernelInfo& kernel, voi
 }
 
 Failure cooperative_launch_failure(const KernelLaunch& launch) {
-  const std::uint64_t blocks = block_count(launch);
+  const std::uint64_t blocks = volume(launch.grid);
   const int most = workers();
   if (!launch.is_cooperative || blocks <= static_cast<std::uint64_t>(most)) return {};
   return {cuda::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
@@ -210,8 +205,8 @@ LaunchResult execute(const KernelLaunch& launch, std::uint64_t order) {
   if (launch.kernel->counts) counter = std::make_unique<AccessCounter>(accessible_allocations());
 
   SharedWork work;
-  const std::uint64_t threads = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;
-  work.count = block_count(launch);
+  const std::uint64_t threads = volume(launch.block);
+  work.count = volume(launch.grid);
   std::optional<GridBarrier> grid_barrier;
   if (launch.is_cooperative) grid_barrier.emplace(work.count);
   work.reversed = order & 1;

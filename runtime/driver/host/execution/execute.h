@@ -11,6 +11,11 @@
 
 namespace sinter::host {
 
+/// The number of blocks of a grid, or of threads of a block.
+inline std::uint64_t volume(const device_abi::Index3& extents) {
+  return std::uint64_t{extents.x} * extents.y * extents.z;
+}
+
 /// A launch with its own copies of the parameters.
 struct KernelLaunch {
   const device_abi::KernelInfo* kernel = nullptr;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <mutex>
 
 #include <signal.h>
@@ -84,29 +85,13 @@ void install_fault_handlers() {
   });
 }
 
-FaultStacks::FaultStacks() {
-  memory_ = mmap(nullptr, kSignalStackBytes + kFaultStackBytes, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory_ == MAP_FAILED) {
-    memory_ = nullptr;  // kernels still run, but a fault ends the process
-    return;
-  }
-  stack_t previous{};
-  const stack_t ours{.ss_sp = memory_, .ss_flags = 0, .ss_size = kSignalStackBytes};
-  sigaltstack(&ours, &previous);
-  previous_stack_ = previous.ss_sp;
-  previous_bytes_ = previous.ss_size;
-  previous_flags_ = previous.ss_flags;
-  fault_stack_top = static_cast<std::byte*>(memory_) + kSignalStackBytes + kFaultStackBytes;
-}
-
-FaultStacks::~FaultStacks() {
-  if (!memory_) return;
-  fault_stack_top = nullptr;
-  const stack_t previous{
-      .ss_sp = previous_stack_, .ss_flags = previous_flags_, .ss_size = previous_bytes_};
-  sigaltstack(&previous, nullptr);
-  munmap(memory_, kSignalStackBytes + kFaultStackBytes);
+void make_fault_stacks() {
+  void* const memory = mmap(nullptr, kSignalStackBytes + kFaultStackBytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return;  // kernels still run, but a fault ends the process
+  const stack_t stack{.ss_sp = memory, .ss_flags = 0, .ss_size = kSignalStackBytes};
+  sigaltstack(&stack, nullptr);
+  fault_stack_top = static_cast<std::byte*>(memory) + kSignalStackBytes + kFaultStackBytes;
 }
 
 }  // namespace sinter::host

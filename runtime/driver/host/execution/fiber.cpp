@@ -36,13 +36,8 @@ void Fiber::start(boost::context::detail::transfer_t transfer) {
   __builtin_unreachable();
 }
 
-StackPool::~StackPool() {
-  for (const Mapping& mapping : mappings_) munmap(mapping.start, mapping.bytes);
-}
-
 bool StackPool::reserve(std::size_t count) {
   if (count <= stacks_.size()) return true;
-  mappings_.reserve(mappings_.size() + 1);
   stacks_.reserve(count);
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t stride = page + kStackBytes;
@@ -50,7 +45,6 @@ bool StackPool::reserve(std::size_t count) {
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED) return false;
-  mappings_.push_back({static_cast<std::byte*>(memory), bytes});
   for (std::size_t offset = 0; offset < bytes; offset += stride) {
     std::byte* const guard = static_cast<std::byte*>(memory) + offset;
     if (!forbid(guard, page)) return false;

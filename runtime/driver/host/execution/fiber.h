@@ -93,7 +93,8 @@ class Fiber {
   arrive(boost::context::detail::jump_fcontext(to.context_, &leaving));
 }
 
-/// A growing pool of stacks with a guard page below each. They are unmapped with the pool.
+/// A growing pool of stacks with a guard page below each. They are never unmapped: the OS threads
+/// that run blocks never end.
 class StackPool {
  public:
   static constexpr std::size_t kStackBytes = 64 << 10;
@@ -103,25 +104,13 @@ class StackPool {
     std::byte* top;
   };
 
-  StackPool() = default;
-  StackPool(const StackPool&) = delete;
-  StackPool& operator=(const StackPool&) = delete;
-  ~StackPool();
-
   /// Ensures that there are at least `count` stacks; false if the system has no memory for them.
   bool reserve(std::size_t count);
   const Stack& operator[](std::size_t i) const { return stacks_[i]; }
-  std::size_t size() const { return stacks_.size(); }
   /// True if `address` is in the guard page of one of the stacks.
   bool is_guard(const void* address) const;
 
  private:
-  struct Mapping {
-    std::byte* start;
-    std::size_t bytes;
-  };
-
-  std::vector<Mapping> mappings_;
   std::vector<Stack> stacks_;
 };
 

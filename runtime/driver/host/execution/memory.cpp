@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -32,21 +33,15 @@ struct Mapping {
 
 struct TableEntry {
   Allocation allocation;
-  Mapping mapping{};  // none for lent memory
-};
-
-struct Freed {
-  Allocation allocation;
   Mapping mapping;
 };
 
 struct Table {
   std::mutex mutex;
-  std::map<std::uintptr_t, TableEntry> entries;  // by start
-  // Lent ranges by start. `entries` has the unions of overlapping ones.
-  std::multimap<std::uintptr_t, std::size_t> lent;
+  std::map<std::uintptr_t, TableEntry> entries;     // by start
+  std::multimap<std::uintptr_t, std::size_t> lent;  // ranges of the caller by start, with bytes
   // A ring of fixed size, so that freeing allocates nothing.
-  std::array<Freed, kMaxQuarantine> quarantine;
+  std::array<TableEntry, kMaxQuarantine> quarantine;
   std::size_t oldest = 0, quarantined = 0;
   std::size_t quarantine_bytes = 0;
   MemoryUse use;
@@ -59,11 +54,6 @@ Table& table() {
 
 std::byte* first_byte(const Mapping& mapping) { return mapping.pages + kGuardBytes; }
 std::size_t inner_bytes(const Mapping& mapping) { return mapping.page_bytes - 2 * kGuardBytes; }
-
-void make_accessible(const Mapping& mapping) {
-  mprotect(first_byte(mapping), inner_bytes(mapping), PROT_READ | PROT_WRITE);
-  poison(first_byte(mapping), inner_bytes(mapping));
-}
 
 bool is_poisoned(const std::byte* from, const std::byte* to) {
   for (; from < to; ++from) {
@@ -88,27 +78,18 @@ const TableEntry* find_entry(const Table& table, std::uintptr_t address) {
   return address < entry.allocation.end() ? &entry : nullptr;
 }
 
-/// The allocations that overlap the range.
-std::vector<Allocation> touching(const Table& table, std::uintptr_t start, std::size_t bytes) {
-  std::vector<Allocation> result;
-  auto entry = table.entries.upper_bound(start);
-  if (entry != table.entries.begin()) --entry;
-  for (; entry != table.entries.end() && entry->first < start + bytes; ++entry)
-    if (start < entry->second.allocation.end()) result.push_back(entry->second.allocation);
-  return result;
-}
-
-/// Merges the range and all lent entries that overlap it into one entry.
-void merge_lent_ranges(Table& table, std::uintptr_t start, std::size_t bytes) {
-  std::uintptr_t end = start + bytes;
-  for (const Allocation& part : touching(table, start, bytes)) {
-    if (part.kind != MemoryKind::lent) continue;
-    start = std::min(start, part.start);
-    end = std::max(end, part.end());
-    table.entries.erase(part.start);
+/// Calls `visit` for each union of overlapping lent ranges, in the order of addresses.
+void for_each_lent(const Table& table, auto visit) {
+  Allocation whole;
+  for (const auto& [start, bytes] : table.lent) {
+    if (whole.bytes > 0 && start >= whole.end()) {
+      visit(whole);
+      whole.bytes = 0;
+    }
+    if (whole.bytes == 0) whole = {.start = start, .kind = MemoryKind::lent};
+    whole.bytes = std::max(whole.end(), start + bytes) - whole.start;
   }
-  table.entries[start].allocation = {
-      .start = start, .bytes = end - start, .kind = MemoryKind::lent};
+  if (whole.bytes > 0) visit(whole);
 }
 
 void release_oldest(Table& table) {
@@ -124,20 +105,12 @@ void quarantine(Table& table, const TableEntry& entry) {
   mmap(entry.mapping.pages, entry.mapping.page_bytes, PROT_NONE,
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   if (table.quarantined == kMaxQuarantine) release_oldest(table);
-  table.quarantine[(table.oldest + table.quarantined++) % kMaxQuarantine] = {entry.allocation,
-                                                                             entry.mapping};
+  table.quarantine[(table.oldest + table.quarantined++) % kMaxQuarantine] = entry;
   table.quarantine_bytes += entry.mapping.page_bytes;
   while (table.quarantine_bytes > kMaxQuarantineBytes) release_oldest(table);
 }
 
-const char* kind_name(MemoryKind kind) {
-  switch (kind) {
-    case MemoryKind::device: return "device";
-    case MemoryKind::lent: return "lent";
-    case MemoryKind::pinned: break;
-  }
-  return "pinned";
-}
+const char* kind_name(MemoryKind kind) { return kind == MemoryKind::device ? "device" : "pinned"; }
 
 std::string describe_near(const Allocation& allocation, std::uintptr_t address) {
   const std::string what =
@@ -157,7 +130,7 @@ void poison(void* memory, std::size_t bytes) {
   if (bytes & 1) std::memset(static_cast<std::byte*>(memory) + bytes - 1, kPoison & 0xff, 1);
 }
 
-std::uintptr_t allocate(std::size_t bytes, MemoryKind kind, bool is_ready, int device) {
+std::uintptr_t allocate(std::size_t bytes, MemoryKind kind, int device) {
   static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t padded = round_up(std::max<std::size_t>(bytes, 1), kAlignment);
   const std::size_t inner = round_up(padded, page);
@@ -166,15 +139,15 @@ std::uintptr_t allocate(std::size_t bytes, MemoryKind kind, bool is_ready, int d
   if (pages == MAP_FAILED) return 0;
   const Mapping mapping{static_cast<std::byte*>(pages), inner + 2 * kGuardBytes};
   if (inner >= kHugePages) madvise(first_byte(mapping), inner, MADV_HUGEPAGE);
-  if (is_ready) make_accessible(mapping);
+  mprotect(first_byte(mapping), inner, PROT_READ | PROT_WRITE);
+  poison(first_byte(mapping), inner);
 
   const auto start = reinterpret_cast<std::uintptr_t>(first_byte(mapping) + inner - padded);
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   try {
-    all.entries[start] = {
-        {.start = start, .bytes = bytes, .kind = kind, .device = device, .is_ready = is_ready},
-        mapping};
+    all.entries[start] = {{.start = start, .bytes = bytes, .kind = kind, .device = device},
+                          mapping};
   } catch (...) {
     munmap(mapping.pages, mapping.page_bytes);
     throw;
@@ -187,52 +160,43 @@ std::uintptr_t allocate(std::size_t bytes, MemoryKind kind, bool is_ready, int d
   return start;
 }
 
-void make_ready(std::uintptr_t start) {
+std::optional<std::size_t> mark_freeing(std::uintptr_t start, MemoryKind kind) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   const auto found = all.entries.find(start);
-  if (found == all.entries.end()) return;
-  make_accessible(found->second.mapping);
-  found->second.allocation.is_ready = true;
+  if (found == all.entries.end()) return std::nullopt;
+  Allocation& allocation = found->second.allocation;
+  if (allocation.kind != kind || std::exchange(allocation.is_freeing, true)) return std::nullopt;
+  return allocation.bytes;
 }
 
-bool mark_freeing(std::uintptr_t start) {
+bool free_memory(std::uintptr_t start) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   const auto found = all.entries.find(start);
-  if (found == all.entries.end() || found->second.allocation.is_freeing) return false;
-  return found->second.allocation.is_freeing = true;
-}
-
-FreeResult free_memory(std::uintptr_t start) {
-  Table& all = table();
-  const std::lock_guard lock(all.mutex);
-  const auto found = all.entries.find(start);
-  if (found == all.entries.end() || !found->second.mapping.pages) return FreeResult::unknown;
   const TableEntry entry = found->second;
-  const bool is_sound = !entry.allocation.is_ready || is_intact(entry);
+  const bool is_sound = is_intact(entry);
   all.entries.erase(found);
   quarantine(all, entry);
   --all.use.allocations;
   if (entry.allocation.kind == MemoryKind::device) all.use.live_bytes -= entry.allocation.bytes;
-  return is_sound ? FreeResult::freed : FreeResult::overrun;
+  return is_sound;
 }
 
 bool lend_memory(std::uintptr_t start, std::size_t bytes) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
-  if (const TableEntry* entry = find_entry(all, start);
-      entry && entry->allocation.kind != MemoryKind::lent &&
-      bytes <= entry->allocation.end() - start)
-    return false;
-  for (const Allocation& touched : touching(all, start, bytes))
-    if (touched.kind != MemoryKind::lent)
-      throw UserError(fmt::format(
-          "{} bytes at {:#x} reach into a {}-byte {} allocation of the host device at {:#x}; lend "
-          "memory that is entirely inside or outside of it",
-          bytes, start, touched.bytes, kind_name(touched.kind), touched.start));
+  const TableEntry* touched = find_entry(all, start);
+  if (touched && bytes <= touched->allocation.end() - start) return false;
+  const auto next = all.entries.upper_bound(start);
+  if (!touched && next != all.entries.end() && next->first < start + bytes) touched = &next->second;
+  if (touched)
+    throw UserError(fmt::format(
+        "{} bytes at {:#x} reach into a {}-byte {} allocation of the host device at {:#x}; lend "
+        "memory that is entirely inside or outside of it",
+        bytes, start, touched->allocation.bytes, kind_name(touched->allocation.kind),
+        touched->allocation.start));
   all.lent.emplace(start, bytes);
-  merge_lent_ranges(all, start, bytes);
   return true;
 }
 
@@ -240,29 +204,27 @@ void take_back_memory(std::uintptr_t start, std::size_t bytes) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   const auto [first, last] = all.lent.equal_range(start);
-  const auto found = std::find_if(first, last, [&](const auto& at) { return at.second == bytes; });
-  if (found == last) return;  // free_all_memory() ran meanwhile
-  all.lent.erase(found);
-  const TableEntry* const joined = find_entry(all, start);
-  const std::uintptr_t from = joined->allocation.start, to = joined->allocation.end();
-  all.entries.erase(from);
-  for (auto rest = all.lent.lower_bound(from); rest != all.lent.end() && rest->first < to; ++rest)
-    merge_lent_ranges(all, rest->first, rest->second);
+  all.lent.erase(std::find_if(first, last, [&](const auto& at) { return at.second == bytes; }));
 }
 
 std::optional<Allocation> find_allocation(std::uintptr_t address) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
-  const TableEntry* const entry = find_entry(all, address);
-  return entry ? std::optional(entry->allocation) : std::nullopt;
+  if (const TableEntry* const entry = find_entry(all, address)) return entry->allocation;
+  std::optional<Allocation> lent;
+  for_each_lent(all, [&](const Allocation& one) {
+    if (address >= one.start && address < one.end()) lent = one;
+  });
+  return lent;
 }
 
 std::vector<Allocation> accessible_allocations() {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   std::vector<Allocation> result;
-  for (const auto& [start, entry] : all.entries)
-    if (entry.allocation.is_ready) result.push_back(entry.allocation);
+  for (const auto& [start, entry] : all.entries) result.push_back(entry.allocation);
+  for_each_lent(all, [&](const Allocation& one) { result.push_back(one); });
+  std::ranges::sort(result, {}, &Allocation::start);
   return result;
 }
 
@@ -280,11 +242,10 @@ std::string describe_address(const void* pointer) {
   for (const auto& [start, entry] : all.entries) {
     const Mapping& mapping = entry.mapping;
     const auto pages = reinterpret_cast<std::uintptr_t>(mapping.pages);
-    if (mapping.pages && address >= pages && address < pages + mapping.page_bytes) nearest = &entry;
+    if (address >= pages && address < pages + mapping.page_bytes) nearest = &entry;
   }
   if (!nearest) return "in no allocation";
-  const char* const state = nearest->allocation.is_ready ? "" : " that its stream has not reached";
-  return describe_near(nearest->allocation, address) + state;
+  return describe_near(nearest->allocation, address);
 }
 
 MemoryUse memory_use() {
@@ -297,16 +258,6 @@ void reset_peak() {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   all.use.peak_bytes = all.use.live_bytes;
-}
-
-void free_all_memory() {
-  Table& all = table();
-  const std::lock_guard lock(all.mutex);
-  for (const auto& [start, entry] : all.entries)
-    if (entry.mapping.pages) quarantine(all, entry);
-  all.entries.clear();
-  all.lent.clear();
-  all.use = {};
 }
 
 }  // namespace sinter::host

@@ -24,24 +24,19 @@ struct Allocation {
   std::size_t bytes = 0;  // as requested
   MemoryKind kind{};
   int device = 0;           // of device memory
-  bool is_ready = true;     // false until the stream reaches a stream-ordered allocation
-  bool is_freeing = false;  // a stream-ordered free is queued
+  bool is_freeing = false;  // a call that frees it waits for queued work
 
   std::uintptr_t end() const { return start + bytes; }
 };
 
-/// Maps memory, inaccessible if `is_ready` is false. Returns its address, or 0 if there is no
-/// memory. `kind` is device or pinned.
-std::uintptr_t allocate(std::size_t bytes, MemoryKind kind, bool is_ready, int device = 0);
-/// Makes memory accessible that allocate() mapped with `is_ready` false.
-void make_ready(std::uintptr_t start);
-/// Marks the allocation that starts there as about to be freed. False if there is none, or if it is
-/// already marked.
-bool mark_freeing(std::uintptr_t start);
-/// The result of freeing; `overrun`: something has written just outside the allocation.
-enum class FreeResult { freed, unknown, overrun };
-/// Frees the allocation that starts there. Later accesses to it fault.
-FreeResult free_memory(std::uintptr_t start);
+/// Maps memory. Returns its address, or 0 if there is no memory. `kind` is device or pinned.
+std::uintptr_t allocate(std::size_t bytes, MemoryKind kind, int device = 0);
+/// Marks the allocation of that kind that starts there as about to be freed, and returns its size.
+/// Nothing if there is none, or if it is already marked.
+std::optional<std::size_t> mark_freeing(std::uintptr_t start, MemoryKind kind);
+/// Frees the device or pinned allocation that starts there. Later accesses to it fault. False if
+/// something has written just outside of it.
+bool free_memory(std::uintptr_t start);
 
 /// Lends memory of the caller, which kernels may access from now on. Overlapping ranges count as
 /// one allocation. False if an allocation of the device already contains the range; then it must
@@ -63,7 +58,5 @@ struct MemoryUse {
 };
 MemoryUse memory_use();
 void reset_peak();
-/// Frees everything that is still allocated.
-void free_all_memory();
 
 }  // namespace sinter::host

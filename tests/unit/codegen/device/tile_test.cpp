@@ -1,5 +1,5 @@
-// The device code of tiles, compiled as it is: where elements stand in shared memory, which thread
-// has which vector, and that threads of a warp reach different banks.
+// Compiles the device code of tiles for the host. Checks the positions of elements in shared
+// memory, the vectors of each thread, and that threads of a warp reach different banks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct Vector {
 constexpr int kWarp = 32;
 constexpr int kBanks = 32;
 
-/// The most words of one bank that the lanes of one access reach; wide elements take two rounds.
+/// The maximum number of words of one bank that one access reaches. Wide elements take two rounds.
 int conflicts(const std::vector<int>& bytes, int size) {
   const int lanes_at_once = size > 4 ? kWarp / 2 : kWarp;
   std::size_t most = 0;
@@ -96,7 +96,7 @@ void expect_good_tile() {
   }
 }
 
-TEST(TileDevice, EveryElementHasAPlaceAndEveryThreadABank) {
+TEST(TileDevice, ElementsHavePositionsAndThreadsDistinctBanks) {
   expect_good_tile<float, 32, 4>();
   expect_good_tile<float, 64, 4>();
   expect_good_tile<float, 64, 2>();

@@ -1,5 +1,5 @@
-// The parts of the prelude that kernels need. That no kernel lacks one is tested where all kinds of
-// kernels and ops are compiled, by the nvrtc tier.
+// Selection of the prelude parts that kernels need. The nvrtc tests compile all kinds of kernels
+// and ops, so they would fail if a part were missing.
 #include "codegen/prelude/select_prelude.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using ::testing::Not;
 
 std::string prelude_of(std::string_view kernel) { return prelude_for({&kernel, 1}); }
 
-TEST(PreludeParts, AreTheWholePrelude) {
+TEST(PreludeParts, ConcatenateToTheWholePrelude) {
   for (const Prelude which : {Prelude::cuda, Prelude::host}) {
     std::string all;
     for (const PreludePart& part : prelude_parts(prelude_text(which))) all += part.text;
@@ -48,7 +48,7 @@ __device__ int twice(Pairs a) { return a.sum(); }
 #endif
 constexpr int kMost = 4;
 )");
-  ASSERT_EQ(parts.size(), 7u);  // what is behind the last one, too
+  ASSERT_EQ(parts.size(), 7u);  // with the text after the last one
   EXPECT_THAT(parts[0].declares, ElementsAre("TWICE"));
   EXPECT_THAT(parts[1].declares, ElementsAre("Pair"));
   EXPECT_THAT(parts[2].declares, ElementsAre("Pair"));
@@ -59,7 +59,7 @@ constexpr int kMost = 4;
   EXPECT_THAT(parts[6].declares, IsEmpty());
 }
 
-TEST(PreludeParts, AreThoseThatAreNamedAndWhatTheyNameInTheirTurn) {
+TEST(PreludeParts, AreSelectedWithTheirDependencies) {
   EXPECT_EQ(prelude_of("extern \"C\" __global__ void nothing() {}"), "");
   const std::string text = prelude_of("float y = digamma(x);  // philox");
   EXPECT_THAT(text, HasSubstr("T digamma_from_zero(T x)"));
@@ -69,7 +69,7 @@ TEST(PreludeParts, AreThoseThatAreNamedAndWhatTheyNameInTheirTurn) {
   EXPECT_LT(text.size(), prelude_text(Prelude::cuda).size() / 10);
 }
 
-TEST(PreludeParts, OfTheHostAloneAreThereAllTheTime) {
+TEST(PreludeParts, AreAllSelectedForTheHost) {
   const std::string_view kernel = "Philox block(1, 2, 3);";
   const std::string text = prelude_for({&kernel, 1}, Prelude::host);
   const std::string_view alone = prelude_of_one_device(Prelude::host);
@@ -80,7 +80,7 @@ TEST(PreludeParts, OfTheHostAloneAreThereAllTheTime) {
   EXPECT_LT(text.size(), prelude_text(Prelude::host).size() / 2);
 }
 
-TEST(PreludeParts, AreThoseOfAllKernelsOfAProgram) {
+TEST(PreludeParts, AreSelectedForAllKernelsOfAProgram) {
   const std::string_view kernels[] = {"Philox block(1, 2, 3);", "Welford<float> state;"};
   const std::string text = prelude_for(kernels);
   EXPECT_THAT(text, HasSubstr("struct Philox"));

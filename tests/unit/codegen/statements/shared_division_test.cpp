@@ -1,4 +1,4 @@
-// Divisions of rows that threads keep: which are written out, and which are left to a function.
+// Divisions of resident rows: some are inline, and others call a function.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ std::string softmax(int columns) {
       "graph rows(x: f32[8192, {}]) {{\n  y = softmax x {{axis = 1}}\n  return y\n}}", columns);
 }
 
-TEST(Quotients, AreLeftToAFunctionWhereAThreadHasMany) {
+TEST(Quotients, CallAFunctionForManyVectors) {
   const std::string text = text_of(softmax(16384));
   EXPECT_THAT(text, HasSubstr("const Vector<float, 4> y = quotients(exp_3[tile], sum_4);\n"
                               "    store<4>(y_out, row * 16384 + column, y);\n"))
@@ -36,7 +36,7 @@ TEST(Quotients, AreLeftToAFunctionWhereAThreadHasMany) {
   EXPECT_THAT(text, Not(HasSubstr(" / sum_4")));
 }
 
-TEST(Quotients, AreWrittenOutWhereAThreadHasFew) {
+TEST(Quotients, AreInlineForFewVectors) {
   const std::string text = text_of(softmax(1024));
   EXPECT_THAT(text, HasSubstr("y[k] = exp_3[tile][k] / sum_4;"));
   EXPECT_THAT(text, Not(HasSubstr("quotients")));
@@ -54,8 +54,8 @@ graph rows(x: f32[8192, 16384]) {
   EXPECT_THAT(text, HasSubstr("const float t = s[k] * 2.0f;"));
 }
 
-/// A literal, a divisor that differs along the row, and a vector that this pass makes.
-TEST(Quotients, OfOtherOperandsAreWrittenOut) {
+/// A literal divisor, a divisor that varies along the row, and a vector computed in this pass.
+TEST(Quotients, AreInlineForOtherOperands) {
   const std::string text = text_of(R"(
 graph rows(x: f32[8192, 16384], w: f32[16384]) {
   m = max x {axes = [1], keep = true}
@@ -71,7 +71,7 @@ graph rows(x: f32[8192, 16384], w: f32[16384]) {
   EXPECT_THAT(text, Not(HasSubstr("quotients"))) << text;
 }
 
-TEST(Quotients, AreTheHardwaresUnderFastMath) {
+TEST(Quotients, UseTheHardwareWithFastMath) {
   const std::string text = text_of(softmax(16384), {.numerics = {.math = Math::fast}});
   EXPECT_THAT(text, HasSubstr("fast_divide(exp_3[tile][k], sum_4)"));
   EXPECT_THAT(text, Not(HasSubstr("quotients")));

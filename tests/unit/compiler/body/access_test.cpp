@@ -1,4 +1,4 @@
-// How indices and conditions behave along a vector, against walking the vector.
+// Steps, alignment and conditions along a vector, compared with an evaluation of each element.
 #include "compiler/body/access.h"
 
 #include <random>
@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/tiling/vector_width.h"
+#include "tests/support/graphs/index_text.h"
 
 namespace sinter::access_test {
 namespace {
@@ -14,7 +15,7 @@ Condition piece(const Index& at, std::int64_t begin, std::int64_t end) {
   return {.at = at, .begin = begin, .end = end};
 }
 
-/// A random index over two axes, such as views make them.
+/// A random index over two axes, of the forms that views create.
 Index random_view(std::mt19937& random, IndexSpace& space, int depth) {
   if (depth == 0) return space.axis(static_cast<int>(random() % 2));
   const Index a = random_view(random, space, depth - 1);
@@ -29,7 +30,7 @@ Index random_view(std::mt19937& random, IndexSpace& space, int depth) {
   }
 }
 
-TEST(Access, StepsAndConditionsAreThoseOfEveryVector) {
+TEST(Access, StepsAndConditionsHoldInEveryVector) {
   int found = 0;
   for (unsigned seed = 0; seed < 3000; ++seed) {
     std::mt19937 random(seed);
@@ -48,21 +49,21 @@ TEST(Access, StepsAndConditionsAreThoseOfEveryVector) {
     for (std::int64_t row = 0; row < 5; ++row)
       for (std::int64_t first = 0; first < 64; first += width) {
         const auto value = [&](std::int64_t k) {
-          const std::int64_t place[] = {row, first + k};
-          return evaluate(at, place, {});
+          const std::int64_t position[] = {row, first + k};
+          return evaluate(at, position, {});
         };
         const auto holds = [&](std::int64_t k) {
           return value(k) >= condition.begin.number() && value(k) < condition.end.number();
         };
         if (is_aligned) {
-          ASSERT_EQ(value(0) % width, 0) << to_string(at);
+          ASSERT_EQ(value(0) % width, 0) << index_text(at);
         }
         for (std::int64_t k = 1; k < width; ++k) {
           if (step) {
-            ASSERT_EQ(value(k) - value(k - 1), step->number()) << to_string(at) << " " << width;
+            ASSERT_EQ(value(k) - value(k - 1), step->number()) << index_text(at) << " " << width;
           }
           if (is_same) {
-            ASSERT_EQ(holds(k), holds(0)) << to_string(at) << " " << width;
+            ASSERT_EQ(holds(k), holds(0)) << index_text(at) << " " << width;
           }
         }
       }
@@ -70,7 +71,7 @@ TEST(Access, StepsAndConditionsAreThoseOfEveryVector) {
   EXPECT_GT(found, 1000);
 }
 
-TEST(Access, WholeVectorsOfAReshapedAxisAreContiguous) {
+TEST(Access, VectorsOfAReshapedAxisAreContiguous) {
   IndexSpace space;
   space.add_axis(3);
   const Index column = space.add_axis(256);
@@ -84,14 +85,15 @@ TEST(Access, WholeVectorsOfAReshapedAxisAreContiguous) {
   EXPECT_EQ(step_along(space.divide(column, 60), 1, 4, {}), Extent(0));
 }
 
-TEST(Access, PiecesOfWholeVectorsAreTheSameAlongThem) {
+TEST(Access, ConditionsOnVectorBoundariesAreUniform) {
   IndexSpace space;
   const Index column = space.add_axis(44);
   const Index moved = space.add(column, constant_index(-4));
   EXPECT_TRUE(is_same_along(piece(column, 8, 24), 0, 8, {}));
   EXPECT_FALSE(is_same_along(piece(column, 8, 20), 0, 8, {}));
   EXPECT_TRUE(is_same_along(piece(column, 8, 20), 0, 4, {}));
-  // Bounds count from the first element of the axis; and not at all where they always hold.
+  // The vector boundaries count from the first element of the axis. Bounds that always hold have no
+  // effect.
   EXPECT_TRUE(is_same_along(piece(moved, 4, 12), 0, 8, {}));
   EXPECT_FALSE(is_same_along(piece(moved, 0, 8), 0, 8, {}));
   EXPECT_TRUE(is_same_along(piece(column, 40, 45), 0, 8, {}));

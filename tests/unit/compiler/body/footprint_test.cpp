@@ -1,8 +1,7 @@
-// How many elements a load touches, against walking all places; and where conditions and divisions
-// meet.
+// The number of elements that a load touches, compared with an enumeration of the iteration space.
 #include "compiler/body/footprint.h"
 
-#include "compiler/body_building/kernel_body.h"
+#include "compiler/body_building/build_body.h"
 #include "compiler/plan.h"
 #include "ir/graph/node.h"
 #include "sinter/text.h"
@@ -15,7 +14,7 @@
 namespace sinter::footprint_test {
 namespace {
 
-/// Rows of `extents`, and a load from an array of 10,000 elements.
+/// An iteration space of `extents` and a load from an array of 10,000 elements.
 struct Load {
   explicit Load(std::vector<std::int64_t> row_extents) : extents(std::move(row_extents)) {
     for (const std::int64_t extent : extents) body.space.add_axis(extent);
@@ -31,13 +30,13 @@ struct Load {
 
   std::int64_t distinct(const Index& at) const {
     std::set<std::int64_t> seen;
-    std::vector<std::int64_t> place(extents.size(), 0);
-    const std::int64_t places = evaluate(body.parallel_size(), {});
-    for (std::int64_t i = 0; i < places; ++i) {
+    std::vector<std::int64_t> position(extents.size(), 0);
+    const std::int64_t positions = evaluate(body.parallel_size(), {});
+    for (std::int64_t i = 0; i < positions; ++i) {
       std::int64_t rest = i;
-      for (std::size_t axis = place.size(); axis-- > 0; rest /= extents[axis])
-        place[axis] = rest % extents[axis];
-      seen.insert(evaluate(at, place, {}));
+      for (std::size_t axis = position.size(); axis-- > 0; rest /= extents[axis])
+        position[axis] = rest % extents[axis];
+      seen.insert(evaluate(at, position, {}));
     }
     return static_cast<std::int64_t>(seen.size());
   }
@@ -47,7 +46,7 @@ struct Load {
   Body body;
 };
 
-TEST(Footprint, HalvesOfARowThatRepeatOverAllRowsCountOnce) {
+TEST(Footprint, RepeatedRowsCountOnce) {
   Load load({3, 88});
   IndexSpace& space = load.space();
   const Index half = space.divide(space.axis(1), 44);
@@ -58,18 +57,18 @@ TEST(Footprint, HalvesOfARowThatRepeatOverAllRowsCountOnce) {
   EXPECT_EQ(load.distinct(at), 3 * 44);
 }
 
-TEST(Footprint, QuotientAndRemainderOfAnAxisAreAllOfIt) {
+TEST(Footprint, QuotientAndRemainderCoverTheAxis) {
   Load load({5, 24});
   IndexSpace& space = load.space();
   const Index high = space.divide(space.axis(1), 6);
   const Index low = space.modulo(space.axis(1), 6);
-  const Index turned = space.add(space.scale(low, 4), high);
-  EXPECT_EQ(load.touched(turned), 24);
-  const Index apart = space.add(space.scale(high, 100), space.modulo(low, 2));
-  EXPECT_EQ(load.touched(apart), load.distinct(apart));
+  const Index transposed = space.add(space.scale(low, 4), high);
+  EXPECT_EQ(load.touched(transposed), 24);
+  const Index strided = space.add(space.scale(high, 100), space.modulo(low, 2));
+  EXPECT_EQ(load.touched(strided), load.distinct(strided));
 }
 
-TEST(Footprint, DividedByOtherNumbersAnAxisCountsAsAWhole) {
+TEST(Footprint, InexactDivisionCountsTheWholeAxis) {
   Load load({25});
   IndexSpace& space = load.space();
   const Index at =
@@ -78,7 +77,8 @@ TEST(Footprint, DividedByOtherNumbersAnAxisCountsAsAWhole) {
   EXPECT_EQ(load.distinct(at), 25);
 }
 
-/// Elements that the one kernel of `text` loads, summed over its loads; -1 where one is a bound.
+/// The elements that the single kernel of `text` loads, summed over its loads. -1 if a footprint is
+/// not exact.
 std::int64_t loaded(const char* text) {
   const Program program = plan(parse(text), *find_target("h200"), {}, {});
   const Body body = body_of(program, program.kernels.at(0));
@@ -92,7 +92,7 @@ std::int64_t loaded(const char* text) {
   return result;
 }
 
-TEST(Footprint, ShuffledChannelsAreReadOnceByBothHalves) {
+TEST(Footprint, HalvesOfShuffledChannelsReadEachElementOnce) {
   EXPECT_EQ(loaded(R"(
 graph shuffle(a: f32[8, 6, 5], b: f32[8, 6, 5]) {
   n = neg b
@@ -107,7 +107,7 @@ graph shuffle(a: f32[8, 6, 5], b: f32[8, 6, 5]) {
             8 * 12 * 5);
 }
 
-TEST(Footprint, ARepeatedPieceIsTouchedOnce) {
+TEST(Footprint, RepeatedElementsCountOnce) {
   EXPECT_EQ(loaded(R"(
 graph repeated(a: f32[8, 4], b: f32[8, 4]) {
   wide = reshape a {shape = [8, 4, 1]}

@@ -1,4 +1,4 @@
-// Which kernels are alike but for the arrays that they read and write.
+// KernelKey: equal for kernels that differ only in the arrays that they read and write.
 #include "compiler/body/kernel_key.h"
 #include "compiler/body/body_request.h"
 
@@ -13,15 +13,15 @@
 namespace sinter::kernel_key_test {
 namespace {
 
-/// A graph with two results of the inputs x, y, z and w, and the keys of the kernels that compute
-/// all of one result each.
+/// A graph with two results, and the keys of two kernels. Each kernel computes one result with all
+/// its operands.
 class TwoKernels {
  public:
   TwoKernels(const std::string& statements, const std::string& inputs)
       : graph_(parse(fmt::format("graph g({}) {{\n{}  return a, b\n}}\n", inputs, statements))),
         keys_(graph_.data()) {}
 
-  bool are_alike(std::vector<Extent> strides_of_b = {}) {
+  bool have_equal_keys(std::vector<Extent> strides_of_b = {}) {
     const KernelKey a = key_of(graph_.data().outputs[0].node, {});
     return a == key_of(graph_.data().outputs[1].node, strides_of_b);
   }
@@ -49,56 +49,56 @@ class TwoKernels {
 
 const std::string kVectors = "x: f32[8, 4], y: f32[8, 4], z: f32[8, 4], w: f32[8, 4]";
 
-bool are_alike(const std::string& statements, const std::string& inputs = kVectors) {
-  return TwoKernels(statements, inputs).are_alike();
+bool have_equal_keys(const std::string& statements, const std::string& inputs = kVectors) {
+  return TwoKernels(statements, inputs).have_equal_keys();
 }
 
-TEST(KernelKeyTest, WhatIsReadDoesNotMatter) {
-  EXPECT_TRUE(are_alike("s = sub x, y\n a = exp s\n t = sub z, w\n b = exp t\n"));
+TEST(KernelKeyTest, IgnoresWhichArraysAreRead) {
+  EXPECT_TRUE(have_equal_keys("s = sub x, y\n a = exp s\n t = sub z, w\n b = exp t\n"));
   EXPECT_TRUE(
-      are_alike("s = sum x {axes = [1], keep = true}\n a = sub x, s\n"
-                "t = sum z {axes = [1], keep = true}\n b = sub z, t\n"));
+      have_equal_keys("s = sum x {axes = [1], keep = true}\n a = sub x, s\n"
+                      "t = sum z {axes = [1], keep = true}\n b = sub z, t\n"));
 }
 
-TEST(KernelKeyTest, WhatIsDoneMatters) {
-  EXPECT_FALSE(are_alike("a = exp x\n b = log y\n"));
-  EXPECT_FALSE(are_alike("a = mul x, 2.0\n b = mul y, 3.0\n"));
-  EXPECT_FALSE(are_alike("a = sum x {axes = [0]}\n b = sum y {axes = [1]}\n"));
-  EXPECT_FALSE(are_alike("a = exp x\n b = exp y\n", "x: f32[8], y: f32[9]"));
-  EXPECT_FALSE(are_alike("a = exp x\n b = exp y\n", "x: f32[8], y: f64[8]"));
+TEST(KernelKeyTest, DependsOnOpsAndShapes) {
+  EXPECT_FALSE(have_equal_keys("a = exp x\n b = log y\n"));
+  EXPECT_FALSE(have_equal_keys("a = mul x, 2.0\n b = mul y, 3.0\n"));
+  EXPECT_FALSE(have_equal_keys("a = sum x {axes = [0]}\n b = sum y {axes = [1]}\n"));
+  EXPECT_FALSE(have_equal_keys("a = exp x\n b = exp y\n", "x: f32[8], y: f32[9]"));
+  EXPECT_FALSE(have_equal_keys("a = exp x\n b = exp y\n", "x: f32[8], y: f64[8]"));
 }
 
-TEST(KernelKeyTest, HowOftenAnArrayIsReadMatters) {
-  EXPECT_FALSE(are_alike("a = mul x, y\n b = mul z, z\n"));
-  EXPECT_TRUE(are_alike("a = mul x, x\n b = mul z, z\n"));
+TEST(KernelKeyTest, DependsOnRepeatedReads) {
+  EXPECT_FALSE(have_equal_keys("a = mul x, y\n b = mul z, z\n"));
+  EXPECT_TRUE(have_equal_keys("a = mul x, x\n b = mul z, z\n"));
 }
 
-TEST(KernelKeyTest, TheOrderOfOperandsMatters) {
-  EXPECT_FALSE(are_alike("s = exp x\n a = sub s, y\n t = exp z\n b = sub w, t\n"));
+TEST(KernelKeyTest, DependsOnOperandOrder) {
+  EXPECT_FALSE(have_equal_keys("s = exp x\n a = sub s, y\n t = exp z\n b = sub w, t\n"));
 }
 
-TEST(KernelKeyTest, WhereArraysLieMatters) {
+TEST(KernelKeyTest, DependsOnStrides) {
   const std::string inputs = "x: f32[8, 4], y: f32[8, 4] {strides = [8, 1]}";
-  EXPECT_FALSE(are_alike("a = exp x\n b = exp y\n", inputs));
+  EXPECT_FALSE(have_equal_keys("a = exp x\n b = exp y\n", inputs));
   TwoKernels kernels("a = exp x\n b = exp y\n", kVectors);
-  EXPECT_TRUE(kernels.are_alike());
-  EXPECT_FALSE(kernels.are_alike({1, 8}));
+  EXPECT_TRUE(kernels.have_equal_keys());
+  EXPECT_FALSE(kernels.have_equal_keys({1, 8}));
 }
 
-TEST(KernelKeyTest, ViewsAreLookedThrough) {
+TEST(KernelKeyTest, DependsOnIndexMapsOfViews) {
   EXPECT_FALSE(
-      are_alike("v = slice x {axis = 0, begin = 0, end = 4}\n a = exp v\n"
-                "u = slice y {axis = 0, begin = 4, end = 8}\n b = exp u\n"));
+      have_equal_keys("v = slice x {axis = 0, begin = 0, end = 4}\n a = exp v\n"
+                      "u = slice y {axis = 0, begin = 4, end = 8}\n b = exp u\n"));
   EXPECT_TRUE(
-      are_alike("v = slice x {axis = 0, begin = 4, end = 8}\n a = exp v\n"
-                "u = slice y {axis = 0, begin = 4, end = 8}\n b = exp u\n"));
+      have_equal_keys("v = slice x {axis = 0, begin = 4, end = 8}\n a = exp v\n"
+                      "u = slice y {axis = 0, begin = 4, end = 8}\n b = exp u\n"));
 }
 
 Program planned(const std::string& text) {
   return plan(parse(text), *find_target("h200"), {.symbols = {}}, {.skip = {"fuse_launches"}});
 }
 
-TEST(KernelKeyTest, KernelsThatAreAlikeAreScheduledOnce) {
+TEST(KernelKeyTest, SchedulesEqualKernelsOnce) {
   const Program program = planned(R"(
 graph pairs(x: f32[64, 256], y: f32[64, 256], z: f32[32, 256]) {
   a = sum x {axes = [1]}
@@ -113,13 +113,13 @@ graph pairs(x: f32[64, 256], y: f32[64, 256], z: f32[32, 256]) {
   EXPECT_EQ(program.kernels[0].parallel, program.kernels[1].parallel);
   EXPECT_EQ(program.kernels[0].seconds, program.kernels[1].seconds);
   EXPECT_NE(program.kernels[0].parallel, program.kernels[2].parallel);
-  // Each reads its own array all the same.
+  // Each kernel still reads its own array.
   for (int kernel = 0; kernel < 3; ++kernel)
     EXPECT_EQ(program.kernels[static_cast<std::size_t>(kernel)].reads, std::vector<int>{kernel});
 }
 
-TEST(KernelKeyTest, AMessageNamesTheValuesOfItsOwnKernel) {
-  // Both pairs are refused for the same reason, which is found once.
+TEST(KernelKeyTest, MessagesNameTheValuesOfTheirKernel) {
+  // Both pairs are rejected for the same reason, which is computed once.
   const Program program = planned(R"(
 graph pairs(x: f32[64, 256], y: f32[64, 256]) {
   first_sum = sum x {axes = [1]}

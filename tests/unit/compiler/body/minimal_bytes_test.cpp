@@ -1,7 +1,7 @@
-// The least that a graph must move, by hand.
+// minimal_bytes, compared with byte counts computed by hand.
 #include "compiler/body/minimal_bytes.h"
 
-#include "ir/verify/bind_symbols.h"
+#include "ir/verify/symbol_sizes.h"
 #include "sinter/text.h"
 
 #include <gtest/gtest.h>
@@ -28,13 +28,13 @@ TEST(MinimalBytesTest, UnusedInputsAndScalarsAreFree) {
             32 + 32);
 }
 
-TEST(MinimalBytesTest, SlicesTouchWhatTheyShow) {
+TEST(MinimalBytesTest, SlicesReadOnlyTheirElements) {
   EXPECT_EQ(minimum("graph g(x: f32[10, 8]) {\n"
                     "  a = slice x {axis = 0, begin = 0, end = 2}\n  y = exp a\n  return y\n}"),
             64 + 64);
 }
 
-TEST(MinimalBytesTest, OverlappingSlicesTouchNoMoreThanTheWhole) {
+TEST(MinimalBytesTest, OverlappingSlicesReadEachElementOnce) {
   EXPECT_EQ(minimum("graph g(x: f32[10]) {\n"
                     "  a = slice x {axis = 0, begin = 0, end = 9}\n"
                     "  b = slice x {axis = 0, begin = 1, end = 10}\n"
@@ -42,7 +42,7 @@ TEST(MinimalBytesTest, OverlappingSlicesTouchNoMoreThanTheWhole) {
             40 + 36);
 }
 
-TEST(MinimalBytesTest, BroadcastsAreReadOnceAndWrittenWhole) {
+TEST(MinimalBytesTest, BroadcastsAreReadOnceAndWrittenInFull) {
   EXPECT_EQ(minimum("graph g(x: f32[1, 8], y: f32[4, 8]) {\n"
                     "  a = broadcast_to x {shape = [4, 8]}\n  b = add a, y\n  return b\n}"),
             32 + 128 + 128);
@@ -51,7 +51,7 @@ TEST(MinimalBytesTest, BroadcastsAreReadOnceAndWrittenWhole) {
             32 + 128);
 }
 
-TEST(MinimalBytesTest, OutputsThatAreReturnedAsViewsAreNotWritten) {
+TEST(MinimalBytesTest, OutputsThatAreViewsAreNotWritten) {
   Graph graph = parse(
       "graph g(x: f32[4, 8]) {\n"
       "  y = exp x\n  t = permute y {axes = [1, 0]}\n  return y, t\n}");
@@ -68,7 +68,7 @@ TEST(MinimalBytesTest, OneSliceInTwoOrdersIsReadOnce) {
             6 * 32 + 32 + 6 * 32);
 }
 
-TEST(MinimalBytesTest, GathersReadNoMoreThanTheyGive) {
+TEST(MinimalBytesTest, GathersReadAtMostTheirResult) {
   EXPECT_EQ(minimum("graph g(table: f32[1000, 4], rows: i64[3]) {\n"
                     "  y = take table, rows {axis = 0}\n  return y\n}"),
             48 + 24 + 48);

@@ -1,4 +1,4 @@
-// Concats that are stored segment by segment where their segments are at hand.
+// Concats whose segments are stored by the kernels that compute them.
 #include <algorithm>
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using test::traffic_of;
 
 using testing::SizeIs;
 
-TEST(SegmentsTest, PaddedRowsAreStoredByTheKernelOfTheRows) {
+TEST(SegmentsTest, RowKernelStoresPaddedRows) {
   const char* const text = R"(
 graph padded(x: f32[2000, 700]) {
   m = max x {axes = [1], keep = true}
@@ -25,14 +25,14 @@ graph padded(x: f32[2000, 700]) {
   s = sum d {axes = [1]}
   return y, s
 })";
-  EXPECT_THAT(body_of(text).stores, SizeIs(4)) << "the rows, both sides of them, the sums";
+  EXPECT_THAT(body_of(text).stores, SizeIs(4)) << "the rows, the padding on both sides, the sums";
   const Traffic traffic = traffic_of(text);
   EXPECT_FALSE(traffic.is_bound);
   EXPECT_EQ(evaluate(traffic.bytes_read, {}), 4 * 2000 * 700);
   EXPECT_EQ(evaluate(traffic.bytes_written, {}), 4 * (2000 * 714 + 2000));
 }
 
-TEST(SegmentsTest, NumbersLongerThanTheRowAreStoredInRepeats) {
+TEST(SegmentsTest, LongPaddingIsStoredInSeveralStores) {
   const char* const text = R"(
 graph padded(x: f32[2000, 700]) {
   m = max x {axes = [1], keep = true}
@@ -40,12 +40,12 @@ graph padded(x: f32[2000, 700]) {
   y = pad d {low = [0, 1500], high = [0, 0], value = 0}
   return y
 })";
-  EXPECT_THAT(body_of(text).stores, SizeIs(4)) << "the rows, and three times numbers";
+  EXPECT_THAT(body_of(text).stores, SizeIs(4)) << "the rows, and three stores of padding";
   EXPECT_EQ(evaluate(traffic_of(text).bytes_written, {}), 4 * 2000 * 2200);
 }
 
-/// Too many stores for each element: a kernel of its own reads the rows again.
-TEST(SegmentsTest, NumbersMuchLongerThanTheRowAreNot) {
+/// Each position would need too many stores, so a separate kernel reads the rows again.
+TEST(SegmentsTest, VeryLongPaddingIsASeparateKernel) {
   const Program program = planned(R"(
 graph padded(x: f32[20000, 70]) {
   m = max x {axes = [1], keep = true}
@@ -57,8 +57,8 @@ graph padded(x: f32[20000, 70]) {
   EXPECT_THAT(program.kernels[0].sections, SizeIs(2));
 }
 
-/// Neighbouring threads would write elements far apart: tiles in a kernel of their own are faster.
-TEST(SegmentsTest, PaddedRowsThatLieAcrossAreAKernelApart) {
+/// Stores of neighbouring threads would not be coalesced. A separate kernel with tiles is faster.
+TEST(SegmentsTest, TransposedPaddedRowsAreASeparateKernel) {
   const Program program = planned(R"(
 graph transposed(x: f32[2000, 700]) {
   m = max x {axes = [1], keep = true}
@@ -88,7 +88,7 @@ graph neighbours(table: bf16[3000, 128], rows: i64[64, 128]) {
 })";
   const Body body = body_of(text);
   EXPECT_EQ(count(body, Value::Kind::select), 0);
-  EXPECT_EQ(count(body, Value::Kind::load), 2) << "an index and the element that it names";
+  EXPECT_EQ(count(body, Value::Kind::load), 2) << "an index and the element that it selects";
   EXPECT_EQ(evaluate(body.parallel_size(), {}), 64 * 128 * 128);
   EXPECT_EQ(evaluate(traffic_of(text).bytes_written, {}), 2 * 64 * 128 * 384);
 }
@@ -122,8 +122,8 @@ TEST(SegmentsTest, LevelsOfARecurrenceAreComputedOnce) {
   EXPECT_EQ(evaluate(traffic_of(kLevels).bytes_written, {}), 4 * 200 * 300 * 4);
 }
 
-/// Two parts of a space are as much work as the whole.
-TEST(SegmentsTest, SegmentsThatShareLittleStayOneSpace) {
+/// The segments share no loads, so a split of the iteration space saves nothing.
+TEST(SegmentsTest, UnrelatedSegmentsKeepOneIterationSpace) {
   const Body body = body_of(R"(
 graph joined(a: f32[64, 128], b: f32[64, 128], c: f32[32, 128]) {
   e = exp a
@@ -136,8 +136,9 @@ graph joined(a: f32[64, 128], b: f32[64, 128], c: f32[32, 128]) {
   EXPECT_THAT(body.stores, SizeIs(1));
 }
 
-/// What a kernel of columns made besides would keep the kernel of rows from storing its segment.
-TEST(SegmentsTest, AKernelOfRowsMakesNoSegmentsForOthers) {
+/// If the column kernel also computed rows for the concat, the row kernel could not store its
+/// segment.
+TEST(SegmentsTest, RowAndColumnKernelsStoreTheirOwnSegments) {
   const Program program = planned(R"(
 graph stacked(a: f32[640, 1280], b: f32[640, 1280]) {
   p = softmax a {axis = 1}

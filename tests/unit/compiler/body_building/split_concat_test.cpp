@@ -1,5 +1,5 @@
-// Segments of a concat that one place computes, and moved results that are stored where others read
-// them: what is shared is read once.
+// Concat segments that one position computes, and rearranged results that are stored from the
+// positions that read their operands. Shared operands are read once.
 #include <algorithm>
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ graph rotary(x: bf16[64, 8, 128], c: bf16[64, 1, 128], s: bf16[64, 1, 128]) {
   return y
 })";
 
-TEST(CutsTest, HalvesOfARowAreTurnedInOnePlace) {
+TEST(CutsTest, OnePositionRotatesBothHalvesOfARow) {
   const Body body = body_of(kRotary);
   EXPECT_EQ(count(body, Value::Kind::select), 0);
   EXPECT_EQ(count(body, Value::Kind::load), 6) << "both halves of x, c and s";
@@ -37,7 +37,7 @@ TEST(CutsTest, HalvesOfARowAreTurnedInOnePlace) {
   EXPECT_EQ(evaluate(body.parallel_size(), {}), 64 * 8 * 64);
 }
 
-TEST(CutsTest, SegmentsThatNothingIsReadBesideShareAPlace) {
+TEST(CutsTest, SegmentsWithoutOtherOperandsSharePositions) {
   const Body body = body_of(R"(
 graph joined(a: bf16[64, 30, 49], b: bf16[64, 30, 49]) {
   r = relu b
@@ -49,7 +49,7 @@ graph joined(a: bf16[64, 30, 49], b: bf16[64, 30, 49]) {
   EXPECT_EQ(evaluate(body.parallel_size(), {}), 64 * 30 * 49);
 }
 
-TEST(CutsTest, WhatIsReadBesideAllSegmentsKeepsTheirSpaceWhole) {
+TEST(CutsTest, AnOperandOfTheWholeConcatKeepsOneIterationSpace) {
   const Body body = body_of(R"(
 graph joined(a: bf16[64, 30, 49], b: bf16[64, 30, 49], c: bf16[64, 60, 49]) {
   r = relu b
@@ -68,7 +68,7 @@ TEST(CutsTest, HalvesAreReadAndWrittenOnce) {
   EXPECT_EQ(evaluate(traffic.bytes_written, {}), 2 * 64 * 8 * 128);
 }
 
-TEST(CutsTest, ResultsOfOtherShapesAreStoredSegmentBySegment) {
+TEST(CutsTest, ResultsOfOtherShapesAreStoredBySegment) {
   const Traffic traffic = traffic_of(R"(
 graph heads(q: bf16[64, 8, 128], k: bf16[64, 2, 128]) {
   high = slice k {axis = 2, begin = 64, end = 128}
@@ -86,7 +86,7 @@ graph heads(q: bf16[64, 8, 128], k: bf16[64, 2, 128]) {
   EXPECT_EQ(evaluate(traffic.bytes_written, {}), 2 * (64 * 8 * 128 + 64 * 2 * 128));
 }
 
-TEST(CutsTest, HalvesOfChannelsAreReducedInOnePlace) {
+TEST(CutsTest, OnePositionReducesBothHalvesOfChannels) {
   const char* const text = R"(
 graph gated_backward(g: f32[4, 64, 96], x: f32[4, 128, 96]) {
   value = slice x {axis = 1, begin = 0, end = 64}
@@ -104,7 +104,7 @@ graph gated_backward(g: f32[4, 64, 96], x: f32[4, 128, 96]) {
   EXPECT_EQ(evaluate(traffic_of(text).bytes_read, {}), 4 * 3 * 4 * 64 * 96);
 }
 
-TEST(CutsTest, SegmentsThatShareNothingStayOneSpace) {
+TEST(CutsTest, UnrelatedSegmentsKeepOneIterationSpace) {
   const Body body = body_of(R"(
 graph joined(a: f32[64, 128], b: f32[64, 128]) {
   e = exp a
@@ -116,7 +116,7 @@ graph joined(a: f32[64, 128], b: f32[64, 128]) {
   EXPECT_THAT(body.stores, SizeIs(1));
 }
 
-TEST(CutsTest, SegmentsOfTwoSizesAreStoredWhereTheLargerOneIs) {
+TEST(CutsTest, UnequalSegmentsUseTheSpaceOfTheLarger) {
   const Body body = body_of(R"(
 graph uneven(x: f32[64, 128]) {
   n = neg x
@@ -129,7 +129,7 @@ graph uneven(x: f32[64, 128]) {
   EXPECT_THAT(body.stores, SizeIs(2));
 }
 
-TEST(CutsTest, SegmentsTooShortForVectorsStayOneSpace) {
+TEST(CutsTest, SegmentsTooShortForVectorsKeepOneIterationSpace) {
   const Body body = body_of(R"(
 graph pairs(x: f32[4096, 1]) {
   n = neg x
@@ -139,7 +139,7 @@ graph pairs(x: f32[4096, 1]) {
   EXPECT_EQ(count(body, Value::Kind::select), 1);
 }
 
-TEST(CutsTest, AnUpdateStaysInPlace) {
+TEST(CutsTest, UpdateNeedsNoCopy) {
   const Program program = planned(R"(
 graph turn(x: f32[64, 128]) {
   low = slice x {axis = 1, begin = 0, end = 64}
@@ -151,10 +151,10 @@ graph turn(x: f32[64, 128]) {
 })");
   ASSERT_THAT(program.kernels, SizeIs(1));
   EXPECT_THAT(program.kernels[0].sections, SizeIs(0))
-      << "what one place reads and writes needs no copy";
+      << "each position writes only elements that it reads itself";
 }
 
-TEST(MovedStoresTest, AReductionsOperandIsStoredWhereItIsRead) {
+TEST(MovedStoresTest, ReductionKernelStoresItsOperand) {
   const Body body = body_of(R"(
 graph heads(x: bf16[192, 128, 64]) {
   v = reshape x {shape = [16, 12, 128, 64]}
@@ -167,7 +167,7 @@ graph heads(x: bf16[192, 128, 64]) {
   EXPECT_EQ(count(body, Value::Kind::load), 1);
 }
 
-TEST(MovedStoresTest, TwoResultsOfOnePermutationReadTheirOperandOnce) {
+TEST(MovedStoresTest, TwoPermutedResultsReadTheirOperandOnce) {
   const Body body = body_of(R"(
 graph biased(x: bf16[512, 16, 64], a: bf16[16, 64], b: bf16[16, 64]) {
   xa = add x, a
@@ -179,7 +179,7 @@ graph biased(x: bf16[512, 16, 64], a: bf16[16, 64], b: bf16[16, 64]) {
   EXPECT_EQ(count(body, Value::Kind::load), 3);
 }
 
-TEST(MovedStoresTest, WhatIsMadeOfRowsGoesToOtherRowsFromWhereTheyAre) {
+TEST(MovedStoresTest, RowKernelStoresPermutedRows) {
   const Body body = body_of(R"(
 graph query_norm(x: f32[1000, 16, 128]) {
   q = mul x, x
@@ -194,8 +194,8 @@ graph query_norm(x: f32[1000, 16, 128]) {
   EXPECT_THAT(body.stores, SizeIs(2));
 }
 
-/// The row's own elements and a number that competes with them, which is no result.
-TEST(MovedStoresTest, ASliceOfTheRowsIsStoredWhereTheyAreMade) {
+/// The row also contains an attention sink, which is not part of the result.
+TEST(MovedStoresTest, RowKernelStoresASliceOfItsRows) {
   const Body body = body_of(R"(
 graph sink(x: f32[64, 40, 96], s: f32[64]) {
   sinks = reshape s {shape = [64, 1, 1]}
@@ -216,8 +216,8 @@ graph sink(x: f32[64, 40, 96], s: f32[64]) {
   EXPECT_THAT(body.stores[0].conditions, SizeIs(1));
 }
 
-/// Each element would be a sector of its own, were it not for the rows beside it.
-TEST(MovedStoresTest, ATransposedResultGoesThroughTilesOfItsRows) {
+/// Each element would touch a separate sector, so the kernel stores tiles of neighbouring rows.
+TEST(MovedStoresTest, TransposedResultUsesTilesOfRows) {
   const Program program = planned(R"(
 graph channel_norm(x: bf16[128, 320, 14, 14] {strides = [62720, 1, 4480, 320]}) {
   p = permute x {axes = [0, 2, 3, 1]}

@@ -1,4 +1,5 @@
-// Which places store a result of another shape: each of its elements once, tried at every place.
+// map_store: the positions that store a result of another shape. The tests enumerate all positions
+// and check that each element is stored once.
 #include "compiler/body_building/store_mapping.h"
 
 #include <algorithm>
@@ -10,22 +11,22 @@
 namespace sinter::test::store_mapping_test {
 namespace {
 
-/// A body that has only rows, of `extents`.
-Body places(std::initializer_list<Extent> extents) {
+/// A body with parallel axes of `extents` and nothing else.
+Body space_of(std::initializer_list<Extent> extents) {
   Body body;
   for (const Extent extent : extents) body.space.add_axis(extent);
   body.parallel_axes = body.space.axis_count();
   return body;
 }
 
-/// How often each element is stored; ends with -1 where one lies outside of `size`.
+/// The number of stores of each element. Each store out of bounds appends -1.
 std::vector<int> times_stored(const Body& body, const Index& element, const StoreMapping& cover,
                               std::int64_t size) {
   std::vector<int> times(static_cast<std::size_t>(size), 0);
   std::vector<std::int64_t> at(static_cast<std::size_t>(body.parallel_axes), 0);
   const std::int64_t count = evaluate(body.parallel_size(), {});
-  for (std::int64_t place = 0; place < count; ++place) {
-    std::int64_t rest = place;
+  for (std::int64_t position = 0; position < count; ++position) {
+    std::int64_t rest = position;
     for (std::size_t axis = at.size(); axis-- > 0;) {
       const std::int64_t extent = body.space.extent(static_cast<int>(axis)).number();
       at[axis] = rest % extent;
@@ -53,42 +54,42 @@ void expect_each_once(Body& body, const Site& site, const std::vector<Extent>& s
               testing::Each(1));
 }
 
-TEST(StoreMapping, StoresAChannelAtTheFirstOfItsElements) {
-  Body body = places({2, 3, 4, 5});
+TEST(StoreMapping, StoresAChannelAtItsFirstElement) {
+  Body body = space_of({2, 3, 4, 5});
   expect_each_once(body, {.position = {body.space.axis(1)}}, {3});
 }
 
-TEST(StoreMapping, StoresOneNumberAtTheFirstPlace) {
-  Body body = places({2, 3});
+TEST(StoreMapping, StoresAScalarAtTheFirstPosition) {
+  Body body = space_of({2, 3});
   const std::optional<StoreMapping> covered = map_store(body, false, {}, {});
   ASSERT_TRUE(covered);
-  EXPECT_EQ(covered->conditions.size(), 1U) << "neighbouring axes are one number";
+  EXPECT_EQ(covered->conditions.size(), 1U) << "neighbouring axes share one condition";
   expect_each_once(body, {}, {});
 }
 
 TEST(StoreMapping, StoresDigitsOfAnAxis) {
-  Body body = places({24, 5});
+  Body body = space_of({24, 5});
   IndexSpace& space = body.space;
   const Index middle = space.modulo(space.divide(space.axis(0), 3), 4);
   expect_each_once(body, {.position = {middle}}, {4});
   expect_each_once(body, {.position = {space.axis(1), space.divide(space.axis(0), 6)}}, {5, 4});
 }
 
-TEST(StoreMapping, StoresWhatRunsBackwards) {
-  Body body = places({4, 5});
+TEST(StoreMapping, StoresReversedAxes) {
+  Body body = space_of({4, 5});
   IndexSpace& space = body.space;
   const Index back = space.add(space.scale(space.axis(1), -1), constant_index(4));
   expect_each_once(body, {.position = {back}}, {5});
 }
 
 TEST(StoreMapping, StoresSegmentsUnderTheirConditions) {
-  Body body = places({3, 20});
+  Body body = space_of({3, 20});
   IndexSpace& space = body.space;
   const Index inside = space.add(space.axis(1), constant_index(-6));
   const Condition segment = {.at = space.axis(1), .begin = 6, .end = 18};
   expect_each_once(body, {.position = {space.axis(0), inside}, .conditions = {segment}}, {3, 12});
   expect_each_once(body, {.position = {inside}, .conditions = {segment}}, {12});
-  // The row of a segment that is cut up further.
+  // A segment whose axis is split further.
   expect_each_once(
       body,
       {.position = {space.divide(inside, 4), space.modulo(inside, 4)}, .conditions = {segment}},
@@ -101,9 +102,9 @@ TEST(StoreMapping, StoresSegmentsUnderTheirConditions) {
       {5});
 }
 
-/// A proof for a complete site also holds for every rearrangement of it.
+/// A proof for a complete site also holds for all its rearrangements.
 TEST(StoreMapping, StoresARearrangementOfACompleteSite) {
-  Body body = places({28, 5});
+  Body body = space_of({28, 5});
   IndexSpace& space = body.space;
   const Extent shape[] = {28};
   Node complete;
@@ -117,8 +118,8 @@ TEST(StoreMapping, StoresARearrangementOfACompleteSite) {
       {4, 7});
 }
 
-TEST(StoreMapping, RefusesWhatHasNotEveryElement) {
-  Body body = places({3, 20});
+TEST(StoreMapping, RejectsIncompleteSites) {
+  Body body = space_of({3, 20});
   IndexSpace& space = body.space;
   const auto covers = [&](const Site& site, std::vector<Extent> shape) {
     return map_store(body, false, site, shape).has_value();
@@ -127,15 +128,16 @@ TEST(StoreMapping, RefusesWhatHasNotEveryElement) {
   EXPECT_FALSE(covers({.position = {space.scale(space.axis(1), 2)}}, {40}));
   EXPECT_FALSE(covers({.position = {space.axis(1), space.axis(1)}}, {20, 20}));
   EXPECT_FALSE(covers({.position = {space.add(space.axis(0), space.axis(1))}}, {22}));
-  EXPECT_FALSE(covers({.position = {space.divide(space.axis(1), 3)}}, {7})) << "3 divides no 20";
+  EXPECT_FALSE(covers({.position = {space.divide(space.axis(1), 3)}}, {7}))
+      << "3 does not divide 20";
   const Condition segment = {.at = space.axis(1), .begin = 0, .end = 10};
   EXPECT_FALSE(covers({.position = {space.axis(1)}, .conditions = {segment}}, {20}));
   const Condition both = {.at = space.add(space.axis(0), space.axis(1)), .begin = 0, .end = 10};
   EXPECT_FALSE(covers({.position = {space.axis(0)}, .conditions = {both}}, {3}));
 }
 
-TEST(StoreMapping, RefusesPlacesThatAreNotThere) {
-  Body body = places({0, 4});
+TEST(StoreMapping, RejectsEmptySpaces) {
+  Body body = space_of({0, 4});
   EXPECT_FALSE(map_store(body, false, {.position = {body.space.axis(1)}}, std::vector<Extent>{4}));
 }
 

@@ -1,4 +1,4 @@
-// Which loads are streams, and when schedules tell the caches so.
+// Cache hints: which loads are streaming or retained, and which candidates use the hints.
 #include "compiler/candidates/cache_hints.h"
 
 #include <gmock/gmock.h>
@@ -16,8 +16,8 @@ using ::testing::Not;
 
 struct Emitted {
   std::vector<Schedule> candidates;
-  std::string first;   ///< the text under the heuristic's choice
-  std::string second;  ///< under the candidate behind it
+  std::string first;   ///< the text of the default candidate
+  std::string second;  ///< the text of the next candidate
 };
 
 Emitted emitted(const std::string& text, std::vector<std::int64_t> symbols = {}) {
@@ -36,7 +36,7 @@ graph add(x: f32[rows, 4096], bias: f32[4096]) {
   return y
 })";
 
-TEST(CacheHints, AreTriedBehindTheFirstChoice) {
+TEST(CacheHints, AreTheSecondCandidate) {
   const Emitted large = emitted(kBiasAdd, {16384});
   Schedule hinted = large.candidates[0];
   EXPECT_FALSE(hinted.has_hints);
@@ -46,16 +46,16 @@ TEST(CacheHints, AreTriedBehindTheFirstChoice) {
   EXPECT_THAT(large.first, Not(HasSubstr("load_streaming")));
   EXPECT_THAT(large.second, HasSubstr("= load_streaming<4>(x_in"));
   EXPECT_THAT(large.second, HasSubstr(", cache hints"));
-  // What every row reads again stays.
+  // All rows read the bias, so it is not streamed.
   EXPECT_THAT(large.second, HasSubstr("= load<4>(bias_in"));
 }
 
-TEST(CacheHints, WhatFitsInTheCacheGetsNone) {
+TEST(CacheHints, AreAbsentIfTheDataFitsInTheCache) {
   for (const Schedule& schedule : emitted(kBiasAdd, {64}).candidates)
     EXPECT_FALSE(schedule.has_hints);
 }
 
-TEST(CacheHints, APassThatIsNotTheLastRetains) {
+TEST(CacheHints, EarlierPassesRetainTheirLoads) {
   const std::string softmax = R"(
 graph long_rows(x: f32[4096, columns]) {
   y = softmax x {axis = 1}
@@ -69,7 +69,7 @@ graph long_rows(x: f32[4096, columns]) {
   EXPECT_LT(second, text.find("load_streaming<4>(x_in")) << text;
 }
 
-TEST(CacheHints, WhatIsKeptIsReadOnce) {
+TEST(CacheHints, ResidentRowsAreStreamed) {
   const std::string softmax = R"(
 graph rows(x: f32[65536, 1024]) {
   y = softmax x {axis = 1}
@@ -80,7 +80,7 @@ graph rows(x: f32[65536, 1024]) {
   EXPECT_THAT(text, Not(HasSubstr("load_retained")));
 }
 
-TEST(CacheHints, WhatTheKernelWritesHasNone) {
+TEST(CacheHints, WrittenArraysHaveNoHints) {
   const std::string text = emitted(R"(
 graph step(p: f32[16384, 4096], g: f32[16384, 4096]) {
   q = sub p, g
@@ -91,7 +91,7 @@ graph step(p: f32[16384, 4096], g: f32[16384, 4096]) {
   EXPECT_THAT(text, Not(HasSubstr("load_streaming<4>(p_io")));
 }
 
-TEST(CacheHints, NeighboursThatReadTheSameElementsAreNoStream) {
+TEST(CacheHints, OverlappingLoadsAreNotStreamed) {
   const std::string text = emitted(R"(
 graph differences(x: f32[16384, 4096]) {
   a = slice x {axis = 0, begin = 1, end = 16384, step = 1}

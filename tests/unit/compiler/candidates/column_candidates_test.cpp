@@ -1,4 +1,4 @@
-// Columns: what blocks keep of them, how many blocks share them, and when either pays.
+// Candidates of column reductions: resident columns, and splits over several blocks.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ std::int64_t bytes_of(const Program& program) {
   return bytes;
 }
 
-/// 6272 rows of 16 columns of bf16 are 196 KiB: a block has 227.
+/// 6272 rows of 16 bf16 columns take 196 KiB. A block has 227 KiB of shared memory.
 constexpr std::string_view kBatchNorm = R"(
 graph batch_norm(x: bf16[128, 960, 7, 7] {strides = [47040, 1, 6720, 960]}) {
   h = cast x {to = f32}
@@ -40,7 +40,7 @@ graph batch_norm(x: bf16[128, 960, 7, 7] {strides = [47040, 1, 6720, 960]}) {
   return y, m, r
 })";
 
-TEST(ColumnSchedules, BlocksKeepTheColumnsThatFit) {
+TEST(ColumnSchedules, ColumnsThatFitAreResident) {
   const Program program = planned(kBatchNorm);
   ASSERT_EQ(program.kernels.size(), 1U);
   const Kernel& kernel = program.kernels[0];
@@ -56,7 +56,7 @@ TEST(ColumnSchedules, BlocksKeepTheColumnsThatFit) {
             find_target("h200")->shared_per_block_opt_in);
 }
 
-TEST(ColumnSchedules, WhatAllColumnsShareIsNotKeptForEach) {
+TEST(ColumnSchedules, OperandsSharedByAllColumnsAreNotResident) {
   const Program program = planned(R"(
 graph weighted(x: f32[512, 4096], w: f32[512, 1]) {
   s = mul x, w
@@ -73,7 +73,7 @@ graph weighted(x: f32[512, 4096], w: f32[512, 1]) {
   EXPECT_EQ(source.text.find("w_kept"), std::string::npos) << source.text;
 }
 
-TEST(ColumnSchedules, ColumnsThatFitNoClusterAreReadAgain) {
+TEST(ColumnSchedules, ColumnsTooLongForAClusterAreReadAgain) {
   const Program program = planned(R"(
 graph column_softmax(x: f32[150000, 4096]) {
   y = softmax x {axis = 0}
@@ -84,7 +84,7 @@ graph column_softmax(x: f32[150000, 4096]) {
   EXPECT_FALSE(program.kernels[0].notes.empty());
 }
 
-TEST(ColumnSchedules, FewColumnsAreDealtOutToManyBlocks) {
+TEST(ColumnSchedules, FewColumnsAreSplitOverManyBlocks) {
   const Program program = planned(R"(
 graph few_columns(x: f32[1048576, 64]) {
   y = sum x {axes = [0]}
@@ -123,7 +123,7 @@ TEST(ColumnSchedules, FewColumnsAreReadOnce) {
     }
 }
 
-TEST(ColumnSchedules, ManyColumnsHaveOneBlockEach) {
+TEST(ColumnSchedules, ManyColumnsAreNotSplit) {
   const Program program = planned(R"(
 graph many_columns(x: f32[4096, 65536]) {
   y = sum x {axes = [0]}
@@ -132,8 +132,8 @@ graph many_columns(x: f32[4096, 65536]) {
   for (const Schedule& schedule : program.kernels[0].candidates) EXPECT_EQ(schedule.splits, 1);
 }
 
-/// Each accumulator of each part belongs to one split, and splits join far first: whichever two
-/// numbers differ in the highest bit are joined first, as in the tree.
+/// Each accumulator of each part belongs to exactly one split. Splits are combined in the order of
+/// the tree: first the pairs whose indices differ in the highest bit.
 TEST(ColumnSchedules, SplitsAreSubtreesOfTheTree) {
   for (const std::int64_t extent : {5, 33, 1000, 6272, 9000, 16384, 1 << 20}) {
     const Tree tree = tree_of(extent);
@@ -141,13 +141,13 @@ TEST(ColumnSchedules, SplitsAreSubtreesOfTheTree) {
       const ColumnSplit split = split_of(tree, splits);
       EXPECT_EQ(split.parts * split.accumulators * splits, tree.parts * tree.accumulators);
       EXPECT_EQ(split.residues > 1 ? split.parts : 1, 1);
-      std::set<std::pair<std::int64_t, std::int64_t>> dealt;
+      std::set<std::pair<std::int64_t, std::int64_t>> assigned;
       for (std::int64_t number = 0; number < splits; ++number)
         for (std::int64_t part = 0; part < split.parts; ++part)
           for (std::int64_t own = 0; own < split.accumulators; ++own)
-            dealt.emplace((part * splits + number) % tree.parts,
-                          number / tree.parts + own * split.residues);
-      EXPECT_EQ(static_cast<std::int64_t>(dealt.size()), tree.parts * tree.accumulators)
+            assigned.emplace((part * splits + number) % tree.parts,
+                             number / tree.parts + own * split.residues);
+      EXPECT_EQ(static_cast<std::int64_t>(assigned.size()), tree.parts * tree.accumulators)
           << extent << " in " << splits;
       EXPECT_GE(split.chunks_per_part * split.residues, tree.chunks_per_part);
     }

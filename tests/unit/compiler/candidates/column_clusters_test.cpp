@@ -1,5 +1,4 @@
-// Which columns the blocks of a cluster keep between them, and what the schedules and kernels say
-// of it.
+// Columns that are resident in a cluster of blocks: the candidates, and the kernels that they emit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +26,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-/// Batch norm with channels last over so many rows.
+/// A batch norm with channels last.
 std::string batch_norm(std::string_view dtype, std::int64_t rows, std::int64_t columns) {
   return fmt::format(R"(
 graph batch_norm(x: {}[{}, {}]) {{
@@ -43,7 +42,8 @@ graph batch_norm(x: {}[{}, {}]) {{
                      dtype, rows, columns);
 }
 
-/// How the first choice keeps columns of so many rows, where there are enough for all SMs.
+/// The cluster size of the default candidate for columns of `rows` rows, with enough columns for
+/// all SMs.
 struct Kept {
   std::string_view dtype;
   std::int64_t rows;
@@ -53,7 +53,7 @@ void PrintTo(const Kept& kept, std::ostream* out) { *out << kept.dtype << " of "
 
 class ColumnStaging : public testing::TestWithParam<Kept> {};
 
-TEST_P(ColumnStaging, HaveTheSmallestClusterThatKeepsThem) {
+TEST_P(ColumnStaging, UsesTheSmallestClusterThatHoldsTheColumns) {
   constexpr std::int64_t kColumns = 4096;
   const auto [dtype, rows, cluster] = GetParam();
   const Program program = planned(batch_norm(dtype, rows, kColumns));
@@ -63,7 +63,7 @@ TEST_P(ColumnStaging, HaveTheSmallestClusterThatKeepsThem) {
   EXPECT_TRUE(kernel.schedule.in_shared);
   EXPECT_EQ(kernel.schedule.cluster, cluster);
   EXPECT_THAT(kernel.notes, SizeIs(0));
-  // Read once, written once; so say the program and every kernel that keeps its columns.
+  // The program and all kernels with resident columns report one read and one write of each array.
   const std::int64_t minimal = minimal_bytes(program.graph->data(), {});
   EXPECT_EQ(kernel.bytes, static_cast<double>(minimal));
   for (const Schedule& schedule : kernel.candidates) {
@@ -78,61 +78,61 @@ TEST_P(ColumnStaging, HaveTheSmallestClusterThatKeepsThem) {
   }
 }
 
-// Of bf16 a block keeps some 7,000 rows of a sector; of f32, of which a sector of the results is
-// kept, half as many.
+// A block holds about 7,000 rows of one sector of bf16 columns. For f32 it holds half as many,
+// because the column tile is one sector of the bf16 results.
 INSTANTIATE_TEST_SUITE_P(Rows, ColumnStaging,
                          testing::Values(Kept{"bf16", 6272, 1}, Kept{"bf16", 8192, 2},
                                          Kept{"f32", 8191, 4}, Kept{"bf16", 14111, 4},
                                          Kept{"bf16", 25088, 4}, Kept{"f32", 25088, 8}));
 
-TEST(ColumnClusters, HaveMoreBlocksWhereColumnsAreFew) {
+TEST(ColumnClusters, FewColumnsUseLargerClusters) {
   const Kernel few = planned(batch_norm("bf16", 8192, 384)).kernels.at(0);
   const Kernel many = planned(batch_norm("bf16", 8192, 4096)).kernels.at(0);
   EXPECT_GT(few.schedule.cluster, many.schedule.cluster);
-  // Columns that a block would keep by itself, but not fast enough.
+  // The columns would fit in one block, but too few SMs would work.
   const Kernel short_ones = planned(batch_norm("bf16", 6272, 128)).kernels.at(0);
   EXPECT_GT(short_ones.schedule.cluster, 1);
   EXPECT_THAT(short_ones.candidates.list(),
               Contains(AllOf(Field(&Schedule::cluster, 1), Field(&Schedule::resident, true))));
-  // And such that are enough for all SMs, where clusters would only wait.
+  // With enough columns for all SMs, clusters would only add waits.
   EXPECT_THAT(planned(batch_norm("bf16", 6272, 4096)).kernels.at(0).candidates.list(),
               Each(Field(&Schedule::cluster, 1)));
 }
 
-TEST(ColumnClusters, OfSixteenBlocksAreNeverTheFirstChoice) {
+TEST(ColumnClusters, SixteenBlocksAreNeverTheDefault) {
   const std::string text = batch_norm("f32", 50176, 4096);
   const Kernel kernel = planned(text).kernels.at(0);
   EXPECT_FALSE(kernel.schedule.resident);
   EXPECT_THAT(kernel.candidates.list(), Contains(Field(&Schedule::cluster, 16)));
   EXPECT_LE(kernel.candidates.size(), 12U);
-  // Consumer chips do not run them.
+  // Consumer GPUs do not support clusters of 16 blocks.
   EXPECT_THAT(planned(text, "rtx_5090").kernels.at(0).candidates.list(),
               Each(Field(&Schedule::cluster, 1)));
 }
 
-TEST(ColumnClusters, TargetsBeforeSm90HaveNone) {
+TEST(ColumnClusters, TargetsBeforeSm90HaveNoClusters) {
   for (const std::int64_t rows : {4096, 8192, 25088})
     EXPECT_THAT(planned(batch_norm("bf16", rows, 384), "a100").kernels.at(0).candidates.list(),
                 Each(Field(&Schedule::cluster, 1)));
 }
 
-TEST(ColumnClusters, MeetBeforeTheyHandOverAndStoreOnce) {
+TEST(ColumnClusters, BlocksSynchroniseBeforeTheyExchangeAndOneStores) {
   const Program program = planned(batch_norm("bf16", 8192, 4096));
   const Kernel& kernel = program.kernels.at(0);
   const std::string text = emit(program, kernel, kernel.schedule, "columns").text;
   const std::size_t starts = text.find("cluster_arrive();  // this block has started");
   const std::size_t waits = text.find("cluster_wait();  // all blocks of the cluster have started");
-  const std::size_t hands_over = text.find("share_states<2, Shape>(");
-  ASSERT_NE(hands_over, std::string::npos) << text;
+  const std::size_t exchanges = text.find("share_states<2, Shape>(");
+  ASSERT_NE(exchanges, std::string::npos) << text;
   EXPECT_LT(starts, waits);
-  EXPECT_LT(waits, hands_over);
+  EXPECT_LT(waits, exchanges);
   EXPECT_THAT(
       text, AllOf(HasSubstr("const int column_tile = static_cast<int>(blockIdx.x) / 2;"),
                   HasSubstr("const int split = cluster_rank();"),
                   HasSubstr("if (split == 0 && Shape::along() == 0)"), Not(HasSubstr("tickets"))));
 }
 
-TEST(ColumnClusters, MeetOnceForAllReductionsOfAPass) {
+TEST(ColumnClusters, ReductionsOfOnePassShareABarrier) {
   const Program program = planned(R"(
 graph batch_norm_backward(x: bf16[8192, 4096], g: bf16[8192, 4096]) {
   d = cast g {to = f32}
@@ -155,10 +155,10 @@ graph batch_norm_backward(x: bf16[8192, 4096], g: bf16[8192, 4096]) {
     return result;
   };
   EXPECT_EQ(count("share_states<"), 2) << text;
-  EXPECT_EQ(count("cluster_wait();"), 2) << text;  // to start, and for both sums
+  EXPECT_EQ(count("cluster_wait();"), 2) << text;  // at the start, and once for both sums
 }
 
-TEST(ColumnClusters, ShareALaunchOnlyWithWhatTheLastBlockDoes) {
+TEST(ColumnClusters, ShareALaunchOnlyWithATail) {
   const Program program = planned(R"(
 graph followed(x: f32[16384, 1024]) {
   m = mean x {axes = [0], keep = true}
@@ -178,7 +178,7 @@ graph followed(x: f32[16384, 1024]) {
   }
 }
 
-/// Batch norms of so many columns each, over rows of their own.
+/// Two batch norms of different inputs, with `columns` and `others` columns.
 std::string batch_norms(int columns, int others) {
   return fmt::format(R"(
 graph batch_norms(x: bf16[8192, {0}], z: bf16[8192, {1}]) {{
@@ -196,7 +196,7 @@ graph batch_norms(x: bf16[8192, {0}], z: bf16[8192, {1}]) {{
                      columns, others);
 }
 
-TEST(ColumnClusters, OfOneSizeShareTheFirstPhaseOfALaunch) {
+TEST(ColumnClusters, EqualClusterSizesShareALaunch) {
   const Program program = planned(batch_norms(384, 320));
   ASSERT_THAT(program.kernels, SizeIs(1));
   const Kernel& kernel = program.kernels[0];
@@ -215,7 +215,7 @@ TEST(ColumnClusters, OfOneSizeShareTheFirstPhaseOfALaunch) {
   }
 }
 
-TEST(ColumnClusters, OfSeveralSizesHaveLaunchesOfTheirOwn) {
+TEST(ColumnClusters, DifferentClusterSizesUseSeparateLaunches) {
   const Program program = planned(batch_norms(384, 4096));
   ASSERT_GE(program.kernels.size(), 2U);
   EXPECT_THAT(program.kernels[0].sections, SizeIs(0));

@@ -1,4 +1,4 @@
-// Which rows are shared by a cluster of blocks, and what the schedules and kernels say of it.
+// Rows that are resident in a cluster of blocks: the candidates, and the kernels that they emit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ std::string softmax(std::string_view dtype, std::int64_t rows, std::int64_t colu
       columns);
 }
 
-/// How the first choice keeps rows of so many columns.
+/// The cluster size and the memory that hold rows of `columns` elements in the default candidate.
 struct Kept {
   std::string_view dtype;
   std::int64_t columns;
@@ -42,7 +42,7 @@ void PrintTo(const Kept& kept, std::ostream* out) { *out << kept.dtype << " of "
 
 class KeptRows : public testing::TestWithParam<Kept> {};
 
-TEST_P(KeptRows, HaveTheSmallestClusterThatKeepsThem) {
+TEST_P(KeptRows, UsesTheSmallestClusterThatHoldsTheRows) {
   const auto [dtype, columns, cluster, in_shared] = GetParam();
   const Program program = planned(softmax(dtype, 4096, columns));
   ASSERT_THAT(program.kernels, SizeIs(1));
@@ -52,7 +52,7 @@ TEST_P(KeptRows, HaveTheSmallestClusterThatKeepsThem) {
   EXPECT_EQ(kernel.schedule.in_shared, in_shared);
   EXPECT_LE(kernel.candidates.size(), 12u);
   const std::int64_t element = dtype == "f32" ? 4 : 2;
-  // Read once, written once; so say the program and every kernel that keeps its rows.
+  // The program and all kernels with resident rows report one read and one write of each array.
   const std::int64_t bytes = 4096 * columns * element;
   EXPECT_EQ(kernel.bytes, 2.0 * static_cast<double>(bytes));
   for (const Schedule& schedule : kernel.candidates) {
@@ -69,7 +69,7 @@ TEST_P(KeptRows, HaveTheSmallestClusterThatKeepsThem) {
   }
 }
 
-// Of the softmax of halves the exponentials are kept, which are f32.
+// A softmax of bf16 rows keeps the exponentials resident, which are f32.
 INSTANTIATE_TEST_SUITE_P(
     Columns, KeptRows,
     testing::Values(Kept{"f32", 16384, 1, false}, Kept{"f32", 32768, 1, false},
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Kept{"bf16", 16384, 1, false}, Kept{"bf16", 131072, 4, false},
                     Kept{"bf16", 262144, 8, false}));
 
-TEST(RowClusters, HalvesAreKeptAsTheyAre) {
+TEST(RowClusters, NarrowRowsAreResidentInTheirDType) {
   const Program program = planned(R"(
 graph lse(x: bf16[4096, 262144]) {
   g = cast x {to = f32}
@@ -93,7 +93,7 @@ graph lse(x: bf16[4096, 262144]) {
   EXPECT_FALSE(program.kernels.at(0).schedule.in_shared);
 }
 
-/// A layer norm keeps its rows of bf16.
+/// A layer norm whose rows are resident as bf16.
 Kernel layer_norm_of(std::int64_t columns) {
   return planned(fmt::format(R"(
 graph norm(x: bf16[4096, {}]) {{
@@ -109,8 +109,9 @@ graph norm(x: bf16[4096, {}]) {{
       .kernels.at(0);
 }
 
-// An element that is loaded by itself takes a register, and two that are loaded at once share one.
-TEST(RowClusters, NarrowElementsOfOddRowsTakeARegisterEach) {
+// An element that is loaded alone takes a register. Two elements of one vector load share a
+// register.
+TEST(RowClusters, NarrowElementsOfOddRowsUseARegisterEach) {
   for (const std::int64_t columns : {131072, 131070}) {
     const Schedule even = layer_norm_of(columns).schedule;
     EXPECT_EQ(even.cluster, 4) << columns;
@@ -124,44 +125,45 @@ TEST(RowClusters, NarrowElementsOfOddRowsTakeARegisterEach) {
   }
 }
 
-// Fours that divide a row are vectors of their own, not parts of eights that end early: these would
-// take registers that the row needs.
-TEST(RowClusters, RowsThatFoursDivideGoByFours) {
+// If 4 divides a row but 8 does not, the kernel uses vectors of 4. Masked vectors of 8 would take
+// registers that the row needs.
+TEST(RowClusters, RowsDivisibleByFourUseVectorsOfFour) {
   const Schedule schedule = planned(softmax("bf16", 4096, 65532)).kernels.at(0).schedule;
   EXPECT_EQ(schedule.vector, 4);
   EXPECT_TRUE(schedule.resident);
   EXPECT_FALSE(schedule.in_shared);
-  // Pairs are parts of eights: nothing wider is whole.
+  // Only 2 divides this row, so the kernel uses masked vectors of 8.
   EXPECT_EQ(planned(softmax("bf16", 4096, 8190)).kernels.at(0).schedule.vector, 8);
 }
 
-// A block of 512 threads that has an SM to itself loads 48 KiB at once by 96 bytes each.
-TEST(RowClusters, LoopsOverRowsLoadAheadWhatTheMemoryNeeds) {
+// A block of 512 threads that is alone on its SM has 48 KiB of loads in flight: 96 bytes per
+// thread.
+TEST(RowClusters, RowLoopsUnrollForEnoughBytesInFlight) {
   const Schedule alone = planned(softmax("f32", 4096, 50257)).kernels.at(0).schedule;
   EXPECT_TRUE(alone.in_shared);
   EXPECT_EQ(alone.threads, 512);
   EXPECT_EQ(alone.blocks_per_sm, 1);
   EXPECT_EQ(alone.unroll, 8);
-  // Where rows stay in registers they are loaded at once anyway.
+  // Rows that are resident in registers are loaded all at once anyway.
   EXPECT_EQ(planned(softmax("f32", 4096, 16384)).kernels.at(0).schedule.unroll, 1);
 }
 
-TEST(RowClusters, NoneKeepsARowThatIsTooLong) {
+TEST(RowClusters, RowsTooLongForAClusterAreNotResident) {
   const Kernel kernel = planned(softmax("f32", 128, 1 << 21)).kernels.at(0);
   EXPECT_FALSE(kernel.schedule.resident);
   EXPECT_THAT(kernel.candidates.list(), Each(Field(&Schedule::cluster, 1)));
 }
 
-TEST(RowClusters, SixteenBlocksAreNeverTheFirstChoice) {
+TEST(RowClusters, SixteenBlocksAreNeverTheDefault) {
   const Kernel kernel = planned(softmax("f32", 128, 524288)).kernels.at(0);
   EXPECT_FALSE(kernel.schedule.resident);
   EXPECT_THAT(kernel.candidates.list(), Contains(Field(&Schedule::cluster, 16)));
-  // Consumer chips do not run them.
+  // Consumer GPUs do not support clusters of 16 blocks.
   const Kernel consumer = planned(softmax("f32", 128, 524288), "rtx_5090").kernels.at(0);
   EXPECT_THAT(consumer.candidates.list(), Each(Field(&Schedule::cluster, 1)));
 }
 
-TEST(RowClusters, AreOfferedBehindABlockThatNeedsItsSharedMemory) {
+TEST(RowClusters, AreACandidateIfOneBlockNeedsSharedMemory) {
   const Kernel kernel = planned(softmax("f32", 4096, 49152)).kernels.at(0);
   EXPECT_EQ(kernel.schedule.cluster, 1);
   EXPECT_TRUE(kernel.schedule.in_shared);
@@ -169,21 +171,21 @@ TEST(RowClusters, AreOfferedBehindABlockThatNeedsItsSharedMemory) {
               Contains(AllOf(Field(&Schedule::cluster, 2), Field(&Schedule::in_shared, false))));
 }
 
-TEST(RowClusters, TargetsBeforeSm90HaveNone) {
+TEST(RowClusters, TargetsBeforeSm90HaveNoClusters) {
   for (const std::int64_t columns : {16384, 65536, 262144}) {
     const Program program = planned(softmax("f32", 128, columns), "a100");
     EXPECT_THAT(program.kernels.at(0).candidates.list(), Each(Field(&Schedule::cluster, 1)));
   }
 }
 
-TEST(RowClusters, PutMoreSmsToWorkWhereRowsAreFew) {
+TEST(RowClusters, FewRowsUseLargerClusters) {
   const Program few = planned(softmax("f32", 20, 32768));
   ASSERT_THAT(few.kernels, SizeIs(1));
   EXPECT_EQ(few.kernels[0].schedule.cluster, 4);  // 8 would be more blocks than SMs
   EXPECT_THAT(few.kernels[0].candidates.list(), AllOf(Contains(Field(&Schedule::cluster, 2)),
                                                       Contains(Field(&Schedule::cluster, 1))));
-  // So few that clusters leave most SMs without work: kept all the same, where parts that are
-  // spread over the whole grid would be read again behind a barrier.
+  // With 4 rows, clusters leave most SMs idle. Resident rows still win: a split over the whole grid
+  // would read its parts again after a barrier.
   const Program fewest = planned(softmax("f32", 4, 32768));
   ASSERT_THAT(fewest.kernels, SizeIs(1));
   EXPECT_EQ(fewest.kernels[0].schedule.cluster, 8);
@@ -205,8 +207,9 @@ TEST(RowClusters, ReadFewRowsOnce) {
   }
 }
 
-TEST(RowClusters, AreTooFewBlocksForManyLongRows) {
-  // Four arrays: 8 blocks would read for longer than all SMs do, twice more from the cache.
+TEST(RowClusters, VeryLongRowsAreSplitOverAllSms) {
+  // Four arrays are read. 8 blocks would take longer than all SMs, even though all SMs read the row
+  // twice more from the cache.
   const auto sum_of_four = [](std::int64_t columns) {
     return planned(fmt::format(R"(
 graph f(a: f32[1, {0}], b: f32[1, {0}], c: f32[1, {0}], d: f32[1, {0}]) {{
@@ -224,7 +227,7 @@ graph f(a: f32[1, {0}], b: f32[1, {0}], c: f32[1, {0}], d: f32[1, {0}]) {{
   EXPECT_THAT(sum_of_four(65536).boundaries, IsEmpty());
 }
 
-TEST(RowClusters, MeetBeforeTheyHandOverAndStoreOnce) {
+TEST(RowClusters, BlocksSynchroniseBeforeTheyExchangeAndOneStores) {
   const Program program = planned(R"(
 graph statistics(x: f32[128, 131072]) {
   y = softmax x {axis = 1}
@@ -237,15 +240,15 @@ graph statistics(x: f32[128, 131072]) {
   const std::string text = emit(program, kernel, kernel.schedule, "rows").text;
   const std::size_t arrives = text.find("cluster_arrive();");
   const std::size_t waits = text.find("cluster_wait();");
-  const std::size_t hands_over = text.find(".finish(exchange, cluster)");
+  const std::size_t exchanges = text.find(".finish(exchange, cluster)");
   EXPECT_LT(arrives, waits);
-  EXPECT_LT(waits, hands_over);
+  EXPECT_LT(waits, exchanges);
   EXPECT_EQ(text.find("cluster_wait();", waits + 1), std::string::npos);
   EXPECT_THAT(text, AllOf(HasSubstr("if (cluster_rank() == 0 && Shape::thread() == 0)"),
                           HasSubstr("static_cast<int>(blockIdx.x) / 4")));
 }
 
-TEST(RowClusters, ShareALaunchOnlyWithWhatTheLastBlockDoes) {
+TEST(RowClusters, ShareALaunchOnlyWithATail) {
   const Program program = planned(R"(
 graph followed(x: f32[128, 131072], z: f32[4096]) {
   y = softmax x {axis = 1}
@@ -263,7 +266,7 @@ graph followed(x: f32[128, 131072], z: f32[4096]) {
   const auto found = std::ranges::find_if(program.kernels, has_cluster);
   ASSERT_NE(found, program.kernels.end());
   EXPECT_TRUE(found->has_tail);
-  EXPECT_THAT(program.kernels, SizeIs(2));  // what z needs is on its own
+  EXPECT_THAT(program.kernels, SizeIs(2));  // the exp of z is a separate launch
   for (const Schedule& schedule : found->candidates) {
     EXPECT_GT(schedule.sections[0].cluster, 1);
     const Source source = emit(program, *found, schedule, "followed");
@@ -273,7 +276,7 @@ graph followed(x: f32[128, 131072], z: f32[4096]) {
   }
 }
 
-TEST(RowClusters, AreFollowedInALaunchOfItsOwnByWhatManyBlocksDo) {
+TEST(RowClusters, ConsumersOfManyBlocksUseASeparateLaunch) {
   const Program program = planned(R"(
 graph followed(x: f32[128, 131072]) {
   y = softmax x {axis = 1}

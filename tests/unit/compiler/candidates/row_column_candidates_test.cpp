@@ -1,4 +1,5 @@
-// Kernels of rows and columns: who joins which states, and what of them crosses memory.
+// Candidates of kernels that reduce rows and columns: how blocks and clusters combine column
+// states, and how many states cross memory.
 #include "compiler/candidates/row_column_candidates.h"
 
 #include <gmock/gmock.h>
@@ -42,7 +43,7 @@ graph backward(x: bf16[{0}, {1}], g: bf16[{0}, {1}]) {{
                      rows, columns);
 }
 
-/// What every schedule of a kernel of rows and columns promises, of two sums for each column.
+/// Checks the grid, the workspace and the traffic of all schedules. Each column has two sums.
 void expect_states(const Program& program, std::int64_t rows, std::int64_t columns) {
   const Kernel& kernel = program.kernels.at(0);
   ASSERT_EQ(kernel.kind, KernelKind::row_column_reduce);
@@ -56,13 +57,13 @@ void expect_states(const Program& program, std::int64_t rows, std::int64_t colum
     EXPECT_EQ(left * schedule.rows_per_block * (schedule.combines_columns ? schedule.cluster : 1),
               schedule.splits);
     EXPECT_LE(source.shared_bytes, find_target("h200")->shared_per_block_opt_in);
-    // Of two sums, each state has 4 bytes; the rows are read once besides.
+    // Each of the two sums has 4 bytes per state. The rows are read once.
     EXPECT_TRUE(source.workspace_bytes.is(2 * 4 * left * columns));
     EXPECT_TRUE(source.traffic.bytes_read.is(2 * rows * columns * 2 + 2 * 4 * left * columns));
   }
 }
 
-TEST(RowColumn, EachBlockOrClusterLeavesOneState) {
+TEST(RowColumn, EachBlockOrClusterStoresOneState) {
   const Program program = planned(backward(4096, 1536));
   expect_states(program, 4096, 1536);
   const auto& candidates = program.kernels[0].candidates.list();
@@ -76,24 +77,24 @@ TEST(RowColumn, EachBlockOrClusterLeavesOneState) {
   EXPECT_THAT(text, HasSubstr("join_ranks<"));
 }
 
-/// Blocks may not end while others read what they have.
-TEST(RowColumn, BlocksOfAClusterMeetBeforeAndAfterTheyReadFromOneAnother) {
+/// A block must not exit while others read its shared memory.
+TEST(RowColumn, BlocksSynchroniseBeforeAndAfterRemoteReads) {
   const Program program = planned(backward(4096, 1536));
   for (const Schedule& schedule : program.kernels[0].candidates) {
     if (!schedule.combines_columns) continue;
     const std::string text = emit(program, program.kernels[0], schedule, "backward").text;
     const std::size_t before = text.find("cluster_wait();");
-    const std::size_t joins = text.find("join_ranks<");
+    const std::size_t combines = text.find("join_ranks<");
     const std::size_t after = text.find("cluster_wait();", before + 1);
     const std::size_t ends = text.find("last_block(");
-    EXPECT_LT(before, joins);
-    EXPECT_LT(joins, after);
+    EXPECT_LT(before, combines);
+    EXPECT_LT(combines, after);
     EXPECT_LT(after, ends);
     EXPECT_EQ(text.find("cluster_wait();", after + 1), std::string::npos);
   }
 }
 
-TEST(RowColumn, TargetsBeforeSm90JoinInBlocksAlone) {
+TEST(RowColumn, TargetsBeforeSm90CombineOnlyWithinBlocks) {
   const Program program = planned(backward(4096, 1536), "a100");
   expect_states(program, 4096, 1536);
   EXPECT_THAT(
@@ -101,8 +102,8 @@ TEST(RowColumn, TargetsBeforeSm90JoinInBlocksAlone) {
       AllOf(Each(Field(&Schedule::cluster, 1)), Contains(Field(&Schedule::rows_per_block, Gt(1)))));
 }
 
-/// Clusters of 8 blocks find no SMs on a part of a GPU that has fewer.
-TEST(RowColumn, FewSmsHaveSmallClusters) {
+/// A partition of a GPU with fewer than 8 SMs cannot run clusters of 8 blocks.
+TEST(RowColumn, FewSmsUseSmallClusters) {
   Target target = *find_target("h200");
   for (const int sms : {1, 2, 7}) {
     target.sm_count = sms;
@@ -112,7 +113,7 @@ TEST(RowColumn, FewSmsHaveSmallClusters) {
   }
 }
 
-TEST(RowColumn, ClustersHaveRowsThatAreTooLongForABlock) {
+TEST(RowColumn, ClustersHoldRowsTooLongForABlock) {
   for (const std::int64_t columns : {20005, 30522, 50265}) {
     const Program program = planned(backward(4096, columns));
     ASSERT_THAT(program.kernels, SizeIs(1)) << columns;
@@ -121,12 +122,12 @@ TEST(RowColumn, ClustersHaveRowsThatAreTooLongForABlock) {
   }
   EXPECT_THAT(planned(backward(4096, 50265), "a100").boundaries,
               Contains(Field(&Boundary::reason, HasSubstr("do not fit in registers"))));
-  // What one block has place for needs no cluster.
+  // A row that fits in one block needs no cluster.
   EXPECT_EQ(planned(backward(4096, 4096)).kernels.at(0).schedule.blocks_per_row(), 1);
 }
 
-/// Each block of a row stores what belongs to its own columns, and has tickets for these.
-TEST(RowColumn, BlocksThatShareARowEndWithTheirOwnColumns) {
+/// Each block of a row finishes its own columns, and has separate tickets for them.
+TEST(RowColumn, BlocksOfARowFinishTheirOwnColumns) {
   const Program program = planned(backward(4096, 32768));
   const Kernel& kernel = program.kernels.at(0);
   ASSERT_GT(kernel.schedule.blocks_per_row(), 1);
@@ -137,9 +138,8 @@ TEST(RowColumn, BlocksThatShareARowEndWithTheirOwnColumns) {
   EXPECT_TRUE(source.tickets.is(kernel.schedule.cluster * (groups + 1)));
 }
 
-/// With other sections in its launch a kernel joins no columns in clusters, which it can do
-/// without.
-TEST(RowColumn, SectionsOfALaunchDoWithoutClusters) {
+/// In a horizontally fused launch, a kernel combines its columns without clusters.
+TEST(RowColumn, SectionsOfALaunchUseNoClusters) {
   const Program program = planned(R"(
 graph small(x: f32[300, 256], z: f32[64, 65]) {
   s = sum x {axes = [1], keep = true}

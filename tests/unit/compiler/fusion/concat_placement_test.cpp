@@ -1,4 +1,4 @@
-// Buffers that are parts of buffers: concats that no kernel computes.
+// Sub-buffers: concats that no kernel computes, because producers store into the concat's buffer.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ Program planned(const std::string& text, std::vector<std::int64_t> symbols = {})
   return plan(parse(text), *find_target("h200"), {.symbols = std::move(symbols)}, {});
 }
 
-/// Where the parts of `program`'s buffers begin, in elements.
+/// The sub-buffers of `program` with their offsets, in elements.
 std::vector<std::string> offsets(const Program& program) {
   std::vector<std::string> result;
   for (const Buffer& buffer : program.buffers)
@@ -39,7 +39,7 @@ std::int64_t bytes_written(const Program& program) {
   return bytes;
 }
 
-TEST(PartsTest, RowsAreStoredWhereTheConcatHasThem) {
+TEST(PartsTest, ProducersStoreIntoTheConcat) {
   const Program program = planned(R"(
 graph rows(a: f32[64, 128], b: f32[32, 128]) {
   p = softmax a {axis = 1}
@@ -53,7 +53,7 @@ graph rows(a: f32[64, 128], b: f32[32, 128]) {
   EXPECT_EQ(bytes_written(program), 96 * 128 * 4);
 }
 
-TEST(PartsTest, SegmentsOfRowsHaveTheStridesOfTheWhole) {
+TEST(PartsTest, SegmentsHaveTheStridesOfTheConcat) {
   const Program program = planned(R"(
 graph heads(a: f32[64, 128], b: f32[64, 64]) {
   p = softmax a {axis = 1}
@@ -66,8 +66,8 @@ graph heads(a: f32[64, 128], b: f32[64, 64]) {
   EXPECT_EQ(bytes_written(program), 64 * 192 * 4);
 }
 
-/// The concat inside is none of its own: its segments are those of the outer one.
-TEST(PartsTest, SegmentsOfAConcatWithinAConcatAreItsOwn) {
+/// The inner concat has no buffer: its segments are segments of the outer concat.
+TEST(PartsTest, NestedConcatsAreFlattened) {
   const Program program = planned(R"(
 graph nested(a: f32[64, 128], b: f32[32, 128], c: f32[16, 128]) {
   p = softmax a {axis = 1}
@@ -81,8 +81,8 @@ graph nested(a: f32[64, 128], b: f32[32, 128], c: f32[16, 128]) {
   EXPECT_EQ(bytes_written(program), 112 * 128 * 4);
 }
 
-/// Images of 2 x 2 are runs of 16 bytes, but those of all channels follow one another.
-TEST(PartsTest, RunsGoOnAcrossAxes) {
+/// An image of 2 x 2 is a run of 16 bytes, but the images of all channels are contiguous.
+TEST(PartsTest, RunsMayExtendOverSeveralAxes) {
   const Program program = planned(R"(
 graph images(a: f32[32, 40, 2, 2], b: f32[32, 24, 2, 2]) {
   p = softmax a {axis = 1}
@@ -93,8 +93,8 @@ graph images(a: f32[32, 40, 2, 2], b: f32[32, 24, 2, 2]) {
   EXPECT_THAT(offsets(program), ElementsAre("p at 0 of y", "q at 160 of y"));
 }
 
-/// Single elements side by side would ask for a sector each.
-TEST(PartsTest, ColumnsSideBySideAreCopied) {
+/// Interleaved single elements would need a partial sector store each.
+TEST(PartsTest, InterleavedColumnsAreCopied) {
   const Program program = planned(R"(
 graph columns(a: f32[64, 128], b: f32[64, 96]) {
   p = sum a {axes = [1], keep = true}
@@ -105,7 +105,7 @@ graph columns(a: f32[64, 128], b: f32[64, 96]) {
   EXPECT_THAT(offsets(program), IsEmpty());
 }
 
-TEST(PartsTest, AxesOfOnePlaceMayComeAndGo) {
+TEST(PartsTest, ReshapesMayAddAxesOfExtentOne) {
   const Program program = planned(R"(
 graph stacked(a: f32[64, 128], b: f32[64, 128]) {
   p = softmax a {axis = 1}
@@ -119,7 +119,7 @@ graph stacked(a: f32[64, 128], b: f32[64, 128]) {
   EXPECT_EQ(program.buffers.back().strides, (std::vector<Extent>{256, 1}));
 }
 
-TEST(PartsTest, AResultOfItsOwnIsStoredTwice) {
+TEST(PartsTest, ASegmentThatIsAlsoAResultIsStoredTwice) {
   const Program program = planned(R"(
 graph both(a: f32[64, 128], b: f32[32, 128]) {
   p = softmax a {axis = 1}
@@ -131,8 +131,8 @@ graph both(a: f32[64, 128], b: f32[32, 128]) {
   EXPECT_EQ(bytes_written(program), (160 + 32) * 128 * 4);
 }
 
-/// An input, and what only the concat needs, are read and written by its own kernel.
-TEST(PartsTest, AConcatThatComputesIsAKernel) {
+/// A segment that is an input needs a kernel that copies it.
+TEST(PartsTest, AConcatOfAnInputIsAKernel) {
   const Program program = planned(R"(
 graph mixed(a: f32[64, 128], b: f32[32, 128]) {
   p = softmax a {axis = 1}
@@ -142,8 +142,8 @@ graph mixed(a: f32[64, 128], b: f32[32, 128]) {
   EXPECT_THAT(offsets(program), IsEmpty());
 }
 
-/// Whoever still reads the old contents would have to be waited for.
-TEST(PartsTest, AnUpdateIsNotMadeOfParts) {
+/// The producers would have to wait for all readers of the old contents.
+TEST(PartsTest, UpdatesHaveNoSubBuffers) {
   const Program program = planned(R"(
 graph updated(a: f32[64, 128], b: f32[32, 128], state: f32[96, 128]) {
   p = softmax a {axis = 1}
@@ -154,7 +154,7 @@ graph updated(a: f32[64, 128], b: f32[32, 128], state: f32[96, 128]) {
   EXPECT_THAT(offsets(program), IsEmpty());
 }
 
-TEST(PartsTest, VectorsAreAsWideAsThePartIsAligned) {
+TEST(PartsTest, AlignmentOfTheSubBufferLimitsVectors) {
   const auto source = [](int first) {
     const Program program =
         planned(fmt::format("graph aligned(a: f32[{}, 128], b: f32[32, 124]) {{\n"
@@ -170,7 +170,7 @@ TEST(PartsTest, VectorsAreAsWideAsThePartIsAligned) {
   EXPECT_THAT(source(61), Not(HasSubstr("store<4>(")));
 }
 
-TEST(PartsTest, ReadersOfTheWholeWaitForAllItsWriters) {
+TEST(PartsTest, ReadersOfTheConcatWaitForAllProducers) {
   const Program program = planned(R"(
 graph norm(a: f32[5000, 96], b: f32[3000, 96]) {
   p = sum a
@@ -187,8 +187,9 @@ graph norm(a: f32[5000, 96], b: f32[3000, 96]) {
   EXPECT_THAT(text, Not(HasSubstr("float* __restrict__ n_in")));
 }
 
-/// A kernel that stores a segment would spare storing and loading it, not all of the whole.
-TEST(PartsTest, BoundariesAcrossAConcatSayWhatTheSegmentHas) {
+/// Fusing a producer with the reader would save a store and a load of its segment, not of the
+/// concat.
+TEST(PartsTest, BoundariesCountTheBytesOfTheSegment) {
   const Program program = plan(parse(R"(
 graph rows(a: f32[640, 128], b: f32[320, 128]) {
   p = softmax a {axis = 1}
@@ -221,8 +222,8 @@ graph rows(a: f32[n, 128], b: f32[32, 128]) {
   EXPECT_THAT(offsets(program), ElementsAre("p at 0 of y", "q at n * 128 of y"));
 }
 
-/// Its kernel stores a value once, and others read it in the padded result.
-TEST(PartsTest, ASegmentOfAResultIsReadThere) {
+/// The producer stores the value once, into the padded result. Other kernels read it there.
+TEST(PartsTest, ConsumersReadASegmentInTheResult) {
   const Program program = planned(R"(
 graph padded(x: f32[16, 128, 2005], z: f32[16, 128, 2005]) {
   s = sum x {axes = [-1], keep = true}

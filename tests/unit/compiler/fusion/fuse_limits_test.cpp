@@ -1,6 +1,6 @@
-// How large a kernel may become: beyond that it would spill, and compilers would choke on it.
-#include "compiler/fusion/fuser.h"
+// Limits on the size of kernels. Larger kernels would spill and take too long to compile.
 #include "compiler/fusion/fusion_evaluator.h"
+#include "compiler/fusion/greedy_fuser.h"
 #include "compiler/plan.h"
 #include "sinter/text.h"
 
@@ -18,7 +18,7 @@ Program planned(const std::string& text) {
   return plan(parse(text), *find_target("h200"), {.symbols = {}}, {.skip = {"fuse_launches"}});
 }
 
-TEST(FuseLimitsTest, LongChainsAreCutAndNotRecomputed) {
+TEST(FuseLimitsTest, LongChainsAreSplitWithoutRecomputing) {
   std::string text = "graph chain(x: f32[1024]) {\n";
   for (int i = 0; i < 1000; ++i)
     text += fmt::format("  v{} = {} {}\n", i, i % 2 ? "neg" : "tanh",
@@ -32,8 +32,8 @@ TEST(FuseLimitsTest, LongChainsAreCutAndNotRecomputed) {
   EXPECT_EQ(nodes, 1000u);
 }
 
-/// The compiler takes ever longer for each instruction that is written out.
-TEST(FuseLimitsTest, LongBodiesAreWrittenOutForFewElements) {
+/// Compile time grows faster than the number of unrolled instructions.
+TEST(FuseLimitsTest, LongBodiesUnrollFewElements) {
   const auto elements = [](int ops) {
     std::string text = "graph chain(x: bf16[4096, 4096]) {\n";
     for (int i = 0; i < ops; ++i)
@@ -47,7 +47,7 @@ TEST(FuseLimitsTest, LongBodiesAreWrittenOutForFewElements) {
   EXPECT_EQ(elements(500), 1);
 }
 
-TEST(FuseLimitsTest, RecomputingKeepsToTheLimitOfArguments) {
+TEST(FuseLimitsTest, RematerializationRespectsTheArgumentLimit) {
   // Each sum of 16 arrays has two readers with 18 arrays of their own.
   std::string inputs;
   std::string body;
@@ -74,8 +74,8 @@ TEST(FuseLimitsTest, RecomputingKeepsToTheLimitOfArguments) {
   }
 }
 
-/// Functions of x, their sum, and a chain that reads all of these once more: so many arrays lie
-/// between any two halves of it. `name` starts the names of its values; it ends with `name`r.
+/// `values` functions of x, their sum, and a chain that reads all of them again. Any cut crosses
+/// about that many arrays. All names start with `name`; the result is `name`r.
 std::string sum_and_readers(const std::string& name, int values) {
   std::string text;
   const auto add = [&](const std::string& line) { text += "  " + name + line + "\n"; };
@@ -91,45 +91,44 @@ std::string sum_and_readers(const std::string& name, int values) {
   return text;
 }
 
-TEST(FuseLimitsTest, ManyArraysOnTheWayToOneKernelAreNoLimit) {
+TEST(FuseLimitsTest, MayExceedTheArrayLimitTemporarily) {
   const Program program =
       planned("graph live(x: f32[4096, 1024]) {\n" + sum_and_readers("a", 60) + "  return ar\n}\n");
   ASSERT_EQ(program.kernels.size(), 1u);
   EXPECT_EQ(program.kernels[0].bytes, 2.0 * 4096 * 1024 * 4);
 }
 
-/// What one Fuser has found past the limit, another one does only where each step leaves it the
-/// arrays that it left the first.
-TEST(FuseLimitsTest, MergesOfAnotherAreDoneAsTheyWere) {
+/// A GreedyFuser repeats the merges of another one only if each step leaves the same arrays.
+TEST(FuseLimitsTest, RepeatsMergesOfAnEqualFuser) {
   const Graph graph = parse("graph live(x: f32[4096, 1024], y: f32[4096, 1024]) {\n" +
                             sum_and_readers("a", 60) + "  z = add ar, y\n  return z\n}\n");
   LazyValueNames names;
   const Facts facts;
   PlanWork work;
   const auto fuser = [&] {
-    auto result = std::make_unique<Fuser>(graph.data(), names, *find_target("h200"), facts, work,
-                                          Groups::InitialGroups::single_nodes);
+    auto result = std::make_unique<GreedyFuser>(graph.data(), names, *find_target("h200"), facts,
+                                                work, Groups::InitialGroups::single_nodes);
     result->run({});
     return result;
   };
   const auto explorer = fuser();
   ASSERT_TRUE(explorer->has_hit_array_limit());
-  const std::vector<Fuser::Merge> merges = explorer->merge_past_arrays();
+  const std::vector<GreedyFuser::Merge> merges = explorer->merge_past_arrays();
   ASSERT_GE(merges.size(), 2u);
 
-  const auto same = fuser();
-  const double before = same->seconds();
-  EXPECT_TRUE(same->merge_as(merges));
-  EXPECT_EQ(same->seconds(), explorer->seconds());
-  EXPECT_LT(same->seconds(), before);
+  const auto repeated = fuser();
+  const double before = repeated->seconds();
+  EXPECT_TRUE(repeated->merge_as(merges));
+  EXPECT_EQ(repeated->seconds(), explorer->seconds());
+  EXPECT_LT(repeated->seconds(), before);
 
   EXPECT_FALSE(fuser()->merge_as({merges.begin() + 1, merges.end()})) << "other arrays are left";
-  const std::vector<Fuser::Merge> twice = {merges[0], merges[0]};
-  EXPECT_FALSE(fuser()->merge_as(twice)) << "what was merged is not there any more";
+  const std::vector<GreedyFuser::Merge> twice = {merges[0], merges[0]};
+  EXPECT_FALSE(fuser()->merge_as(twice)) << "merged groups no longer exist";
 }
 
-/// Where more is stored in the end than one kernel may touch, what leads up to it still is one.
-TEST(FuseLimitsTest, ManyArraysInTheEndAreALimit) {
+/// The results exceed the array limit of one kernel, but the chain before them is still one kernel.
+TEST(FuseLimitsTest, ManyResultsSplitTheKernel) {
   std::string text = "graph live(x: f32[4096, 1024], y: f32[4096, 1024]) {\n" +
                      sum_and_readers("a", 60) + "  b0 = mul ar, y\n";
   std::string results = "b0";
@@ -144,8 +143,8 @@ TEST(FuseLimitsTest, ManyArraysInTheEndAreALimit) {
   }
 }
 
-TEST(FuseLimitsTest, ValuesThatShareAllTheirOperandsAreLookedAtOnce) {
-  // There are 2^100 ways from the end of the chain to its beginning.
+TEST(FuseLimitsTest, VisitsSharedOperandsOnce) {
+  // There are 2^100 paths from the end of the chain to its beginning.
   std::string text = "graph ways(x: f32[64, 256]) {\n  v0 = mul x, x\n";
   for (int i = 1; i <= 100; ++i)
     text += fmt::format("  p{0} = mul v{1}, x\n  v{0} = add v{1}, p{0}\n", i, i - 1);

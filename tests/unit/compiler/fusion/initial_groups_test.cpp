@@ -1,4 +1,4 @@
-// What groups begin with: values together with the one group that reads them.
+// Initial groups: each value shares a group with its readers if only one group reads it.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// Groups of a text, as they begin.
+/// The initial groups of a graph in text form.
 class Grouped {
  public:
   explicit Grouped(const std::string& text,
@@ -41,7 +41,7 @@ class Grouped {
   Groups groups;
 };
 
-TEST(GroupBegin, WhatOneGroupReadsIsInIt) {
+TEST(GroupBegin, ValuesWithOneReadingGroupAreInThatGroup) {
   const Grouped grouped(
       "graph g(x: f32[64, 256], y: f32[64, 256]) {\n"
       "  a = tanh x\n  b = exp a\n  c = sin a\n  d = mul b, c\n  e = add d, y\n"
@@ -51,14 +51,14 @@ TEST(GroupBegin, WhatOneGroupReadsIsInIt) {
   EXPECT_EQ(grouped.names(grouped.groups[0].stores), "e");
 }
 
-TEST(GroupBegin, EachNodeApart) {
+TEST(GroupBegin, SingleNodes) {
   const Grouped grouped("graph g(x: f32[64, 256]) {\n  a = tanh x\n  b = exp a\n  return b\n}\n",
                         Groups::InitialGroups::single_nodes);
   EXPECT_THAT(grouped.all(), ElementsAre("a", "b"));
 }
 
-TEST(GroupBegin, ValuesOfSeveralGroupsStandForThemselves) {
-  // d is read by s alone, which reduces it; s by e alone, of which it is a part of the shape.
+TEST(GroupBegin, ValuesReadBySeveralGroupsAreSeparate) {
+  // Only s reads d, but s is a reduction. Only e reads s, but e has another shape.
   const Grouped grouped(
       "graph g(x: f32[64, 256]) {\n"
       "  a = tanh x\n  b = exp a\n  c = sin a\n  d = mul x, c\n"
@@ -67,7 +67,7 @@ TEST(GroupBegin, ValuesOfSeveralGroupsStandForThemselves) {
   EXPECT_THAT(grouped.all(), ElementsAre("a", "c d", "s", "b e"));
 }
 
-TEST(GroupBegin, ResultsAndOtherOrdersStandForThemselves) {
+TEST(GroupBegin, ResultsAndPermutedOperandsAreSeparate) {
   const Grouped grouped(
       "graph g(x: f32[64, 64]) {\n"
       "  a = tanh x\n  b = exp a\n  c = permute b {axes = [1, 0]}\n  d = mul c, 2.0\n"
@@ -75,8 +75,8 @@ TEST(GroupBegin, ResultsAndOtherOrdersStandForThemselves) {
   EXPECT_THAT(grouped.all(), ElementsAre("a", "b", "d"));
 }
 
-TEST(GroupBegin, WhatIsStoredNarrowerStandsForItself) {
-  // Both b and c read h, or a in its place: that is half as large.
+TEST(GroupBegin, WidenedValuesAreSeparate) {
+  // b and c read h. They could read a instead, which is half as large.
   const Grouped grouped(
       "graph g(x: bf16[64, 256]) {\n"
       "  a = tanh x\n  h = cast a {to = f32}\n"
@@ -85,7 +85,7 @@ TEST(GroupBegin, WhatIsStoredNarrowerStandsForItself) {
   EXPECT_THAT(grouped.all(), ElementsAre("a", "h", "b", "c"));
 }
 
-TEST(GroupBegin, NoGroupBeginsWithMoreThanKernelsHold) {
+TEST(GroupBegin, GroupsRespectKernelLimits) {
   std::string text = "graph g(x0: f32[64]";
   for (int i = 1; i < 60; ++i) text += fmt::format(", x{}: f32[64]", i);
   text += ") {\n  y0 = tanh x0\n";

@@ -1,4 +1,4 @@
-// The queue of pairs that may be merged gives them in the order of a plain list of all of them.
+// MergeQueue returns candidate pairs in the order of a sorted list of all pairs.
 #include "compiler/fusion/merge_queue.h"
 
 #include <gtest/gtest.h>
@@ -13,12 +13,12 @@
 namespace sinter::merge_queue_test {
 namespace {
 
-/// Groups with versions, which merge at random, and all their pairs in one list.
+/// Versioned groups that merge at random, and a plain list of all their pairs as a reference.
 class Groups {
  public:
   explicit Groups(int groups) : versions_(static_cast<std::size_t>(groups)), queue_(groups) {}
 
-  /// New pairs of `owner` with some others.
+  /// Adds pairs of `owner` with random other groups.
   void score(int owner) {
     const auto is_now = [&](int group, int version) { return is_current(group, version); };
     queue_.begin_list(owner, version(owner), is_now);
@@ -26,7 +26,7 @@ class Groups {
       const int other = random(size());
       if (other == owner || version(other) < 0) continue;
       const std::pair<int, int> ends = std::minmax(owner, other);
-      // Few different numbers, so that some are equal.
+      // Few distinct scores, so that some are equal.
       const Candidate pair{.saved = random(5) * 1.5, .a = ends.first, .b = ends.second};
       if (std::ranges::find(scored_, ends) != scored_.end()) continue;
       scored_.push_back(ends);
@@ -41,7 +41,7 @@ class Groups {
     return queue_.pop([&](int group, int version) { return is_current(group, version); });
   }
 
-  /// What `pop` should give, from the list of all pairs.
+  /// The expected result of `pop`, from the list of all pairs.
   std::optional<Candidate> best() {
     std::erase_if(all_, [&](const Known& known) {
       return !is_current(known.pair.a, known.version_a) ||
@@ -76,14 +76,14 @@ class Groups {
   int version(int group) const { return versions_[static_cast<std::size_t>(group)]; }
   bool is_current(int group, int version) const { return this->version(group) == version; }
 
-  std::vector<int> versions_;  ///< -1: part of another group
+  std::vector<int> versions_;  ///< -1: merged into another group
   MergeQueue queue_;
   std::vector<Known> all_;
   std::vector<std::pair<int, int>> scored_;
   std::uint32_t state_ = 1;
 };
 
-TEST(MergeQueue, GivesPairsInTheOrderOfAPlainList) {
+TEST(MergeQueue, ReturnsPairsInTheOrderOfAList) {
   for (const int size : {1, 2, 3, 100, 700}) {
     SCOPED_TRACE(size);
     Groups groups(size);
@@ -94,7 +94,7 @@ TEST(MergeQueue, GivesPairsInTheOrderOfAPlainList) {
       if (!found) break;
       ASSERT_EQ(std::tuple(found->saved, found->a, found->b),
                 std::tuple(expected->saved, expected->a, expected->b));
-      if (groups.random(3) == 0) continue;  // refused
+      if (groups.random(3) == 0) continue;  // the pair is not merged
       groups.merge(found->a, found->b);
       groups.score(found->a);
     }

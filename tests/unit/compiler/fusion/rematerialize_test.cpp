@@ -1,9 +1,10 @@
-// What crosses memory between kernels: never what its readers can make from what is there anyway.
+// Values that cross memory between kernels: values that readers can recompute from stored arrays do
+// not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "compiler/body/footprint.h"
-#include "compiler/body_building/kernel_body.h"
+#include "compiler/body_building/build_body.h"
 #include "compiler/plan.h"
 #include "sinter/text.h"
 
@@ -19,8 +20,8 @@ std::int64_t temporary_bytes(const Program& program) {
   return bytes;
 }
 
-/// Another kernel needs the values without their mean: it takes the mean, not the values.
-TEST(RecomputeTest, FromResultsOfReductions) {
+/// The second kernel recomputes the normalised values from x and the statistics.
+TEST(RecomputeTest, RecomputesFromReductionResults) {
   const Program program = plan(parse(R"(
 graph norm_then_pool(x: bf16[4, 1024, 7, 7]) {
   f = cast x {to = f32}
@@ -35,12 +36,12 @@ graph norm_then_pool(x: bf16[4, 1024, 7, 7]) {
                                *find_target("h200"), {}, {});
   ASSERT_THAT(program.kernels, SizeIs(1));
   EXPECT_THAT(program.kernels[0].sections, SizeIs(2));
-  // Two numbers per channel at most, and none that is a result already.
+  // At most two values per channel, without the mean, which is a result.
   EXPECT_LE(temporary_bytes(program), 2 * 1024 * 4);
 }
 
-/// What was rounded to bf16 crosses memory as that, though its readers want it as f32.
-TEST(RecomputeTest, WidensBehindMemory) {
+/// A value that was rounded to bf16 crosses memory as bf16, although its readers use f32.
+TEST(RecomputeTest, WidensAfterTheLoad) {
   const Program program = plan(parse(R"(
 graph response_norm(x: bf16[128, 49, 2560]) {
   f = cast x {to = f32}
@@ -58,13 +59,13 @@ graph response_norm(x: bf16[128, 49, 2560]) {
   return y
 })"),
                                *find_target("h200"), {}, {});
-  // The values as bf16, and what is one per column or sample.
+  // The values as bf16, and one f32 per column and sample.
   EXPECT_LE(temporary_bytes(program), 2 * 128 * 49 * 2560 + 4 * 128 * 2561);
 }
 
-/// A slice of what the rows make is stored as bf16; else its readers would need all that it is made
-/// of once more.
-TEST(RecomputeTest, NotWhatJoinsAsAResultOfAnotherShape) {
+/// The slice of the rows is stored as bf16. Otherwise its readers would read all its operands
+/// again.
+TEST(RecomputeTest, StoresASliceInsteadOfRecomputingIt) {
   const Program program = plan(parse(R"(
 graph norm_backward(g: bf16[25216, 768], w: f32[768], x: f32[128, 197, 768], y: f32[128, 197, 768]) {
   v = reshape g {shape = [128, 197, 768]}
@@ -93,12 +94,12 @@ graph norm_backward(g: bf16[25216, 768], w: f32[768], x: f32[128, 197, 768], y: 
     for (const Value& value : body_of(program, section).values)
       if (value.kind == Value::Kind::load && value.node->op == Op::input)
         reads += evaluate(footprint_of(body_of(program, section), value).elements, {});
-  // All inputs once, and what the first rows are made of.
+  // All inputs once, and the operands of the first rows again.
   EXPECT_LE(reads, 3 * 128 * 197 * 768 + 768 + 4 * 128 * 769);
 }
 
-/// Two results that become one kernel late read between them most of what a value is made of.
-TEST(RecomputeTest, WhatKernelsThatJoinedLateReadAnyway) {
+/// Two results are fused late. Together they already read most operands of w.
+TEST(RecomputeTest, RecomputesInKernelsThatAreFusedLate) {
   const Program program = plan(parse(R"(
 graph late(a: bf16[128, 512, 64], g: f32[128, 512, 64], p: bf16[128, 512, 64], q: bf16[128, 512, 64], u: f32[512], v: f32[512]) {
   pf = cast p {to = f32}

@@ -1,4 +1,4 @@
-// Outputs that are other orders of values: what is stored, and what others read.
+// Outputs that are reordered views of values: the stored buffers, and the buffers that readers use.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ Program planned(const std::string& text) {
   return plan(parse(text), *find_target("h200"), {.symbols = {}}, {});
 }
 
-/// Temporaries that are no parts, by the names of their values, of at least `elements`.
+/// The names of the temporary buffers with at least `elements` elements.
 std::vector<std::string> temporaries(const Program& program, std::int64_t elements) {
   std::vector<std::string> result;
   for (const Buffer& buffer : program.buffers)
@@ -21,8 +21,8 @@ std::vector<std::string> temporaries(const Program& program, std::int64_t elemen
   return result;
 }
 
-/// The rows are too long to be turned in tiles.
-TEST(StoredViewsTest, ValuesLieInTheOutputThatTheyAreReadAs) {
+/// The rows are too long to be transposed in tiles.
+TEST(StoredViewsTest, ValueIsASubBufferOfItsView) {
   const Program program = planned(R"(
 graph rows(a: bf16[8, 500, 3000], b: bf16[8, 500, 3000], d: bf16[8, 500, 3000]) {
   ab = mul a, b
@@ -42,8 +42,8 @@ graph rows(a: bf16[8, 500, 3000], b: bf16[8, 500, 3000], d: bf16[8, 500, 3000]) 
   EXPECT_EQ(part->strides, (std::vector<Extent>{500 * 3000, 1, 500}));
 }
 
-/// The kernel behind the maximum reads v rather than a and b.
-TEST(StoredViewsTest, OutputsAreComputedThatAreReadAgain) {
+/// The kernel after the maximum reads v instead of a and b.
+TEST(StoredViewsTest, LaterKernelsReadTheOutput) {
   const Program program = planned(R"(
 graph flat(a: f32[3001, 205], b: f32[3001, 205]) {
   c = add a, b
@@ -58,8 +58,8 @@ graph flat(a: f32[3001, 205], b: f32[3001, 205]) {
               ::testing::Contains(program.buffer_of.lookup(program.graph->data().outputs[0].node)));
 }
 
-/// What is another value as well is stored as both.
-TEST(StoredViewsTest, OutputsOfBothOrdersAreBothStored) {
+/// If a value and its view are both outputs, both are stored.
+TEST(StoredViewsTest, StoresOutputsOfBothOrders) {
   const Program program = planned(R"(
 graph both(a: f32[300, 205]) {
   c = exp a

@@ -1,3 +1,5 @@
+// Foreach lists: horizontal fusion of many equal kernels, such as an optimiser step over all
+// parameters.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,21 +24,21 @@ int count(std::string_view text, std::string_view part) {
   return result;
 }
 
-/// As many tensors as the parameters of a large model; kernels take 4 KiB of pointers at most.
-TEST(ForeachTest, AnOptimiserOf1354TensorsIsOneLaunch) {
+/// The number of parameter tensors of a large model. Kernels take at most 4 KiB of arguments.
+TEST(ForeachTest, OptimiserOf1354TensorsIsOneLaunch) {
   const Program program = planned(adamw_text(1354));
   ASSERT_THAT(program.kernels, SizeIs(1));
   EXPECT_THAT(program.kernels[0].sections, SizeIs(1354));
   const Source source = emitted(program);
   EXPECT_LE(source.arguments.size(), 4U);
   EXPECT_THAT(buffers_of(source), SizeIs(4 * 1354));
-  // Sizes that are multiples of a vector, others, and single elements.
+  // Three functions: sizes that are multiples of a vector, other sizes, and single elements.
   EXPECT_EQ(count(source.text, "__forceinline__ void"), 3);
   EXPECT_THAT(source.text, HasSubstr("sections run this code; the first of them:"));
 }
 
-/// The norms of all gradients in the first, the last block of which makes one of them.
-TEST(ForeachTest, ClippingAndAnOptimiserOf1354TensorsAreTwoLaunches) {
+/// The first launch computes the norms of all gradients, and its last block combines them.
+TEST(ForeachTest, ClippingAndOptimiserAreTwoLaunches) {
   const Program program = planned(clip_adamw_text(1354, "f32", kModelShapes));
   ASSERT_THAT(program.kernels, SizeIs(2));
   EXPECT_THAT(program.kernels[0].sections, SizeIs(1354 + 1));
@@ -49,7 +51,7 @@ TEST(ForeachTest, ClippingAndAnOptimiserOf1354TensorsAreTwoLaunches) {
   }
 }
 
-/// Shapes of matrices, vectors and single elements, all of them different.
+/// 48 distinct shapes: matrices, vectors and 4-D tensors.
 class ManyShapes : public testing::Test {
  protected:
   static constexpr int kCount = 48;
@@ -76,7 +78,7 @@ class ManyShapes : public testing::Test {
   std::vector<std::string_view> shapes_;
 };
 
-TEST_F(ManyShapes, OfAnOptimiserAreOneLaunchOfTheFewestBytes) {
+TEST_F(ManyShapes, OptimiserIsOneLaunchWithMinimalBytes) {
   const Program program = planned(adamw_text(1354, "f32", shapes_));
   ASSERT_THAT(program.kernels, SizeIs(1));
   EXPECT_THAT(program.kernels[0].sections, SizeIs(1354));
@@ -84,8 +86,8 @@ TEST_F(ManyShapes, OfAnOptimiserAreOneLaunchOfTheFewestBytes) {
   EXPECT_LE(count(emitted(program).text, "__forceinline__ void"), 3);
 }
 
-/// The norms of so many shapes and their sum are one launch.
-TEST_F(ManyShapes, WithClippingAreTwoLaunchesUpTo23) {
+/// The norms of 23 shapes and their sum are one launch.
+TEST_F(ManyShapes, ClippingOf23ShapesAddsOneLaunch) {
   const Program program = planned(clip_adamw_text(1354, "f32", std::span(shapes_).first(23)));
   ASSERT_THAT(program.kernels, SizeIs(2));
   EXPECT_THAT(program.kernels[0].sections, SizeIs(1354 + 1));
@@ -94,11 +96,10 @@ TEST_F(ManyShapes, WithClippingAreTwoLaunchesUpTo23) {
   EXPECT_LE(static_cast<double>(bytes_of(program)), minimal * 8 / 7 * 1.001);
 }
 
-/// Sums of different shapes are different code, of which a launch has up to 24: two launches for
-/// the norms of 48 shapes, each with all arrays of its shapes, one for their sum, one for the step.
-/// The gradients are read once more: 8 arrays are moved where the fewest are 7, and a number of
-/// each.
-TEST_F(ManyShapes, WithClippingAreAsManyLaunchesAsHaveRoomForThem) {
+/// Sums of different shapes are different functions, and a launch has at most 24. So the norms of
+/// 48 shapes take two launches, their sum one and the step one. The gradients are read again, so 8
+/// arrays move instead of 7, and one number of each.
+TEST_F(ManyShapes, ClippingOf48ShapesTakesFourLaunches) {
   const Program program = planned(clip_adamw_text(1354, "f32", shapes_));
   ASSERT_THAT(program.kernels, SizeIs(4));
   EXPECT_THAT(program.kernels[0].sections, SizeIs(testing::Ge(676)));
@@ -110,8 +111,8 @@ TEST_F(ManyShapes, WithClippingAreAsManyLaunchesAsHaveRoomForThem) {
   EXPECT_LE(bytes, minimal * 8 / 7 * 1.001);
 }
 
-/// What takes less time than a launch is worth waiting for inside one.
-TEST(ForeachTest, ClippingAndAnOptimiserOf1354SmallTensorsAreOneLaunch) {
+/// A grid barrier costs less than a launch if the kernels are short.
+TEST(ForeachTest, ClippingAndOptimiserOfSmallTensorsAreOneLaunch) {
   EXPECT_THAT(planned(clip_adamw_text(1354)).kernels, SizeIs(1));
 }
 
@@ -121,8 +122,8 @@ TEST(ForeachTest, FewKernelsNeedNoTable) {
   EXPECT_THAT(emitted(program).table, SizeIs(0));
 }
 
-/// Without a table, one function that is called for each.
-TEST(ForeachTest, FewKernelsOfOneTextAreOneFunction) {
+/// Without a table, the sections call one shared function.
+TEST(ForeachTest, FewEqualKernelsShareAFunction) {
   const Program program =
       planned("graph g(" + repeated("x#: f32[300, 40]", 3, ", ") + ") {\n" +
               repeated("  s# = sum x# {axes = [0]}\n  y# = sub x#, s#", 3, "\n") +
@@ -135,8 +136,8 @@ TEST(ForeachTest, FewKernelsOfOneTextAreOneFunction) {
   EXPECT_EQ(count(source.text, "__forceinline__ void"), 1);
 }
 
-/// In whatever phases they are.
-TEST(ForeachTest, SectionsOfOneTextInOtherPhasesAreOneFunction) {
+/// Sections share a function even if they are in different phases.
+TEST(ForeachTest, EqualSectionsOfDifferentPhasesShareAFunction) {
   const Program program = planned(R"(graph g(x: f32[64, 24, 1001]) {
     s = sum x {axes = [0, 2], keep = true}
     y = sub x, s
@@ -151,8 +152,8 @@ TEST(ForeachTest, SectionsOfOneTextInOtherPhasesAreOneFunction) {
   EXPECT_THAT(text, Not(HasSubstr("// phase 3:")));
 }
 
-/// What differs in more than arrays and sizes does not run the same code.
-TEST(ForeachTest, OtherNumbersAreOtherCode) {
+/// Kernels that differ in a constant do not share a function.
+TEST(ForeachTest, DifferentConstantsAreDifferentFunctions) {
   const std::string text = "graph lists(" + repeated("x#: f32[100]", 20, ", ") + ") {\n" +
                            repeated("  y# = mul x#, 2.0", 10, "\n") + "\n" +
                            [] {
@@ -167,8 +168,8 @@ TEST(ForeachTest, OtherNumbersAreOtherCode) {
   EXPECT_EQ(count(emitted(program).text, "__forceinline__ void"), 2);
 }
 
-/// Where each kernel needs the one before, nothing is alike in place and time.
-TEST(ForeachTest, ListsMayReachOverPhases) {
+/// The sums and the differences of nine inputs need at most two functions.
+TEST(ForeachTest, ListsMayExtendOverPhases) {
   std::string body;
   for (int i = 0; i < 9; ++i)
     body +=

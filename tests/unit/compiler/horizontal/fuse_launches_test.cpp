@@ -1,4 +1,4 @@
-// Which kernels share a launch, and what is said where they do not.
+// Horizontal fusion: which kernels share a launch, and the boundary reasons of those that do not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,8 @@ Program planned(const std::string& text, std::vector<std::int64_t> symbols = {},
               {.skip = std::move(skip)});
 }
 
-/// Sums over channels, and the values without their mean: the sum is known when its kernel ends.
+/// Subtracts a multiple of each channel's sum. The sum is available only after all its blocks
+/// finish.
 std::string centred(int batch, int size) {
   return fmt::format(R"(
 graph centred(x: f32[{}, 64, {}]) {{
@@ -43,7 +44,7 @@ Source emitted(const Program& program) {
   return emit(program, kernel, kernel.schedule, kernel.name);
 }
 
-TEST(FuseLaunchesTest, ResultsOfDifferentSizesLieSideBySide) {
+TEST(FuseLaunchesTest, ResultsOfDifferentSizesShareALaunch) {
   const Program program = planned(R"(
 graph two(x: f32[4096], z: f32[100, 3]) {
   y = exp x
@@ -65,10 +66,10 @@ graph two(x: f32[4096], z: f32[100, 3]) {
   EXPECT_EQ(source.grid, blocks);
 }
 
-TEST(FuseLaunchesTest, WhatNeedsAResultComesInALaterPhase) {
+TEST(FuseLaunchesTest, ConsumersAreInALaterPhase) {
   const Program program = planned(centred(32, 1024));
   ASSERT_THAT(program.kernels, SizeIs(1));
-  EXPECT_EQ(phases(program.kernels[0]), 3);  // two levels of a sum, then what needs it
+  EXPECT_EQ(phases(program.kernels[0]), 3);  // two levels of the sum, then its consumer
   const Source source = emitted(program);
   EXPECT_TRUE(source.is_cooperative);
   EXPECT_TRUE(source.has_barrier);
@@ -80,7 +81,7 @@ TEST(FuseLaunchesTest, WhatNeedsAResultComesInALaterPhase) {
   EXPECT_EQ(program.boundaries[0].consumer, "centred_0_1");
 }
 
-TEST(FuseLaunchesTest, AnOddNumberOfBarriersEndsWithADeparture) {
+TEST(FuseLaunchesTest, OddNumberOfBarriersEndsWithADeparture) {
   const Program program = planned(R"(
 graph odd(x: f32[512, 512]) {
   s = sum x {axes = [1], keep = true}
@@ -94,7 +95,7 @@ graph odd(x: f32[512, 512]) {
   EXPECT_THAT(emitted(program).text, HasSubstr("grid_depart(tickets);"));
 }
 
-TEST(FuseLaunchesTest, TheLastBlockAloneEndsWhatIsLittle) {
+TEST(FuseLaunchesTest, TheLastBlockRunsASmallTail) {
   const Program program = planned(centred(128, 32768));
   ASSERT_THAT(program.kernels, SizeIs(2));
   EXPECT_TRUE(program.kernels[0].has_tail);
@@ -104,19 +105,19 @@ TEST(FuseLaunchesTest, TheLastBlockAloneEndsWhatIsLittle) {
                                  Not(HasSubstr("grid_barrier"))));
 }
 
-TEST(FuseLaunchesTest, LargeKernelsStayApartAndSaySo) {
+TEST(FuseLaunchesTest, LargeKernelsAreSeparateLaunches) {
   const Program program = planned(centred(128, 32768));
   ASSERT_THAT(program.kernels, SizeIs(2));
   EXPECT_THAT(program.kernels[1].depends_on, ElementsAre(0));
-  const auto is_said = [](const Boundary& boundary) {
+  const auto names_the_barrier = [](const Boundary& boundary) {
     return !boundary.is_inside &&
            boundary.reason.find("blocks that wait for one another") != std::string::npos;
   };
-  EXPECT_TRUE(std::ranges::any_of(program.boundaries, is_said));
+  EXPECT_TRUE(std::ranges::any_of(program.boundaries, names_the_barrier));
 }
 
 TEST(FuseLaunchesTest, MoreRowsPerBlockDoNotOverflowSharedMemory) {
-  // Rows that only shared memory keeps, beside a kernel with larger blocks.
+  // The rows fit only in shared memory, and the other section has larger blocks.
   const Program program = planned(R"(
 graph beside(x: f32[264, 50000], z: f32[100000]) {
   y = softmax x {axis = 1}
@@ -128,17 +129,17 @@ graph beside(x: f32[264, 50000], z: f32[100000]) {
   for (const Schedule& schedule : kernel.candidates)
     EXPECT_LE(emit(program, kernel, schedule, "beside").shared_bytes,
               find_target("h200")->shared_per_block_opt_in);
-  const auto is_kept = [](const Schedule& section) { return section.in_shared; };
-  EXPECT_TRUE(std::ranges::any_of(kernel.schedule.sections, is_kept));
+  const auto is_resident = [](const Schedule& section) { return section.in_shared; };
+  EXPECT_TRUE(std::ranges::any_of(kernel.schedule.sections, is_resident));
 }
 
-TEST(FuseLaunchesTest, OnlyKernelsThatWaitForNoOtherBlockMayStartEarly) {
+TEST(FuseLaunchesTest, OnlyKernelsWithoutGridBarriersMayStartEarly) {
   const std::string text = centred(128, 32768);
-  const Program apart = planned(text, {}, {"fuse_launches"});
-  for (const Kernel& kernel : apart.kernels) {
-    const Source source = emit(apart, kernel, kernel.schedule, "k");
+  const Program separate = planned(text, {}, {"fuse_launches"});
+  for (const Kernel& kernel : separate.kernels) {
+    const Source source = emit(separate, kernel, kernel.schedule, "k");
     EXPECT_TRUE(source.may_start_early);
-    // Before anything else: what it reads may still be being written.
+    // This comes first, because earlier launches may still write the operands.
     EXPECT_THAT(source.text, HasSubstr(") {\n  wait_for_prior_launches();\n"));
   }
   const Program cooperative = planned(centred(32, 1024));
@@ -146,13 +147,13 @@ TEST(FuseLaunchesTest, OnlyKernelsThatWaitForNoOtherBlockMayStartEarly) {
   ASSERT_TRUE(source.is_cooperative);
   EXPECT_FALSE(source.may_start_early);
   EXPECT_THAT(source.text, Not(HasSubstr("wait_for_prior_launches")));
-  // Launches of GPUs before sm_90 know nothing of it.
+  // GPUs before sm_90 do not support early starts.
   const Program old = plan(parse(text), *find_target("sm_80"), {}, {});
   for (const Kernel& kernel : old.kernels)
     EXPECT_FALSE(emit(old, kernel, kernel.schedule, "k").may_start_early);
 }
 
-TEST(FuseLaunchesTest, CanBeLeftOut) {
+TEST(FuseLaunchesTest, CanBeSkipped) {
   const Program program = planned(centred(32, 1024), {}, {"fuse_launches"});
   EXPECT_THAT(program.kernels, SizeIs(3));
   for (const Kernel& kernel : program.kernels) EXPECT_THAT(kernel.sections, SizeIs(0));
@@ -168,7 +169,7 @@ TEST(FuseLaunchesTest, SectionsHaveTheThreadsOfTheLaunch) {
   }
 }
 
-/// Kernels side by side whose rows no vector divides, `count` of each.
+/// `count` + 1 independent kernels whose row lengths are not multiples of a vector.
 std::string past_the_ends_of_rows(int count) {
   std::string text;
   std::string parameters;
@@ -183,7 +184,7 @@ std::string past_the_ends_of_rows(int count) {
       parameters, text, results);
 }
 
-TEST(FuseLaunchesTest, SectionsMayGoPastTheEndsOfRows) {
+TEST(FuseLaunchesTest, VectorsOfSectionsMayCrossRows) {
   const Program program = planned(past_the_ends_of_rows(1));
   const Kernel& kernel = program.kernels.at(0);
   ASSERT_THAT(kernel.sections, SizeIs(2));
@@ -193,7 +194,7 @@ TEST(FuseLaunchesTest, SectionsMayGoPastTheEndsOfRows) {
   }
 }
 
-TEST(FuseLaunchesTest, SectionsOfListsEndWhereRowsDo) {
+TEST(FuseLaunchesTest, VectorsOfForeachListsDoNotCrossRows) {
   const Program program = planned(past_the_ends_of_rows(9));
   const Kernel& kernel = program.kernels.at(0);
   ASSERT_THAT(kernel.sections, SizeIs(10));
@@ -203,13 +204,13 @@ TEST(FuseLaunchesTest, SectionsOfListsEndWhereRowsDo) {
                                   [](const Kernel& section) { return section.foreach_list >= 0; }));
 }
 
-TEST(FuseLaunchesTest, WhatOtherSectionsWriteIsNotReadThroughTheNonCoherentCache) {
+TEST(FuseLaunchesTest, ResultsOfOtherSectionsBypassTheNonCoherentCache) {
   const std::string text = emitted(planned(centred(32, 1024))).text;
   EXPECT_THAT(text, HasSubstr("const float* __restrict__ x_in"));
   EXPECT_THAT(text, Not(HasSubstr("const float* __restrict__ s_in")));
 }
 
-TEST(FuseLaunchesTest, AChainIsCutWhereALaunchHasTooManyKernels) {
+TEST(FuseLaunchesTest, LongChainsAreSplitIntoSeveralLaunches) {
   std::string text = "graph chain(x: f32[64, 64]) {\n";
   std::string last = "x";
   for (int i = 0; i < 60; ++i) {

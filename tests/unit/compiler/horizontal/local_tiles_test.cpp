@@ -1,12 +1,12 @@
-// Local tiles: what stays within one, what waits for the grid, and what never comes to memory.
+// Local tiles: phases without grid barriers, and values that never reach memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
 
 #include "codegen/emit.h"
-#include "compiler/horizontal/resident_tiles.h"
 #include "compiler/horizontal/memory_units.h"
+#include "compiler/horizontal/resident_tiles.h"
 #include "compiler/plan.h"
 #include "sinter/text.h"
 #include "tests/support/graphs/resident_tile_graphs.h"
@@ -29,7 +29,7 @@ Source emitted(const Program& program) {
   return emit(program, kernel, kernel.schedule, kernel.name);
 }
 
-TEST(LocalTilesTest, BlocksGoThroughTheirChannelsWithoutBarriersOfTheGrid) {
+TEST(LocalTilesTest, BlocksProcessTheirChannelsWithoutGridBarriers) {
   const Program program = planned(test::mirrored_instance_norm("bf16", 256, 64, 64));
   ASSERT_THAT(program.kernels, SizeIs(1));
   const Schedule& schedule = program.kernels[0].schedule;
@@ -43,7 +43,7 @@ TEST(LocalTilesTest, BlocksGoThroughTheirChannelsWithoutBarriersOfTheGrid) {
   EXPECT_LE(evaluate(source.traffic.bytes_read, {}), 256 * (64 * 64 * 2 + 2 * 4));
 }
 
-TEST(LocalTilesTest, WhatNothingElseReadsNeverComesToMemory) {
+TEST(LocalTilesTest, InternalBuffersNeverReachMemory) {
   const Program program = planned(test::group_norm_backward(128, 32, 4, 16));
   ASSERT_THAT(program.kernels, SizeIs(1));
   const Kernel& kernel = program.kernels[0];
@@ -51,17 +51,17 @@ TEST(LocalTilesTest, WhatNothingElseReadsNeverComesToMemory) {
   EXPECT_EQ(kernel.schedule.resident_tiles.units, 128);
   EXPECT_FALSE(kernel.internal_buffers.empty());
   const Source source = emitted(program);
-  // The sum over images waits for all of them; nobody waits for it.
+  // The sum over images needs a grid barrier. No section reads the sum.
   EXPECT_TRUE(source.is_cooperative);
   constexpr std::int64_t kElements = 128 * 128 * 16;
-  // The result, and sums of channels for all images; the gradient of 4 bytes is in no argument.
+  // The result, and the channel sums of all images. The f32 gradient is not an argument.
   EXPECT_LE(evaluate(source.traffic.bytes_written, {}), kElements * 2 + 128 * 128 * 4 + 128 * 4);
   EXPECT_THAT(source.text, HasSubstr("d_kept"));
   EXPECT_THAT(source.text, Not(HasSubstr("d_out")));
 }
 
-TEST(LocalTilesTest, WhatReadsOtherChannelsWaitsForThem) {
-  // The index turns channels round, so that a block needs what others make.
+TEST(LocalTilesTest, ReadersOfOtherChannelsPreventLocalTiles) {
+  // The gather reorders channels, so a block reads channels of other blocks.
   const Program program = planned(R"(
 graph turned(x: bf16[256, 4096], at: i64[256]) {
   h = cast x {to = f32}
@@ -77,8 +77,8 @@ graph turned(x: bf16[256, 4096], at: i64[256]) {
     EXPECT_FALSE(kernel.schedule.resident_tiles.is_local) << to_string(kernel.schedule);
 }
 
-TEST(LocalTilesTest, OneArrayOfAResidentTileMayBeReadInPart) {
-  // Half of what is stored is read again: a resident tile saves no more than that.
+TEST(LocalTilesTest, BytesSavedCountPartialReads) {
+  // Half of the stored elements are read again, so the resident tile saves only these reads.
   ResidentTiles resident_tiles{.channels = 8, .is_local = true, .has_units = true};
   ResidentTileArray array{.loaded_elements = 8 * 32, .per_channel = 64, .is_produced = true};
   array.access.dtype = DType::bf16;
@@ -92,7 +92,7 @@ TEST(LocalTilesTest, OneArrayOfAResidentTileMayBeReadInPart) {
   EXPECT_EQ(resident_tiles.bytes_saved(), 8 * 64 * 2);
 }
 
-TEST(LocalTilesTest, UnitsAreWhatTheFirstAxesCountOrOneAxis) {
+TEST(LocalTilesTest, UnitsAreLeadingAxesOrOneAxis) {
   std::vector<Body> bodies(1);
   for (const int extent : {6, 4, 10}) bodies[0].space.add_axis(extent);
   bodies[0].parallel_axes = 2;

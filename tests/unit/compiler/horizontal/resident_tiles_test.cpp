@@ -1,12 +1,12 @@
-// ResidentTiles: what a horizontally fused kernel keeps of its operands from phase to phase, where,
-// and for how long.
+// ResidentTiles: operands that a horizontally fused kernel keeps in shared memory between its
+// phases.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
 
 #include "codegen/emit.h"
-#include "compiler/body_building/kernel_body.h"
+#include "compiler/body_building/build_body.h"
 #include "compiler/horizontal/resident_tiles.h"
 #include "compiler/plan.h"
 #include "sinter/text.h"
@@ -31,12 +31,12 @@ Source emitted(const Program& program) {
   return emit(program, kernel, kernel.schedule, kernel.name);
 }
 
-TEST(ResidentTilesTest, WhatTwoPhasesNeedIsReadOnce) {
+TEST(ResidentTilesTest, OperandsOfTwoPhasesAreReadOnce) {
   const Program program = planned(batch_norm_backward(512, 64, 49, true));
   ASSERT_THAT(program.kernels, SizeIs(1));
   const Schedule& schedule = program.kernels[0].schedule;
   ASSERT_TRUE(schedule.resident_tiles) << to_string(schedule);
-  EXPECT_EQ(schedule.resident_tiles.rounds, 1);  // 6.4 MB lie on all SMs at once
+  EXPECT_EQ(schedule.resident_tiles.rounds, 1);  // 6.4 MB fit in the shared memory of all SMs
   const Source source = emitted(program);
   constexpr std::int64_t kElements = 512 * 64 * 49;
   const std::int64_t read = evaluate(source.traffic.bytes_read, {});
@@ -47,7 +47,7 @@ TEST(ResidentTilesTest, WhatTwoPhasesNeedIsReadOnce) {
   EXPECT_TRUE(source.is_cooperative);
 }
 
-TEST(ResidentTilesTest, WhatAnEarlierPhaseWritesIsCopiedBehindIt) {
+TEST(ResidentTilesTest, ResultsOfAnEarlierPhaseAreCopiedAfterIt) {
   const Program program = planned(batch_norm_backward_of_sum(512, 64, 49));
   ASSERT_THAT(program.kernels, SizeIs(1));
   const Schedule& schedule = program.kernels[0].schedule;
@@ -60,11 +60,11 @@ TEST(ResidentTilesTest, WhatAnEarlierPhaseWritesIsCopiedBehindIt) {
       << "the sum is done before it is copied";
   constexpr std::int64_t kElements = 512 * 64 * 49;
   const std::int64_t read = evaluate(source.traffic.bytes_read, {});
-  EXPECT_GE(read, 2 * 4 * kElements) << "a twice as large, half of the sum, x";
+  EXPECT_GE(read, 2 * 4 * kElements) << "4 bytes of a, 2 of the sum, 2 of x per element";
   EXPECT_LE(read, 2 * 4 * kElements + 900'000);
 }
 
-TEST(ResidentTilesTest, OfChoicesThatAreAboutAsFastTheOneThatSavesMostBytes) {
+TEST(ResidentTilesTest, PrefersTheMostBytesAmongSimilarlyFastChoices) {
   const auto choice = [](double bytes, double seconds) {
     return ResidentTileChoice{.schedule = {}, .bytes_saved = bytes, .seconds_saved = seconds};
   };
@@ -76,13 +76,13 @@ TEST(ResidentTilesTest, OfChoicesThatAreAboutAsFastTheOneThatSavesMostBytes) {
   EXPECT_EQ(best_of(choices, 2 * kKernel), 2U);
 }
 
-TEST(ResidentTilesTest, RoundsHaveSomeOfTheChannels) {
+TEST(ResidentTilesTest, EachRoundHasSomeOfTheChannels) {
   const Program program = planned(batch_norm_backward(512, 960, 49, true));
   ASSERT_THAT(program.kernels, SizeIs(1));
   const ResidentTileSchedule& resident_tiles = program.kernels[0].schedule.resident_tiles;
   ASSERT_TRUE(resident_tiles);
   EXPECT_GT(resident_tiles.rounds, 1);
-  // All resident tiles of a round find a place at once.
+  // All resident tiles of a round fit at once.
   const std::int64_t groups =
       (960 / resident_tiles.channels + resident_tiles.rounds - 1) / resident_tiles.rounds;
   EXPECT_GE(132 * program.kernels[0].schedule.blocks_per_sm * resident_tiles.per_block,
@@ -92,7 +92,7 @@ TEST(ResidentTilesTest, RoundsHaveSomeOfTheChannels) {
       HasSubstr(fmt::format("for (int round = 0; round < {}; ++round)", resident_tiles.rounds)));
 }
 
-TEST(ResidentTilesTest, BarriersOfAllRoundsLeaveTheirCounterAtZero) {
+TEST(ResidentTilesTest, BarriersOfAllRoundsLeaveTheCounterAtZero) {
   for (const int channels : {480, 720, 960, 1440}) {
     const Program program = planned(batch_norm_backward(512, channels, 49, true));
     ASSERT_THAT(program.kernels, SizeIs(1));
@@ -104,18 +104,18 @@ TEST(ResidentTilesTest, BarriersOfAllRoundsLeaveTheirCounterAtZero) {
   }
 }
 
-TEST(ResidentTilesTest, RowsThatAreNeighboursInMemoryHaveResidentTilesToo) {
+TEST(ResidentTilesTest, ContiguousRowsHaveResidentTiles) {
   const Program program = planned(batch_norm_backward(256, 96, 256, false));
   ASSERT_THAT(program.kernels, SizeIs(1));
   ASSERT_TRUE(program.kernels[0].schedule.resident_tiles) << to_string(program.kernels[0].schedule);
 }
 
-TEST(ResidentTilesTest, LaunchesBecomeOneWhereItsBlocksKeepWhatBothRead) {
+TEST(ResidentTilesTest, LaunchesThatShareResidentTilesAreFused) {
   const std::string text = batch_norm_backward(512, 1920, 196, true);
   const Program with = planned(text);
   ASSERT_THAT(with.kernels, SizeIs(1));
   EXPECT_TRUE(with.kernels[0].schedule.resident_tiles);
-  // Less shared memory than the resident tiles of one group of channels need.
+  // Too little shared memory for the resident tiles of one group of channels.
   Target small = *find_target("h200");
   small.shared_per_sm = small.shared_per_block_opt_in = 48 << 10;
   const Program without = planned(text, small);
@@ -123,8 +123,8 @@ TEST(ResidentTilesTest, LaunchesBecomeOneWhereItsBlocksKeepWhatBothRead) {
   for (const Kernel& kernel : without.kernels) EXPECT_FALSE(kernel.schedule.resident_tiles);
 }
 
-TEST(ResidentTilesTest, WhatAllChannelsExchangeAllowsOneRoundOnly) {
-  // The sum of all channels is needed for each of them.
+TEST(ResidentTilesTest, ReductionsOverChannelsAllowOnlyOneRound) {
+  // Each channel needs the sum of all channels.
   const auto mixed = [](int channels) {
     return fmt::format(R"(
 graph mixed(x: bf16[512, {0}, 49] {{strides = [{1}, 1, {0}]}}) {{
@@ -145,7 +145,7 @@ graph mixed(x: bf16[512, {0}, 49] {{strides = [{1}, 1, {0}]}}) {{
     EXPECT_FALSE(kernel.schedule.resident_tiles);
 }
 
-TEST(ResidentTilesTest, HaveAllSegmentsOfWhatIsReducedAtOnce) {
+TEST(ResidentTilesTest, ReducedRowsAreResidentAsAWhole) {
   for (const bool has_channels_last : {false, true}) {
     const Program program =
         planned(test::pooled_batch_norm("bf16", 128, 1280, 49, has_channels_last));
@@ -159,12 +159,12 @@ TEST(ResidentTilesTest, HaveAllSegmentsOfWhatIsReducedAtOnce) {
     const Source source = emitted(program);
     constexpr std::int64_t kElements = 128 * 1280 * 49;
     EXPECT_LE(evaluate(source.traffic.bytes_read, {}), 2 * kElements + 100'000);
-    // Lines of several channels are copied by vectors, though rows are odd.
+    // Copies that span several channels use vectors, although the rows are odd.
     EXPECT_GE(source.vector_bytes, 8);
   }
 }
 
-TEST(ResidentTilesTest, OfLittleDataPutNearlyAllSmsToWork) {
+TEST(ResidentTilesTest, LittleDataUsesNearlyAllSms) {
   const Program program = planned(test::pooled_batch_norm("bf16", 4, 1024, 49, false));
   ASSERT_THAT(program.kernels, SizeIs(1));
   const ResidentTileSchedule& resident_tiles = program.kernels[0].schedule.resident_tiles;
@@ -172,8 +172,8 @@ TEST(ResidentTilesTest, OfLittleDataPutNearlyAllSmsToWork) {
   EXPECT_GE(1024 / resident_tiles.channels, 128);
 }
 
-TEST(ResidentTilesTest, BlocksAreCutWhereTheyWouldWorkOnTwo) {
-  // 336 channels are no multiple of a tile of 32.
+TEST(ResidentTilesTest, BlocksDoNotCrossResidentTiles) {
+  // 336 channels are not a multiple of a tile of 32.
   const Program program = planned(batch_norm_backward(512, 336, 196, true));
   ASSERT_THAT(program.kernels, SizeIs(1));
   const Kernel& kernel = program.kernels[0];
@@ -184,7 +184,7 @@ TEST(ResidentTilesTest, BlocksAreCutWhereTheyWouldWorkOnTwo) {
   })) << to_string(kernel.schedule);
 }
 
-TEST(ResidentTilesTest, BlocksOfTheLastRoundEndWithTheChannels) {
+TEST(ResidentTilesTest, BlocksOfTheLastRoundStopAtTheLastChannel) {
   Target target = *find_target("h200");
   target.sm_count = 12;
   target.bandwidth = 1e11;
@@ -195,7 +195,8 @@ TEST(ResidentTilesTest, BlocksOfTheLastRoundEndWithTheChannels) {
   Schedule schedule = kernel.schedule;
   ASSERT_EQ(schedule.resident_tiles.rounds, 2) << to_string(schedule);
   ASSERT_EQ(schedule.resident_tiles.channels, 16) << to_string(schedule);
-  // The first round has 32 of 48 channels; blocks that could have 64 end with their round.
+  // The first round has 32 of 48 channels. Blocks that could have 64 stop at the end of their
+  // round.
   Schedule& sums = schedule.sections[1];
   sums.threads_per_row = 4;
   sums.rows_per_block = 32;
@@ -206,8 +207,8 @@ TEST(ResidentTilesTest, BlocksOfTheLastRoundEndWithTheChannels) {
                                  HasSubstr("if (round * 1 + block >= 2) break;")));
 }
 
-TEST(ResidentTilesTest, PiecesOfAConcatAreStoresToItsBuffer) {
-  // One place computes an element of each half: two stores of the body, one of the kernel.
+TEST(ResidentTilesTest, SegmentsOfAConcatAreStoresToItsBuffer) {
+  // One position computes an element of each half: two stores of the body, one of the kernel.
   const Program program = planned(R"(
 graph halves(g: f32[64, 128], x: f32[64, 256]) {
   a = slice x {axis = 1, begin = 0, end = 128}

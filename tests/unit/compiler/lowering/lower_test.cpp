@@ -1,7 +1,8 @@
-// What mean, var and reductions of several levels become.
+// Lowering of mean, var and reductions of several levels.
 #include "compiler/lowering/lower.h"
 
 #include "compiler/program/guards.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "ir/oracle/interpret.h"
 #include "ir/oracle/random_inputs.h"
 #include "tests/support/graphs/rewritten.h"
@@ -11,36 +12,40 @@
 namespace sinter::lower_test {
 namespace {
 
+Lowered lower_all(const Graph& graph, const Facts& facts) {
+  return lower(graph, reachable(graph.data()), facts);
+}
+
 std::string lowered(std::string_view inputs, std::string_view statements,
                     std::vector<std::int64_t> symbols = {}) {
   return statements_of(
-      lower(parse(graph_text(inputs, statements)), {.symbols = std::move(symbols)}).graph);
+      lower_all(parse(graph_text(inputs, statements)), {.symbols = std::move(symbols)}).graph);
 }
 
 std::vector<std::string> guards(std::string_view inputs, std::string_view statements,
                                 std::vector<std::int64_t> symbols) {
   const Graph recorded = parse(graph_text(inputs, statements));
   std::vector<std::string> result;
-  for (const Guard& guard : lower(recorded, {.symbols = std::move(symbols)}).guards)
+  for (const Guard& guard : lower_all(recorded, {.symbols = std::move(symbols)}).guards)
     result.push_back(to_string(guard));
   return result;
 }
 
-TEST(LowerTest, LeavesOneLevelOfFloatsAsItIs) {
+TEST(LowerTest, KeepsOneLevelOfFloats) {
   EXPECT_EQ(lowered("x: f32[8, 64]", "y = sum x {axes = [1]}; return y"),
             "  y = sum x {axes = [1], keep = false}\n"
             "  return y\n");
 }
 
-TEST(LowerTest, MakesNothingElseWhereNothingIsToDo) {
+TEST(LowerTest, KeepsGraphsWithoutWork) {
   const Graph graph =
       parse(graph_text("x: f32[8, 64]", "y = max x {axes = [1]}; z = exp y; return z"));
-  const Graph lowered = lower(graph, {}).graph;
+  const Graph lowered = lower_all(graph, {}).graph;
   EXPECT_EQ(print(lowered), print(graph));
   EXPECT_TRUE(lowered.data().are_all_live());
 }
 
-TEST(LowerTest, WhatStaysComesBeforeWhatIsLowered) {
+TEST(LowerTest, UnchangedNodesPrecedeLoweredNodes) {
   EXPECT_EQ(lowered("x: f32[8, 64], z: f32[8]",
                     "m = mean x {axes = [1]}; e = exp z; y = add m, e; return y"),
             "  e = exp z\n"
@@ -51,16 +56,16 @@ TEST(LowerTest, WhatStaysComesBeforeWhatIsLowered) {
             "  return y\n");
 }
 
-TEST(LowerTest, LeavesTheRecordedGraphAlone) {
+TEST(LowerTest, KeepsTheRecordedGraph) {
   const Graph graph = parse(graph_text("x: f32[8, 64]", "y = mean x {axes = [1]}; return y"));
   const std::string text = print(graph);
   const std::size_t nodes = graph.data().nodes.size();
-  EXPECT_NE(print(lower(graph, {}).graph), text);
+  EXPECT_NE(print(lower_all(graph, {}).graph), text);
   EXPECT_EQ(print(graph), text);
   EXPECT_EQ(graph.data().nodes.size(), nodes);
 }
 
-TEST(LowerTest, WhatIsRecordedLaterMayBeWhatAMeanIsMadeOf) {
+TEST(LowerTest, MeanMayUseASumThatIsRecordedLater) {
   EXPECT_EQ(lowered("x: f32[8, 64]",
                     "m = mean x {axes = [1]}; s = sum x {axes = [1]}; y = sub m, s; return y"),
             "  s = sum x {axes = [1], keep = false}\n"
@@ -78,7 +83,7 @@ TEST(LowerTest, SumsHalvesInF32AndRoundsOnce) {
             "  return y\n");
 }
 
-TEST(LowerTest, LogsumexpOfHalvesIsCarriedInF32) {
+TEST(LowerTest, ComputesLogsumexpOfHalvesInF32) {
   EXPECT_EQ(lowered("x: bf16[8, 64]", "y = logsumexp x {axes = [1]}; return y"),
             "  cast_1 = cast x {to = f32}\n"
             "  logsumexp_2 = logsumexp cast_1 {axes = [1], keep = false}\n"
@@ -86,7 +91,7 @@ TEST(LowerTest, LogsumexpOfHalvesIsCarriedInF32) {
             "  return y\n");
 }
 
-TEST(LowerTest, LogsumexpOfSeveralLevelsTakesItsOwnResults) {
+TEST(LowerTest, LogsumexpLevelsReduceEarlierResults) {
   EXPECT_EQ(lowered("x: f32[3, 129, 128]", "y = logsumexp x; return y"),
             "  logsumexp_1 = logsumexp x {axes = [2], keep = false}\n"
             "  y = logsumexp logsumexp_1 {axes = [0, 1], keep = false}\n"
@@ -139,7 +144,7 @@ TEST(LowerTest, VarianceTakesTwoPassesAndSharesTheMean) {
             "  return v, m\n");
 }
 
-TEST(LowerTest, VarianceOfManyElementsIsWelfords) {
+TEST(LowerTest, VarianceOfManyElementsUsesWelford) {
   EXPECT_EQ(lowered("x: f16[8, 65537]", "v = var x {axes = [1], correction = 0}; return v"),
             "  cast_1 = cast x {to = f32}\n"
             "  v_squares = welford cast_1 {axes = [1], keep = false}\n"
@@ -155,26 +160,26 @@ TEST(LowerTest, VarianceOfSeveralLevelsTakesTwoPasses) {
   EXPECT_NE(text.find("v_deviation = sub x, reshape_"), text.npos);
 }
 
-TEST(LowerTest, WelfordOfSeveralLevelsTakesTwoPassesToo) {
+TEST(LowerTest, WelfordOfSeveralLevelsTakesTwoPasses) {
   const std::string text = lowered("x: f32[512, 512]", "w = welford x; return w");
   EXPECT_EQ(text.find("welford"), text.npos);
   EXPECT_NE(text.find("w = sum sum_"), text.npos);
 }
 
-TEST(LowerTest, MergesNeighboursUpToTheLimit) {
+TEST(LowerTest, MergesNeighbouringAxesUpToTheLimit) {
   EXPECT_EQ(lowered("x: f32[128, 128]", "y = sum x; return y"),
             "  y = sum x {axes = [0, 1], keep = false}\n"
             "  return y\n");
 }
 
-TEST(LowerTest, CutsLargerOnesInLevels) {
+TEST(LowerTest, SplitsLargeReductionsIntoLevels) {
   EXPECT_EQ(lowered("x: f32[3, 129, 128]", "y = sum x {axes = [0, 1, 2]}; return y"),
             "  sum_1 = sum x {axes = [2], keep = false}\n"
             "  y = sum sum_1 {axes = [0, 1], keep = false}\n"
             "  return y\n");
 }
 
-TEST(LowerTest, LevelsKeepAxesWhereAsked) {
+TEST(LowerTest, LevelsKeepAxesOnRequest) {
   EXPECT_EQ(lowered("x: f32[4, 256, 5, 256]", "y = max x {axes = [1, 3], keep = true}; return y"),
             "  max_1 = max x {axes = [3], keep = true}\n"
             "  y = max max_1 {axes = [1], keep = true}\n"
@@ -188,11 +193,11 @@ TEST(LowerTest, LevelsDropAxesOneByOne) {
             "  return y\n");
 }
 
-TEST(LowerTest, LeadingAxesAreOneLevelAsTheyAreWhenReshaped) {
+TEST(LowerTest, LeadingAxesAreOneLevel) {
   EXPECT_EQ(lowered("x: f32[256, 1, 512, 3]", "y = sum x {axes = [0, 2]}; return y"),
             "  y = sum x {axes = [0, 2], keep = false}\n"
             "  return y\n");
-  // The last axis is a level of its own, and what does not stand beside it in the shape another.
+  // The last axis is a separate level, and so are axes that are not adjacent.
   EXPECT_EQ(lowered("x: f32[3, 256, 512, 1]", "y = sum x {axes = [1, 2]}; return y"),
             "  sum_1 = sum x {axes = [2], keep = false}\n"
             "  y = sum sum_1 {axes = [1], keep = false}\n"
@@ -232,9 +237,9 @@ TEST(LowerTest, OtherSumsStayReductions) {
   EXPECT_TRUE(is_reduction("x: f32[5, 8]", "y = sum x {axes = [0]}; return y")) << "two chunks";
   EXPECT_TRUE(is_reduction("x: f32[8, 4]", "y = sum x {axes = [1]}; return y")) << "along vectors";
   EXPECT_TRUE(is_reduction("x: f32[4, 8]", "y = sum x {axes = [0]}; z = sub x, y; return z"))
-      << "another op reads what is summed";
+      << "another op reads the operand";
   EXPECT_TRUE(is_reduction("x: f32[4, 8]", "a = exp x; y = sum a {axes = [0]}; return a, y"))
-      << "what is summed is a result";
+      << "the operand is a result";
 }
 
 TEST(LowerTest, LevelsFollowTheRecordedOrder) {
@@ -253,7 +258,7 @@ TEST(LowerTest, OneLevelKeepsTheRecordedOrder) {
             "  return y\n");
 }
 
-TEST(LowerTest, SymbolsDecideByTheirValuesUnderAGuard) {
+TEST(LowerTest, SymbolicExtentsAddAGuard) {
   const std::string_view inputs = "x: f32[rows, 1024]", statements = "y = sum x; return y";
   EXPECT_EQ(guards(inputs, statements, {16}),
             std::vector<std::string>{"rows * 1024 in [0, 16384]"});
@@ -272,7 +277,7 @@ TEST(LowerTest, SymbolicVarianceIsGuarded) {
   EXPECT_EQ(guards(inputs, statements, {65537}), std::vector<std::string>{"n at least 65537"});
 }
 
-TEST(LowerTest, NumbersNeedNoGuard) {
+TEST(LowerTest, ConstantExtentsNeedNoGuard) {
   EXPECT_EQ(guards("x: f32[rows, 1024]", "y = var x {axes = [1]}; return y", {16}),
             std::vector<std::string>{});
 }
@@ -283,7 +288,17 @@ TEST(LowerTest, EmptySumIsZero) {
             "  return y\n");
 }
 
-TEST(LowerTest, EmptyExtremesAreTheEndsOfTheDType) {
+TEST(LowerTest, ReductionsWithoutResultsAreEmptyArrays) {
+  EXPECT_EQ(lowered("x: f32[0, 64], b: bf16[100, 0]",
+                    "a = argmax x {axis = 1}; m = mean b {axes = [0]}; c = cumsum b {axis = 0}; "
+                    "return a, m, c"),
+            "  a = full {shape = [0], value = 0, dtype = i64}\n"
+            "  m = full {shape = [0], value = 0.0, dtype = bf16}\n"
+            "  c = full {shape = [100, 0], value = 0.0, dtype = bf16}\n"
+            "  return a, m, c\n");
+}
+
+TEST(LowerTest, EmptyExtremesAreTheLimitsOfTheDType) {
   EXPECT_EQ(lowered("x: f32[4, 0], i: i32[0]",
                     "a = max x {axes = [1]}; b = min x {axes = [1]}; c = max i; return a, b, c"),
             "  a = full {shape = [4], value = -inf, dtype = f32}\n"
@@ -292,7 +307,7 @@ TEST(LowerTest, EmptyExtremesAreTheEndsOfTheDType) {
             "  return a, b, c\n");
 }
 
-TEST(LowerTest, LogsumexpOfNothingIsMinusInfinity) {
+TEST(LowerTest, EmptyLogsumexpIsMinusInfinity) {
   EXPECT_EQ(lowered("x: f16[4, 0]", "y = logsumexp x {axes = [1]}; return y"),
             "  full = full {shape = [4], value = -inf, dtype = f32}\n"
             "  y = cast full {to = f16}\n"
@@ -314,28 +329,28 @@ TEST(LowerTest, ReductionsOfOneElementAreViews) {
             "  return a, b = x, c\n");
 }
 
-TEST(LowerTest, ExtentsOfOneJoinAnyLevel) {
+TEST(LowerTest, AxesOfExtentOneMergeWithAnyLevel) {
   EXPECT_EQ(lowered("x: f32[1, 20000, 1]", "e = exp x; y = sum e {keep = true}; return y"),
             "  e = exp x\n"
             "  y = sum e {axes = [0, 1, 2], keep = true}\n"
             "  return y\n");
 }
 
-TEST(LowerTest, ReductionOfANumberIsTheNumber) {
+TEST(LowerTest, ReductionOfAScalarIsTheScalar) {
   EXPECT_EQ(lowered("x: f32[]", "y = sum x; return y"), "  return y = x\n");
 }
 
-TEST(LowerTest, PlacesOfRecordedOpsStay) {
+TEST(LowerTest, KeepsLocationsOfRecordedOps) {
   const Graph recorded =
       parse("graph g(x: f16[8, 64]) {\n  m = mean x\n  return m\n}", "model.sinter");
-  const Graph graph = lower(recorded, {}).graph;
+  const Graph graph = lower_all(recorded, {}).graph;
   for (const Node* node : reachable(graph.data()))
     EXPECT_EQ(graph.data().location_text(node),
               node->op == Op::input ? "model.sinter:1" : "model.sinter:2");
 }
 
-/// The first element of an output on which the oracle's answers before and after lowering differ by
-/// more than their bounds allow.
+/// The first element whose oracle results before and after lowering differ by more than their
+/// bounds, or "".
 std::string first_difference(const Graph& before, const Graph& after,
                              std::span<const std::int64_t> symbols) {
   const HostArrays inputs = random_inputs(before, symbols, 1);
@@ -364,10 +379,10 @@ void PrintTo(const Meaning& meaning, std::ostream* out) { *out << meaning.statem
 
 class LowerMeaningTest : public testing::TestWithParam<Meaning> {};
 
-TEST_P(LowerMeaningTest, IsKept) {
+TEST_P(LowerMeaningTest, IsPreserved) {
   const Meaning& meaning = GetParam();
   const Graph recorded = parse(graph_text(meaning.inputs, meaning.statements));
-  const Graph graph = lower(recorded, {.symbols = meaning.symbols}).graph;
+  const Graph graph = lower_all(recorded, {.symbols = meaning.symbols}).graph;
   EXPECT_EQ(first_difference(recorded, graph, meaning.symbols), "");
 }
 

@@ -1,4 +1,4 @@
-// Lifetimes and reuse in the arena.
+// Memory planning: live ranges and reuse of arena memory.
 #include "compiler/body/sub_buffer.h"
 #include "compiler/plan.h"
 #include "sinter/ops.h"
@@ -11,10 +11,10 @@
 namespace sinter::plan_memory_test {
 namespace {
 
-/// A program put together by hand: each kernel computes one exp and reads some values.
-class ByHand {
+/// A program that the test builds kernel by kernel. Each kernel adds the values that it reads.
+class TestProgram {
  public:
-  ByHand() {
+  TestProgram() {
     program.graph = std::make_shared<Graph>("by_hand");
     x_ = program.graph->input("x", f32, {1});
     add_buffer(x_, Buffer::Kind::input, 1);
@@ -25,7 +25,7 @@ class ByHand {
              Buffer::Kind kind = Buffer::Kind::temporary) {
     Tensor value = x_;
     for (const int read : reads) value = value + values_[static_cast<std::size_t>(read)];
-    // Different numbers keep equal kernels apart.
+    // Different factors make the values distinct nodes.
     value = value * static_cast<double>(values_.size() + 2);
     Kernel kernel;
     for (const Node* node = value.node(); node->op != Op::input; node = node->operand(0))
@@ -47,9 +47,8 @@ class ByHand {
     return plan().offsets[static_cast<std::size_t>(buffer)];
   }
 
-  /// Lets the results of `kernels` be parts, one behind the other, of what is now stored nowhere
-  /// else.
-  int whole_of(std::vector<int> kernels) {
+  /// Makes the results of `kernels` consecutive sub-buffers of a new buffer. Returns that buffer.
+  int combine(std::vector<int> kernels) {
     Extent elements = 0;
     const auto whole = static_cast<int>(program.buffers.size());
     for (const int kernel : kernels) {
@@ -81,15 +80,15 @@ class ByHand {
   std::vector<Tensor> values_;
 };
 
-TEST(PlanMemoryTest, BoundBuffersHaveNoPlace) {
-  ByHand p;
+TEST(PlanMemoryTest, BoundBuffersHaveNoOffset) {
+  TestProgram p;
   p.kernel(64, {}, {}, Buffer::Kind::output);
   EXPECT_EQ(p.plan().offsets, (std::vector<std::int64_t>{-1, -1}));
   EXPECT_EQ(p.plan().arena_bytes, 0);
 }
 
 TEST(PlanMemoryTest, OffsetsAreAligned) {
-  ByHand p;
+  TestProgram p;
   const int a = p.kernel(3, {});
   const int b = p.kernel(5, {a});
   p.kernel(1, {a, b}, {}, Buffer::Kind::output);
@@ -98,75 +97,75 @@ TEST(PlanMemoryTest, OffsetsAreAligned) {
   EXPECT_EQ(p.plan().arena_bytes, 512);
 }
 
-TEST(PlanMemoryTest, AChainNeedsTwoPlaces) {
-  ByHand p;
+TEST(PlanMemoryTest, ChainNeedsTwoBuffers) {
+  TestProgram p;
   int last = p.kernel(64, {});
   for (int i = 0; i < 10; ++i) last = p.kernel(64, {last});
   EXPECT_EQ(p.plan().arena_bytes, 512);
 }
 
-TEST(PlanMemoryTest, AKernelDoesNotWriteOverWhatItReads) {
-  ByHand p;
+TEST(PlanMemoryTest, KernelsDoNotOverwriteTheirOperands) {
+  TestProgram p;
   const int a = p.kernel(64, {});
   const int b = p.kernel(64, {a});
   EXPECT_NE(p.offset(a), p.offset(b));
 }
 
 TEST(PlanMemoryTest, ParallelBranchesShareNothing) {
-  ByHand p;
+  TestProgram p;
   const int a = p.kernel(64, {});
-  const int b = p.kernel(64, {a});  // a is dead after b, but …
-  const int c = p.kernel(64, {});   // … nothing keeps c from running before b
+  const int b = p.kernel(64, {a});  // a is dead after b
+  const int c = p.kernel(64, {});   // c may run before b
   EXPECT_NE(p.offset(c), p.offset(a));
   EXPECT_NE(p.offset(c), p.offset(b));
   EXPECT_EQ(p.plan().arena_bytes, 3 * 256);
 }
 
-TEST(PlanMemoryTest, ADependencyAloneAllowsReuse) {
-  ByHand p;
+TEST(PlanMemoryTest, DependencyWithoutReadAllowsReuse) {
+  TestProgram p;
   const int a = p.kernel(64, {});
   const int b = p.kernel(64, {a}, {}, Buffer::Kind::output);
   const int c = p.kernel(64, {}, {b});
   EXPECT_EQ(p.offset(c), p.offset(a));
 }
 
-TEST(PlanMemoryTest, PartsLieInTheirWhole) {
-  ByHand p;
+TEST(PlanMemoryTest, SubBuffersAreInTheirParent) {
+  TestProgram p;
   const int a = p.kernel(3, {});
   const int b = p.kernel(100, {});
   const int c = p.kernel(64, {});
-  p.whole_of({b, a});
+  p.combine({b, a});
   EXPECT_EQ(p.offset(a), p.offset(b) + 400);
   EXPECT_NE(p.offset(c), p.offset(b));
   EXPECT_EQ(p.plan().arena_bytes, 512 + 256);
 }
 
-TEST(PlanMemoryTest, EveryWriterOfAPartMustWait) {
+TEST(PlanMemoryTest, AllWritersOfSubBuffersMustWait) {
   for (const bool both : {true, false}) {
-    ByHand p;
+    TestProgram p;
     const int old = p.kernel(64, {});
     const int reader = p.kernel(64, {old}, {}, Buffer::Kind::output);
     const int a = p.kernel(32, {}, {reader});
     const int b = p.kernel(32, {}, both ? std::vector<int>{reader} : std::vector<int>{});
-    p.whole_of({a, b});
+    p.combine({a, b});
     EXPECT_EQ(p.offset(a) == p.offset(old), both);
   }
 }
 
-/// Whoever reads a part keeps its whole.
-TEST(PlanMemoryTest, AWholeLivesAsLongAsItsParts) {
-  ByHand p;
+/// A reader of a sub-buffer extends the live range of the parent.
+TEST(PlanMemoryTest, ParentIsLiveAsLongAsItsSubBuffers) {
+  TestProgram p;
   const int a = p.kernel(32, {});
   const int b = p.kernel(32, {});
-  p.whole_of({a, b});
+  p.combine({a, b});
   const int last = p.kernel(64, {b}, {a});
   EXPECT_NE(p.offset(last), p.offset(a));
   const int next = p.kernel(64, {}, {last});
   EXPECT_EQ(p.offset(next), p.offset(a));
 }
 
-TEST(PlanMemoryTest, EveryReaderMustBeDone) {
-  ByHand p;
+TEST(PlanMemoryTest, ReuseWaitsForAllReaders) {
+  TestProgram p;
   const int a = p.kernel(64, {});
   const int b = p.kernel(64, {a}, {}, Buffer::Kind::output);
   p.kernel(64, {a}, {}, Buffer::Kind::output);  // may still read a when d writes
@@ -175,7 +174,7 @@ TEST(PlanMemoryTest, EveryReaderMustBeDone) {
 }
 
 TEST(PlanMemoryTest, TakesTheSmallestGapThatFits) {
-  ByHand p;
+  TestProgram p;
   const int large = p.kernel(64 * 8, {});
   const int keep_1 = p.kernel(64, {large});
   const int small = p.kernel(64 * 2, {keep_1});
@@ -185,8 +184,8 @@ TEST(PlanMemoryTest, TakesTheSmallestGapThatFits) {
   EXPECT_NE(p.offset(small), p.offset(large));
 }
 
-TEST(PlanMemoryTest, FreeNeighboursMakeOneGap) {
-  ByHand p;
+TEST(PlanMemoryTest, MergesNeighbouringGaps) {
+  TestProgram p;
   const int a = p.kernel(64, {});
   const int b = p.kernel(64, {a});
   const int c = p.kernel(64, {a, b});
@@ -195,8 +194,8 @@ TEST(PlanMemoryTest, FreeNeighboursMakeOneGap) {
   EXPECT_EQ(p.plan().arena_bytes, 3 * 256);
 }
 
-TEST(PlanMemoryTest, SizesFollowTheSymbols) {
-  ByHand p;
+TEST(PlanMemoryTest, SizesDependOnSymbols) {
+  TestProgram p;
   const Extent rows = p.program.graph->extent("rows");
   const int a = p.kernel(rows * 64, {});
   p.kernel(rows, {a});
@@ -204,13 +203,13 @@ TEST(PlanMemoryTest, SizesFollowTheSymbols) {
   EXPECT_EQ(p.plan({0}).arena_bytes, 0);
 }
 
-TEST(PlanMemoryTest, WhatNobodyWritesTakesNoPlace) {
-  ByHand p;
+TEST(PlanMemoryTest, UnwrittenBuffersTakeNoMemory) {
+  TestProgram p;
   p.program.buffers.push_back({.kind = Buffer::Kind::temporary, .dtype = f32, .elements = 1000});
   EXPECT_EQ(p.plan().arena_bytes, 0);
 }
 
-/// True if `earlier` is done before `later` by the program's dependencies.
+/// True if the dependencies order `earlier` before `later`.
 bool reaches(const Program& program, int earlier, int later) {
   std::vector<bool> seen(program.kernels.size());
   std::vector<int> open = {later};
@@ -226,8 +225,8 @@ bool reaches(const Program& program, int earlier, int later) {
   return false;
 }
 
-/// What overlaps although its kernels may run side by side, in words.
-std::string first_clash(ByHand& p, const std::vector<std::vector<int>>& readers) {
+/// Describes two buffers that overlap although their kernels may run concurrently, or "".
+std::string first_clash(TestProgram& p, const std::vector<std::vector<int>>& readers) {
   const MemoryPlan plan = p.plan();
   const auto range = [&](int kernel) {
     const int buffer = p.program.kernels[static_cast<std::size_t>(kernel)].stores[0].buffer;
@@ -248,10 +247,10 @@ std::string first_clash(ByHand& p, const std::vector<std::vector<int>>& readers)
   return "";
 }
 
-TEST(PlanMemoryTest, RandomProgramsNeverShareWhatMayRunTogether) {
+TEST(PlanMemoryTest, ConcurrentKernelsOfRandomProgramsShareNoMemory) {
   std::mt19937 random(7);
   for (int round = 0; round < 20; ++round) {
-    ByHand p;
+    TestProgram p;
     std::vector<std::vector<int>> readers;
     for (int i = 0; i < 60; ++i) {
       std::vector<int> reads;
@@ -269,7 +268,7 @@ TEST(PlanMemoryTest, RandomProgramsNeverShareWhatMayRunTogether) {
 }
 
 TEST(PlanMemoryTest, LongProgramsReuseBeyondTheWindow) {
-  ByHand p;
+  TestProgram p;
   int last = p.kernel(64, {});
   for (int i = 0; i < 5000; ++i) last = p.kernel(64, {last});
   EXPECT_EQ(p.plan().arena_bytes, 512);

@@ -1,4 +1,4 @@
-// The pass runner: skip, time, verify, dump, and where a failure happened.
+// The pass runner: skips, times, verifies and dumps passes, and reports which pass failed.
 #include "compiler/passes/pass.h"
 
 #include "sinter/error.h"
@@ -28,7 +28,7 @@ class PassTest : public testing::Test {
 
   Passes passes() { return Passes(options_, kNames, kNeeded); }
 
-  /// Breaks the graph as only a bug could: an output that no graph owns.
+  /// Breaks the graph as a bug could: its output is a node that the graph does not own.
   void break_graph() {
     stray_ = *graph_.data().outputs[0].node;
     graph_.data().outputs[0].node = &stray_;
@@ -54,18 +54,18 @@ TEST_F(PassTest, SkipsByName) {
   EXPECT_FALSE(passes().is_skipped("second"));
 }
 
-TEST_F(PassTest, RefusesToSkipWhatThereIsNot) {
+TEST_F(PassTest, RejectsSkippingAnUnknownPass) {
   options_.skip = {"third"};
   EXPECT_THAT([&] { passes(); }, ThrowsMessage<UserError>(
                                      "skip: there is no pass third; the passes are first, second"));
 }
 
-TEST_F(PassTest, RefusesToSkipWhatIsNeeded) {
+TEST_F(PassTest, RejectsSkippingARequiredPass) {
   options_.skip = {"second"};
   EXPECT_THAT([&] { passes(); }, ThrowsMessage<UserError>(HasSubstr("second cannot be left out")));
 }
 
-TEST_F(PassTest, Times) {
+TEST_F(PassTest, TimesThePass) {
   std::vector<std::string> names;
   double total = -1;
   options_.timed = [&](std::string_view name, double milliseconds) {
@@ -77,7 +77,7 @@ TEST_F(PassTest, Times) {
   EXPECT_GE(total, 0);
 }
 
-TEST_F(PassTest, DumpsWhatComesOut) {
+TEST_F(PassTest, DumpsTheResult) {
   std::string name, text;
   options_.dump = [&](std::string_view pass, const std::string& dumped) {
     name = pass;
@@ -88,7 +88,7 @@ TEST_F(PassTest, DumpsWhatComesOut) {
   EXPECT_THAT(text, HasSubstr("z = exp w"));
 }
 
-TEST_F(PassTest, SaysWhichPassFailed) {
+TEST_F(PassTest, NamesThePassThatFailed) {
   EXPECT_THAT(
       [&] { passes().run("first", graph_, [] { ensure(false, "the moon is round"); }); },
       ThrowsMessage<InternalError>(HasSubstr("failed in first: sinter bug: the moon is round")));
@@ -99,12 +99,12 @@ TEST_F(PassTest, VerifiesAfterwards) {
               ThrowsMessage<InternalError>(HasSubstr("failed after first: ")));
 }
 
-TEST_F(PassTest, VerifiesOnlyWhereAsked) {
+TEST_F(PassTest, VerifiesOnlyOnRequest) {
   options_.verify = false;
   EXPECT_NO_THROW(passes().run("first", graph_, [&] { break_graph(); }));
 }
 
-TEST_F(PassTest, LeavesTheUsersMistakesAlone) {
+TEST_F(PassTest, DoesNotWrapUserErrors) {
   EXPECT_THAT([&] { passes().run("first", graph_, [] { throw UserError("x is too long"); }); },
               ThrowsMessage<UserError>("x is too long"));
 }

@@ -1,4 +1,4 @@
-// What a program assumes of the symbols.
+// Guards: the assumptions of a program about its symbols.
 #include "compiler/program/guards.h"
 
 #include "compiler/plan.h"
@@ -17,15 +17,15 @@ class GuardsTest : public testing::Test {
   Program program_;
 };
 
-TEST_F(GuardsTest, HoldWhereAllDo) {
+TEST_F(GuardsTest, HoldIfEachGuardHolds) {
   program_.guards = {{.value = rows_ * 4, .low = 8, .high = 16},
                      {.value = columns_, .low = 0, .divisor = 8}};
-  const std::int64_t good[] = {4, 64};
-  EXPECT_TRUE(holds(program_, good));
-  EXPECT_EQ(broken_guard(program_, good), "");
+  const std::int64_t valid[] = {4, 64};
+  EXPECT_TRUE(holds(program_, valid));
+  EXPECT_EQ(broken_guard(program_, valid), "");
 }
 
-TEST_F(GuardsTest, BreakBelowAboveAndBetween) {
+TEST_F(GuardsTest, BreakOutsideTheRangeOrDivisor) {
   program_.guards = {{.value = rows_ * 4, .low = 8, .high = 16, .reason = "rows fit a block"},
                      {.value = columns_, .divisor = 8, .reason = "vectors are whole"}};
   const std::int64_t below[] = {1, 64}, above[] = {5, 64}, between[] = {4, 63};
@@ -36,20 +36,20 @@ TEST_F(GuardsTest, BreakBelowAboveAndBetween) {
             "columns = 63 is not divisible by 8: vectors are whole");
 }
 
-TEST_F(GuardsTest, EndsBelong) {
+TEST_F(GuardsTest, LimitsAreInclusive) {
   program_.guards = {{.value = rows_, .low = 2, .high = 3}};
   const std::int64_t low[] = {2, 0}, high[] = {3, 0};
   EXPECT_TRUE(holds(program_, low));
   EXPECT_TRUE(holds(program_, high));
 }
 
-TEST_F(GuardsTest, WithoutAnUpperEnd) {
+TEST_F(GuardsTest, WithoutAnUpperLimit) {
   program_.guards = {{.value = rows_, .low = 5}};
   const std::int64_t symbols[] = {4, 0};
   EXPECT_EQ(broken_guard(program_, symbols), "rows = 4 is not at least 5");
 }
 
-TEST_F(GuardsTest, GuardsOfOneExtentAreOne) {
+TEST_F(GuardsTest, MergesGuardsOfOneExtent) {
   std::vector<Guard> guards;
   add_guard(guards, {.value = rows_, .low = 1, .high = 100, .divisor = 4, .reason = "a"});
   add_guard(guards, {.value = rows_, .low = 0, .high = 50, .divisor = 6, .reason = "b"});
@@ -59,7 +59,7 @@ TEST_F(GuardsTest, GuardsOfOneExtentAreOne) {
   EXPECT_EQ(guards[0].reason, "a; b");
 }
 
-TEST_F(GuardsTest, WithoutALowerEnd) {
+TEST_F(GuardsTest, WithoutALowerLimit) {
   program_.guards = {{.value = rows_ * 4 - 8, .high = 16}};
   const std::int64_t empty[] = {0, 0}, above[] = {7, 0};
   EXPECT_TRUE(holds(program_, empty));
@@ -68,7 +68,7 @@ TEST_F(GuardsTest, WithoutALowerEnd) {
   EXPECT_EQ(to_string(Guard{.value = rows_, .divisor = 8}), "rows divisible by 8");
 }
 
-TEST_F(GuardsTest, NumbersAreNotGuarded) {
+TEST_F(GuardsTest, ConstantsAreNotGuarded) {
   std::vector<Guard> guards;
   add_guard(guards, {.value = 64, .low = 1});
   EXPECT_TRUE(guards.empty());

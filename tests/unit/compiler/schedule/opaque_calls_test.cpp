@@ -1,4 +1,4 @@
-// Opaque calls between kernels: launches of their own, with everything whole in memory.
+// Opaque calls between kernels: separate launches whose operands and results are whole arrays.
 #include "compiler/program/print_program.h"
 #include "ir/shape/strides.h"
 #include "tests/support/graphs/planned.h"
@@ -25,7 +25,7 @@ const Buffer& buffer(const Program& program, int number) {
   return program.buffers[static_cast<std::size_t>(number)];
 }
 
-/// What the call of `program` reads has the elements one behind the other.
+/// Expects that all arrays that opaque calls of `program` read are row-major.
 void expect_row_major_reads(const Program& program) {
   for (const Kernel& kernel : program.kernels)
     if (kernel.kind == KernelKind::opaque)
@@ -35,7 +35,7 @@ void expect_row_major_reads(const Program& program) {
       }
 }
 
-TEST(OpaquePlan, CallsStandBetweenFusedKernels) {
+TEST(OpaquePlan, CallsSeparateFusedKernels) {
   const Program program = planned(R"(
 graph mlp(x: bf16[64, 512], bias: bf16[512], w: bf16[512, 1024], scale: bf16[1024]) {
   h = add x, bias
@@ -66,7 +66,7 @@ graph mlp(x: bf16[64, 512], bias: bf16[512], w: bf16[512, 1024], scale: bf16[102
                               "  after mlp_0\n"));
 }
 
-TEST(OpaquePlan, IsAKernelOfItsOwnWithoutFusionToo) {
+TEST(OpaquePlan, IsASeparateKernelWithoutFusion) {
   const Graph graph = parse(
       "graph g(x: f32[8]) {\n  a = exp x\n  y, i = opaque f a : f32[8], i32[8]\n"
       "  b = neg y\n  return b, i\n}\n");
@@ -75,7 +75,7 @@ TEST(OpaquePlan, IsAKernelOfItsOwnWithoutFusionToo) {
               ElementsAre(KernelKind::pointwise, KernelKind::opaque, KernelKind::pointwise));
 }
 
-TEST(OpaquePlan, ResultsOfACallAreStoredByIt) {
+TEST(OpaquePlan, CallsStoreTheirResults) {
   const Program program = planned(R"(
 graph g(x: f32[8, 64]) {
   a, b, _ = opaque parts x : f32[8], i64[8], f32[8, 64]
@@ -87,11 +87,11 @@ graph g(x: f32[8, 64]) {
   ASSERT_THAT(program.kernels[0].stores, SizeIs(2));
   EXPECT_EQ(buffer(program, program.kernels[0].stores[0].buffer).kind, Buffer::Kind::temporary);
   EXPECT_EQ(buffer(program, program.kernels[0].stores[1].buffer).kind, Buffer::Kind::output);
-  // The result that nobody needs is written too.
+  // The call also writes its unused result.
   EXPECT_EQ(program.kernels[0].bytes, 4 * 8 * 64 + 4 * 8 + 8 * 8 + 4 * 8 * 64);
 }
 
-TEST(OpaquePlan, ReadsInputsWhereTheyAre) {
+TEST(OpaquePlan, ReadsInputsWithoutCopies) {
   const Program program =
       planned("graph g(x: f32[8, 64], s: f32) {\n  y = opaque f x, s, x : f32[8]\n  return y\n}\n");
   ASSERT_THAT(kinds(program), ElementsAre(KernelKind::opaque));
@@ -99,7 +99,7 @@ TEST(OpaquePlan, ReadsInputsWhereTheyAre) {
   EXPECT_EQ(program.kernels[0].bytes, 4 * 8 * 64 + 4 * 8);
 }
 
-TEST(OpaquePlan, ViewsAndNumbersAreStoredForACall) {
+TEST(OpaquePlan, ViewsAndConstantsAreStoredForACall) {
   for (const char* const operand :
        {"permute x {axes = [1, 0]}", "slice x {axis = 1, begin = 1, end = 5, step = 1}",
         "broadcast_to row {shape = [3, 8]}", "full {shape = [3, 8], value = 2.0, dtype = f32}",
@@ -126,7 +126,7 @@ graph g(x: f32[8, 8], row: f32[8], padded: f32[8, 8] {strides = [16, 1]}) {
   }
 }
 
-/// What is written into an input in place lies as that does.
+/// An in-place update has the strides of its input, so the call needs a copy.
 TEST(OpaquePlan, UpdatesOfStridedInputsAreCopiedForACall) {
   expect_row_major_reads(planned(R"(
 graph g(p: f32[4, 4] {strides = [8, 1]}, x: f32[4, 4]) {
@@ -137,7 +137,7 @@ graph g(p: f32[4, 4] {strides = [8, 1]}, x: f32[4, 4]) {
 })"));
 }
 
-TEST(OpaquePlan, OutputsInOtherOrdersGetCopies) {
+TEST(OpaquePlan, OutputsWithOtherStridesAreCopies) {
   const Program program = planned(R"(
 graph g(x: f32[8, 8], p: f32[8, 8]) {
   a = exp x
@@ -159,7 +159,7 @@ graph g(x: f32[8, 8], p: f32[8, 8]) {
   EXPECT_GE(stored, 6U);  // y three times, a twice, p
 }
 
-TEST(OpaquePlan, PiecesOfConcatsAreWholeForACall) {
+TEST(OpaquePlan, ConcatSegmentsAreRowMajorForACall) {
   const Program program = planned(R"(
 graph g(x: f32[64, 128]) {
   s = softmax x
@@ -175,7 +175,7 @@ graph g(x: f32[64, 128]) {
   }
 }
 
-TEST(OpaquePlan, NothingJoinsACallHoweverManyThereAre) {
+TEST(OpaquePlan, NothingSharesALaunchWithACall) {
   std::string text = "graph g(x: f32[1024]) {\n  v0 = neg x\n";
   for (int i = 0; i < 12; ++i)
     text += "  a" + std::to_string(i) + " = opaque f v0 {i = " + std::to_string(i) +
@@ -191,7 +191,7 @@ TEST(OpaquePlan, NothingJoinsACallHoweverManyThereAre) {
   EXPECT_EQ(calls, 12);
 }
 
-TEST(OpaquePlan, MemoryOfACallIsItsOwnWhileItRuns) {
+TEST(OpaquePlan, OperandsAndResultsOfACallDoNotOverlap) {
   const Program program = planned(R"(
 graph g(x: f32[1024]) {
   a = exp x
@@ -201,11 +201,11 @@ graph g(x: f32[1024]) {
   return d
 })");
   const MemoryPlan memory = plan_memory(program, {});
-  // a, b and c: c takes the place of a, which the first call has read by then.
+  // c reuses the memory of a, which the first call has already read.
   EXPECT_EQ(memory.arena_bytes, 2 * 4096);
 }
 
-TEST(OpaquePlan, WhatIsCopiedBackBehindACallKeepsItsPlace) {
+TEST(OpaquePlan, MemoryOfADelayedUpdateIsNotReused) {
   const Program program = planned(R"(
 graph g(x: f32[64, 64]) {
   f = flip x {axes = [0]}
@@ -233,13 +233,13 @@ graph g(x: f32[64, 64]) {
   FAIL() << "nothing is copied back\n" << print(program);
 }
 
-TEST(OpaquePlan, UnneededCallsAreNotMade) {
+TEST(OpaquePlan, RemovesUnusedCalls) {
   const Program program =
       planned("graph g(x: f32[8]) {\n  y = opaque f x : f32[8]\n  z = neg x\n  return z\n}\n");
   EXPECT_THAT(kinds(program), ElementsAre(KernelKind::pointwise));
 }
 
-TEST(OpaquePlan, UpdatesOfWhatACallReadsComeBehindIt) {
+TEST(OpaquePlan, UpdatesWaitForCallsThatReadTheInput) {
   const Program program = planned(R"(
 graph g(p: f32[64], x: f32[64]) {
   y = opaque f p : f32[64]

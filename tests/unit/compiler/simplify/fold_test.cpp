@@ -1,4 +1,4 @@
-// What is evaluated at plan time, and what is left to the device.
+// Constant folding: ops that are evaluated at plan time, and ops that are left to the device.
 #include "compiler/simplify/fold.h"
 
 #include "tests/support/graphs/rewritten.h"
@@ -12,7 +12,7 @@ std::string folded(std::string_view inputs, std::string_view statements) {
   return rewritten(graph_text(inputs, statements), fold);
 }
 
-/// The statement of y for `a` and `b` of a dtype.
+/// The folded statement y = op a, b, for constants `a` and `b` of `dtype`.
 std::string folded_pair(std::string_view op, std::string_view a, std::string_view b,
                         std::string_view dtype) {
   const auto full = [&](std::string_view shape, std::string_view value) {
@@ -33,7 +33,7 @@ TEST(FoldTest, RoundsToF32) {
   EXPECT_EQ(folded_pair("add", "1.0", "1e-08", "f64"), result("1.00000001", "f64"));
 }
 
-TEST(FoldTest, RoundsHalvesByWayOfF32) {
+TEST(FoldTest, RoundsHalvesThroughF32) {
   EXPECT_EQ(folded_pair("mul", "3.0", "0.1", "bf16"), result("0.30078125", "bf16"));
   EXPECT_EQ(folded_pair("add", "60000.0", "6000.0", "f16"), result("inf", "f16"));
 }
@@ -48,7 +48,7 @@ TEST(FoldTest, DividesByZero) {
   EXPECT_EQ(folded_pair("div", "0.0", "0.0", "f32"), result("nan", "f32"));
 }
 
-TEST(FoldTest, GivesEveryNaNOneForm) {
+TEST(FoldTest, MapsAllNaNsToOneNode) {
   Graph graph = parse(graph_text("x: f32[1]",
                                  "a = full {shape = [2], value = nan, dtype = f32};"
                                  "z = full {shape = [2], value = 0.0, dtype = f32};"
@@ -78,7 +78,7 @@ TEST(FoldTest, LeavesInexactOpsToTheDevice) {
       "  return y\n");
 }
 
-TEST(FoldTest, TakesExactFunctions) {
+TEST(FoldTest, FoldsExactFunctions) {
   EXPECT_EQ(
       folded("x: f32[1]", "a = full {shape = [2], value = 2.0, dtype = f32}; y = sqrt a; return y"),
       "  y = full {shape = [2], value = 1.4142135, dtype = f32}\n"
@@ -108,7 +108,7 @@ TEST(FoldTest, SeesThroughViews) {
       "  return y\n");
 }
 
-TEST(FoldTest, JoinsEqualNumbers) {
+TEST(FoldTest, MergesEqualConstants) {
   const std::string_view both =
       "a = full {shape = [2], value = 1.0, dtype = f32}; b = full {shape = [3], value = 1.0, dtype "
       "= f32};"
@@ -117,7 +117,7 @@ TEST(FoldTest, JoinsEqualNumbers) {
             "  y = full {shape = [5], value = 1.0, dtype = f32}\n  return y\n");
 }
 
-TEST(FoldTest, KeepsDifferentNumbersApart) {
+TEST(FoldTest, KeepsDifferentConstants) {
   const std::string text =
       "  a = full {shape = [2], value = 0.0, dtype = f32}\n"
       "  b = full {shape = [3], value = -0.0, dtype = f32}\n"
@@ -130,32 +130,32 @@ TEST(FoldTest, KeepsDifferentNumbersApart) {
             text);
 }
 
-TEST(FoldTest, ExtremesOfANumberAreTheNumber) {
+TEST(FoldTest, FoldsExtremesOfAConstant) {
   EXPECT_EQ(folded("x: f32[1]",
                    "a = full {shape = [4, 5], value = 2.0, dtype = f32};"
                    "y = max a {axes = [1]}; return y"),
             "  y = full {shape = [4], value = 2.0, dtype = f32}\n  return y\n");
 }
 
-TEST(FoldTest, LeavesExtremesOfWhatMayBeEmpty) {
+TEST(FoldTest, KeepsExtremesOfPossiblyEmptyAxes) {
   const std::string text = folded("x: f32[n]",
                                   "a = full {shape = [4, n], value = 2.0, dtype = f32};"
                                   "y = max a {axes = [1]}; return y");
   EXPECT_NE(text.find("y = max a"), text.npos);
 }
 
-TEST(FoldTest, SizesThatAreNumbersAreNumbers) {
+TEST(FoldTest, FoldsConstantSizes) {
   EXPECT_EQ(
       folded("x: f32[8]", "n = size {extent = 16777217, dtype = f32}; y = mul x, n; return y"),
       "  y = mul x, 16777216.0\n  return y\n");
 }
 
-TEST(FoldTest, SizesOfSymbolsStay) {
+TEST(FoldTest, KeepsSymbolicSizes) {
   EXPECT_EQ(folded("x: f32[n]", "c = size {extent = n, dtype = f32}; y = mul x, c; return y"),
             "  c = size {extent = n, dtype = f32}\n  y = mul x, c\n  return y\n");
 }
 
-TEST(FoldTest, AnOutputMayBeANumber) {
+TEST(FoldTest, OutputsMayBeConstants) {
   EXPECT_EQ(folded("x: f32[1]",
                    "a = full {shape = [], value = 2.0, dtype = f32}; y = mul a, a; return y"),
             "  y = full {shape = [], value = 4.0, dtype = f32}\n  return y\n");

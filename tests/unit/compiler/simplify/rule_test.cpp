@@ -1,11 +1,12 @@
-// Every rewrite rule, sampled at the values where algebra goes wrong.
+// Checks each rewrite rule bit by bit at special values: signed zeros, NaN, infinities and limits.
 #include "compiler/simplify/rule.h"
 
 #include "compiler/simplify/fold.h"
-#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "compiler/simplify/simplify.h"
 #include "ir/oracle/interpret.h"
 #include "ir/record/record.h"
+#include "tests/support/graphs/oracle_support.h"
 
 #include <bit>
 #include <cmath>
@@ -37,7 +38,7 @@ std::vector<double> special_values(DType dtype) {
           1e-4, 300.0};
 }
 
-/// A pattern over real inputs of `dtype`.
+/// A pattern over actual inputs of `dtype`.
 class Instance {
  public:
   Instance(const Rule& rule, DType dtype) : dtype_(dtype) {
@@ -53,12 +54,12 @@ class Instance {
       for (std::size_t i = 0; i < count_; ++i) column[i] = values[i / period % values.size()];
       period *= values.size();
       const auto extent = static_cast<std::int64_t>(count_);
-      inputs[name] = HostArray::from_values(type, {extent}, column);
+      inputs[name] = array(type, {extent}, column);
       bound_.bind(pattern, graph.input(name, type, {Extent(extent)}).node());
     }
   }
 
-  /// The pattern recorded over the inputs; nullopt where an op does not take the dtype.
+  /// Records the pattern over the inputs. Returns nullopt if an op does not support the dtype.
   std::optional<Tensor> record(const Node& pattern) {
     try {
       return build(pattern).tensor;
@@ -89,7 +90,7 @@ class Instance {
                                  number_dtype(pattern), {}));
     std::vector<Operand> operands;
     for (const Node* operand : pattern.operands) operands.push_back(build(*operand));
-    // A pattern is of one dtype: what would be cast is no instance of it.
+    // All values of a pattern have one dtype, so a record with casts is not an instance.
     if (!supports_dtype(info(pattern.op).types, operands.back().tensor.dtype()))
       throw UserError("the op does not take the dtype");
     return record_elementwise(pattern.op, operands);
@@ -109,7 +110,7 @@ bool applies(When when, DType dtype) {
   return true;
 }
 
-/// True for numbers that the dtype does not have, which the rule does not match then.
+/// True if `dtype` has all constants of the pattern. Otherwise the rule does not match.
 bool has_numbers(const Node& pattern, DType dtype) {
   if (const std::optional<Literal> number = uniform_value(pattern))
     return number->kind != Literal::Kind::real || (is_f8(dtype) && std::isfinite(number->real)) ||
@@ -120,7 +121,7 @@ bool has_numbers(const Node& pattern, DType dtype) {
                              [&](const Node* operand) { return has_numbers(*operand, dtype); });
 }
 
-/// Ops and the operands they read.
+/// The number of nodes of the expression tree.
 int size_of(const Node& pattern) {
   int count = 1;
   for (const Node* operand : pattern.operands) count += size_of(*operand);
@@ -141,7 +142,7 @@ int largest_ulp(const Node& pattern) {
 
 class RuleTest : public testing::TestWithParam<Rule> {};
 
-TEST_P(RuleTest, GivesTheSameBits) {
+TEST_P(RuleTest, KeepsAllBits) {
   const Rule& rule = GetParam();
   int sampled = 0;
   for (const DType dtype : kAllDTypes) {
@@ -164,7 +165,7 @@ TEST_P(RuleTest, GivesTheSameBits) {
   EXPECT_GT(sampled, 0);
 }
 
-TEST_P(RuleTest, FiresWhereItShould) {
+TEST_P(RuleTest, FiresOnItsPattern) {
   const Rule& rule = GetParam();
   for (const DType dtype : kAllDTypes) {
     if (!applies(rule.when, dtype) || !has_numbers(*rule.from.node(), dtype)) continue;
@@ -197,14 +198,14 @@ std::string test_name(const testing::TestParamInfo<Rule>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Table, RuleTest, testing::ValuesIn(rule_table().rules), test_name);
 
-TEST(RuleTableTest, NamesAreDifferent) {
+TEST(RuleTableTest, NamesAreUnique) {
   std::set<std::string_view> names;
   for (const Rule& rule : rule_table().rules)
     EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
 }
 
 TEST(RuleTableTest, SamplingFindsAWrongRule) {
-  // x + 0 → x is what the table must not hold for floats: -0 + 0 is +0.
+  // x + 0 → x is wrong for floats, because -0 + 0 is +0.
   Graph graph("wrong");
   const Tensor x = graph.input("x", f32, {});
   const Rule wrong{.name = "wrong", .from = x + 0.0, .to = x};

@@ -1,4 +1,4 @@
-// Smaller graphs with the same bits.
+// simplify: graphs become smaller, and their results keep all bits.
 #include "compiler/simplify/simplify.h"
 
 #include "sinter/ops.h"
@@ -14,12 +14,12 @@ std::string simplified(std::string_view inputs, std::string_view statements) {
   return rewritten(graph_text(inputs, statements), simplify);
 }
 
-/// "These must give the same graph."
+/// Expects that both texts simplify to the same graph.
 void expect_same(std::string_view inputs, std::string_view a, std::string_view b) {
   EXPECT_EQ(simplified(inputs, a), simplified(inputs, b));
 }
 
-TEST(SimplifyTest, KeepsPointersWhereNothingIsToDo) {
+TEST(SimplifyTest, KeepsNodesIfNothingChanges) {
   Graph graph = parse(graph_text("x: f32[8, 64]", "a = exp x; s = sum a {axes = [1]}; return s"));
   const std::size_t count = graph.data().nodes.size();
   const Node* before = graph.data().outputs[0].node;
@@ -28,7 +28,7 @@ TEST(SimplifyTest, KeepsPointersWhereNothingIsToDo) {
   EXPECT_EQ(graph.data().nodes.size(), count);
 }
 
-TEST(SimplifyTest, AppliesRulesToWhatTheyUncover) {
+TEST(SimplifyTest, AppliesRulesRepeatedly) {
   EXPECT_EQ(
       simplified("x: f32[8]", "a = neg x; b = mul a, 1.0; c = neg b; y = add c, -0.0; return y"),
       "  return y = x\n");
@@ -38,7 +38,7 @@ TEST(SimplifyTest, MatchesCommutativeOpsInBothOrders) {
   expect_same("x: f32[8]", "y = mul 1.0, x; return y", "y = mul x, 1.0; return y");
 }
 
-TEST(SimplifyTest, TakesAViewOfWhatIsMadeOfTheWholeAlready) {
+TEST(SimplifyTest, ReusesTheOpOfTheWholeOperandThroughAView) {
   expect_same("x: f32[8, 4]",
               "a = cast x {to = bf16}; p = permute x {axes = [1, 0]}; y = cast p {to = bf16}; "
               "return a, y",
@@ -48,32 +48,32 @@ TEST(SimplifyTest, TakesAViewOfWhatIsMadeOfTheWholeAlready) {
               "a = mul x, 3.0; y = reshape a {shape = [32]}; return a, y");
 }
 
-TEST(SimplifyTest, ComputesOfAViewWhatNothingElseIsMadeOf) {
+TEST(SimplifyTest, KeepsAnOpOfAViewWithoutAnEqualOp) {
   EXPECT_EQ(simplified("x: f32[8, 4]", "p = permute x {axes = [1, 0]}; y = exp p; return y"),
             "  p = permute x {axes = [1, 0]}\n"
             "  y = exp p\n"
             "  return y\n");
 }
 
-TEST(SimplifyTest, MovesNumbersToTheRight) {
+TEST(SimplifyTest, MovesConstantsToTheRight) {
   EXPECT_EQ(simplified("x: f32[8]", "y = add 2.0, x; return y"),
             "  y = add x, 2.0\n"
             "  return y\n");
 }
 
-TEST(SimplifyTest, LeavesNumbersWhereOrderMatters) {
+TEST(SimplifyTest, KeepsConstantsOfNonCommutativeOps) {
   EXPECT_EQ(simplified("x: f32[8]", "y = sub 2.0, x; return y"),
             "  y = sub 2.0, x\n"
             "  return y\n");
 }
 
-TEST(SimplifyTest, TreatsAFullArrayAsANumber) {
+TEST(SimplifyTest, TreatsAFullArrayAsAConstant) {
   expect_same("x: f32[8, 4]",
               "one = full {shape = [8, 4], value = 1.0, dtype = f32}; y = mul one, x; return y",
               "return y = x");
 }
 
-TEST(SimplifyTest, KeepsTheShapeThatAFullArrayGives) {
+TEST(SimplifyTest, KeepsTheShapeOfAFullArray) {
   EXPECT_EQ(
       simplified("x: f32[4]",
                  "one = full {shape = [8, 4], value = 1.0, dtype = f32}; y = mul x, one; return y"),
@@ -81,14 +81,14 @@ TEST(SimplifyTest, KeepsTheShapeThatAFullArrayGives) {
       "  return y\n");
 }
 
-TEST(SimplifyTest, DropsBroadcastsThatTheOpDoesItself) {
+TEST(SimplifyTest, DropsBroadcastsThatAreImplicit) {
   EXPECT_EQ(simplified("x: f32[8, 4], b: f32[4]",
                        "w = broadcast_to b {shape = [8, 4]}; y = add x, w; return y"),
             "  y = add x, b\n"
             "  return y\n");
 }
 
-TEST(SimplifyTest, KeepsBroadcastsThatMakeTheShape) {
+TEST(SimplifyTest, KeepsBroadcastsThatDetermineTheShape) {
   const std::string text =
       "  w = broadcast_to b {shape = [8, 4]}\n"
       "  y = exp w\n"
@@ -97,14 +97,14 @@ TEST(SimplifyTest, KeepsBroadcastsThatMakeTheShape) {
             text);
 }
 
-TEST(SimplifyTest, NumbersBesideHalvesKeepTheComputeType) {
-  // 0.1 is no bf16; multiplied in f32 and rounded once it must stay what was written.
+TEST(SimplifyTest, ConstantOperandsOfHalvesAreNotRounded) {
+  // bf16 does not have 0.1. The product is computed in f32 with 0.1 and rounded once.
   EXPECT_EQ(simplified("x: bf16[8]", "a = neg x; b = neg a; y = mul b, 0.1; return y"),
             "  y = mul x, 0.1\n"
             "  return y\n");
 }
 
-TEST(SimplifyTest, RoundsANumberThatAHalfSelectionLeavesAlone) {
+TEST(SimplifyTest, RoundsASelectedConstantToBf16) {
   EXPECT_EQ(
       simplified(
           "x: bf16[8]",
@@ -120,7 +120,7 @@ TEST(SimplifyTest, MergesReshapes) {
             "  return y\n");
 }
 
-TEST(SimplifyTest, DropsAReshapeThereAndBack) {
+TEST(SimplifyTest, DropsInverseReshapes) {
   EXPECT_EQ(simplified("x: f32[8, 6]",
                        "a = reshape x {shape = [48]}; y = reshape a {shape = [8, 6]}; return y"),
             "  return y = x\n");
@@ -134,14 +134,14 @@ TEST(SimplifyTest, ComposesPermutations) {
       "  return y\n");
 }
 
-TEST(SimplifyTest, DropsAPermutationThereAndBack) {
+TEST(SimplifyTest, DropsInversePermutations) {
   EXPECT_EQ(
       simplified("x: f32[2, 3, 4]",
                  "a = permute x {axes = [1, 2, 0]}; y = permute a {axes = [2, 0, 1]}; return y"),
       "  return y = x\n");
 }
 
-TEST(SimplifyTest, PermutesAConcatAsAWhole) {
+TEST(SimplifyTest, PermutesTheConcatInsteadOfItsSegments) {
   EXPECT_EQ(simplified("x: f32[2, 3]",
                        "a = pad x {low = [0, 0], high = [0, 5], value = 0};"
                        "t = permute x {axes = [1, 0]};"
@@ -152,7 +152,7 @@ TEST(SimplifyTest, PermutesAConcatAsAWhole) {
             "  return a, b\n");
 }
 
-TEST(SimplifyTest, KeepsConcatsOfWhatIsPermutedInOtherWays) {
+TEST(SimplifyTest, KeepsConcatsOfDifferentlyPermutedSegments) {
   const std::string kept = simplified("x: f32[2, 3], y: f32[3, 2]",
                                       "t = permute x {axes = [1, 0]};"
                                       "z = concat t, y {axis = 0}; return z");
@@ -178,7 +178,7 @@ TEST(SimplifyTest, MergesSlicesOfOneAxis) {
             "  return y\n");
 }
 
-TEST(SimplifyTest, MergedSliceEndsWithItsOperand) {
+TEST(SimplifyTest, MergedSliceStopsAtTheEndOfItsOperand) {
   EXPECT_EQ(simplified("x: f32[5]",
                        "a = slice x {axis = 0, begin = 0, end = 5, step = 2};"
                        "y = slice a {axis = 0, begin = 1, end = 3}; return y"),
@@ -194,21 +194,21 @@ TEST(SimplifyTest, MergesSlicesOfSymbols) {
             "  return y\n");
 }
 
-TEST(SimplifyTest, ReadsASliceOfAConcatInItsSegment) {
+TEST(SimplifyTest, ReadsASliceOfAConcatFromItsSegment) {
   const std::string_view inputs = "x: f32[4, 3], y: f32[4, 5]";
-  const std::string joined = "c = concat x, y {axis = 1};";
+  const std::string concat = "c = concat x, y {axis = 1};";
   EXPECT_EQ(simplified(inputs,
-                       joined + "z = slice c {axis = 1, begin = 4, end = 7}; e = exp z; return e"),
+                       concat + "z = slice c {axis = 1, begin = 4, end = 7}; e = exp z; return e"),
             "  z = slice y {axis = 1, begin = 1, end = 4, step = 1}\n"
             "  e = exp z\n"
             "  return e\n");
   EXPECT_EQ(simplified(inputs,
-                       joined + "z = slice c {axis = 1, begin = 0, end = 3}; e = exp z; return e"),
+                       concat + "z = slice c {axis = 1, begin = 0, end = 3}; e = exp z; return e"),
             "  e = exp x\n"
             "  return e\n");
 }
 
-TEST(SimplifyTest, LeavesSlicesThatReachIntoTwoSegments) {
+TEST(SimplifyTest, KeepsSlicesThatSpanTwoSegments) {
   const std::string text =
       "  c = concat x, y {axis = 1}\n"
       "  z = slice c {axis = 1, begin = 2, end = 4, step = 1}\n"
@@ -219,7 +219,7 @@ TEST(SimplifyTest, LeavesSlicesThatReachIntoTwoSegments) {
             text);
 }
 
-TEST(SimplifyTest, LeavesSlicesOfConcatsWithStepsAndOfOtherAxes) {
+TEST(SimplifyTest, KeepsSlicesOfConcatsWithStepsOrOtherAxes) {
   EXPECT_EQ(simplified("x: f32[4, 3], y: f32[4, 5]",
                        "c = concat x, y {axis = 1};"
                        "a = slice c {axis = 1, begin = 3, end = 8, step = 2};"
@@ -230,15 +230,15 @@ TEST(SimplifyTest, LeavesSlicesOfConcatsWithStepsAndOfOtherAxes) {
             "  return a, b\n");
 }
 
-/// What is written back where it was read changes nothing.
-TEST(SimplifyTest, JoinsNeighbouringSlices) {
+/// Writing a slice back to its own position changes nothing.
+TEST(SimplifyTest, MergesNeighbouringSlices) {
   EXPECT_EQ(simplified("x: f32[4, 8]",
                        "v = select x {axis = 1, index = 3};"
                        "y = select_scatter x, v {axis = 1, index = 3}; return y"),
             "  return y = x\n");
 }
 
-TEST(SimplifyTest, WritesOneAfterTheOtherAreOneConcat) {
+TEST(SimplifyTest, ConsecutiveSliceWritesAreOneConcat) {
   EXPECT_EQ(simplified("x: f32[8], v: f32[1], w: f32[1]",
                        "a = slice_scatter x, v {axis = 0, begin = 2, end = 3};"
                        "b = slice_scatter a, w {axis = 0, begin = 3, end = 4}; return b"),
@@ -248,8 +248,8 @@ TEST(SimplifyTest, WritesOneAfterTheOtherAreOneConcat) {
             "  return b\n");
 }
 
-/// In one pass: a node for each level would be copied for each level above it.
-TEST(SimplifyTest, ALongChainOfConcatsIsOne) {
+/// All levels merge in one pass. Merging level by level would copy each segment once per level.
+TEST(SimplifyTest, MergesALongChainOfConcats) {
   constexpr int kLevels = 300;
   std::string statements = "a0 = exp x; c0 = concat a0, a0 {axis = 0};";
   for (int i = 1; i < kLevels; ++i)
@@ -260,7 +260,7 @@ TEST(SimplifyTest, ALongChainOfConcatsIsOne) {
   EXPECT_LT(graph.data().nodes.size(), 3 * kLevels);
 }
 
-TEST(SimplifyTest, SlicesOfConcatsOfSymbolsAreReadInTheirSegments) {
+TEST(SimplifyTest, ReadsSymbolicSlicesOfAConcatFromTheirSegment) {
   EXPECT_EQ(simplified("x: f32[n], y: f32[n]",
                        "c = concat x, y {axis = 0};"
                        "z = slice c {axis = 0, begin = n, end = 2 * n}; e = exp z; return e"),
@@ -268,7 +268,7 @@ TEST(SimplifyTest, SlicesOfConcatsOfSymbolsAreReadInTheirSegments) {
             "  return e\n");
 }
 
-TEST(SimplifyTest, DropsCastsThatLoseNothing) {
+TEST(SimplifyTest, DropsLosslessCasts) {
   EXPECT_EQ(simplified("x: bf16[8]", "a = cast x {to = f32}; y = cast a {to = bf16}; return y"),
             "  return y = x\n");
   EXPECT_EQ(simplified("x: i32[8]", "a = cast x {to = i64}; y = cast a {to = f32}; return y"),
@@ -289,9 +289,8 @@ TEST(SimplifyTest, KeepsCastsThatRound) {
             "  return y\n");
 }
 
-/// From floating dtypes to integers what is out of range becomes the nearest end; between integers
-/// it wraps.
-TEST(SimplifyTest, KeepsCastsThatMeetTheEndsOfARange) {
+/// Casts from floating dtypes to integers saturate, and casts between integers wrap.
+TEST(SimplifyTest, KeepsCastsThatMaySaturate) {
   EXPECT_EQ(simplified("x: i16[8]", "a = cast x {to = f32}; y = cast a {to = u8}; return y"),
             "  a = cast x {to = f32}\n"
             "  y = cast a {to = u8}\n"
@@ -317,14 +316,14 @@ TEST(SimplifyTest, DividesByPowersOfTwoByMultiplying) {
 TEST(SimplifyTest, KeepsOtherDivisions) {
   const std::string third = "  y = div x, 3.0\n  return y\n";
   EXPECT_EQ(simplified("x: f32[8]", "y = div x, 3.0; return y"), third);
-  // The reciprocal of 2^127 is not normal, and a half's factor would be a rounded one.
+  // The reciprocal of 2^127 is subnormal.
   const std::string huge = "  y = div x, 1.7014118e+38\n  return y\n";
   EXPECT_EQ(simplified("x: f32[8]", "y = div x, 1.7014118e+38; return y"), huge);
   EXPECT_EQ(simplified("x: f32[8]", "y = div x, 0.0; return y"), "  y = div x, 0.0\n  return y\n");
   EXPECT_EQ(simplified("x: f32[8]", "y = div x, inf; return y"), "  y = div x, inf\n  return y\n");
 }
 
-TEST(SimplifyTest, RewritesWhatAnUpdateWrites) {
+TEST(SimplifyTest, RewritesValuesOfUpdates) {
   EXPECT_EQ(simplified("w: f32[8], g: f32[8]", "a = neg g; y = sub w, a; update w, y; return y"),
             "  y = add w, g\n"
             "  update w, y\n"
@@ -345,7 +344,7 @@ TEST(SimplifyTest, OutputsMayBecomeOneNode) {
             "  return y, z = y\n");
 }
 
-TEST(SimplifyTest, WalksLongChainsWithoutRecursion) {
+TEST(SimplifyTest, HandlesLongChainsWithoutRecursion) {
   Graph graph("chain");
   Tensor x = graph.input("x", f32, {8});
   for (int i = 0; i < 100000; ++i) x = i % 3 == 0 ? mul(x, 1.0) : i % 3 == 1 ? exp(x) : neg(neg(x));

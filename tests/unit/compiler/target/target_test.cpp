@@ -1,4 +1,4 @@
-// Known GPUs and how many blocks fit their SMs.
+// The table of known GPUs, and the number of blocks that fit on an SM.
 #include "compiler/target/target.h"
 
 #include <set>
@@ -16,7 +16,7 @@
 namespace sinter::target_test {
 namespace {
 
-TEST(TargetTest, TheFirstIsTheDefault) { EXPECT_EQ(known_targets()[0].name, "h200"); }
+TEST(TargetTest, DefaultIsH200) { EXPECT_EQ(known_targets()[0].name, "h200"); }
 
 TEST(TargetTest, IsFoundByNameAndByArchitecture) {
   EXPECT_EQ(find_target("a100")->sm_count, 108);
@@ -25,17 +25,17 @@ TEST(TargetTest, IsFoundByNameAndByArchitecture) {
   EXPECT_EQ(find_target("sm_1"), nullptr);
 }
 
-TEST(TargetTest, NamesAreDifferent) {
+TEST(TargetTest, NamesAreUnique) {
   std::set<std::string_view> names;
   for (const Target& target : known_targets()) EXPECT_TRUE(names.insert(target.name).second);
 }
 
-TEST(TargetTest, ArchitectureSpellsTheComputeCapability) {
+TEST(TargetTest, ArchitectureMatchesTheComputeCapability) {
   for (const Target& target : known_targets())
     EXPECT_EQ(target.arch, "sm_" + std::to_string(target.compute_capability));
 }
 
-TEST(TargetTest, EveryFieldIsFilled) {
+TEST(TargetTest, AllFieldsAreSet) {
   for (const Target& target : known_targets()) {
     EXPECT_GT(target.sm_count, 0) << target.name;
     EXPECT_GT(target.shared_per_sm, 0) << target.name;
@@ -65,7 +65,7 @@ TEST(OccupancyTest, SharedMemoryLimits) {
 
 TEST(OccupancyTest, BlocksLimit) { EXPECT_EQ(blocks_per_sm(*find_target("h200"), 32, 16, 0), 32); }
 
-TEST(OccupancyTest, IsZeroForWhatCanNotRun) {
+TEST(OccupancyTest, IsZeroForInvalidLaunches) {
   EXPECT_EQ(blocks_per_sm(*find_target("h200"), 1024, 80, 0), 0);
   EXPECT_EQ(blocks_per_sm(*find_target("h200"), 256, 32, 232449), 0);
   EXPECT_EQ(blocks_per_sm(*find_target("h200"), 1025, 16, 0), 0);
@@ -73,7 +73,7 @@ TEST(OccupancyTest, IsZeroForWhatCanNotRun) {
 
 #ifdef HAS_CUDA_OCCUPANCY
 
-/// NVIDIA's own calculator.
+/// The result of NVIDIA's occupancy calculator.
 int expected_blocks(const Target& target, int threads, int registers, std::int64_t shared_bytes) {
   cudaOccDeviceProp device;
   device.computeMajor = target.compute_capability / 10;

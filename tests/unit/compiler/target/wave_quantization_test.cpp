@@ -1,4 +1,4 @@
-// Waves of blocks: what a last, partial one costs, and which schedules avoid it.
+// Wave quantization: the cost of a partial last wave, and the schedules that avoid it.
 #include "compiler/target/wave_quantization.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using test::planned;
 
 const Target& h200() { return *find_target("h200"); }
 
-TEST(Waves, CountRoundsOfResidentBlocks) {
+TEST(Waves, AreBlocksPerSmOverResidentBlocks) {
   EXPECT_DOUBLE_EQ(waves({.blocks_per_sm = 7.75, .resident = 5}), 1.55);
   EXPECT_DOUBLE_EQ(waves({.blocks_per_sm = 3, .resident = 8}), 0.375);
 }
@@ -28,19 +28,20 @@ TEST(Waves, HalfTheLoadsReachThreeQuartersOfTheBandwidth) {
   EXPECT_DOUBLE_EQ(reached_bandwidth(h200(), all / 2), 0.75 * h200().bandwidth);
 }
 
-TEST(Waves, ALastSmallOneIsSlow) {
-  // Six blocks have all loads in flight that the memory needs; a seventh alone has a sixth of them.
+TEST(Waves, PartialLastWaveIsSlow) {
+  // Six blocks have enough bytes in flight for the full bandwidth. The seventh runs alone with one
+  // sixth of them.
   const Grid grid{.blocks_per_sm = 7, .resident = 6, .bytes_in_flight = 8192};
   EXPECT_NEAR(slowdown(h200(), grid), (6 + 36.0 / 11) / 7, 1e-9);
   EXPECT_DOUBLE_EQ(slowdown(h200(), {12, 6, 8192}), 1);
   EXPECT_DOUBLE_EQ(slowdown(h200(), {7, 7, 8192}), 1);
-  // One block has enough.
+  // One block has enough bytes in flight.
   EXPECT_DOUBLE_EQ(slowdown(h200(), {7, 6, 49152}), 1);
   // Not even the first wave is full.
   EXPECT_NEAR(slowdown(h200(), {3, 6, 8192}), 4.0 / 3, 1e-9);
 }
 
-TEST(Waves, TheFirstGridStaysUnlessAnotherIsClearlyBetter) {
+TEST(Waves, KeepsTheFirstGridUnlessAnotherIsClearlyBetter) {
   const Grid small_last{7, 6, 8192};
   const Grid all_at_once{7, 8, 8192};
   const Grid hardly_better{7, 6, 8500};
@@ -57,35 +58,35 @@ Schedule first_schedule(const std::string& text) {
   return program.kernels.at(0).schedule;
 }
 
-TEST(Waves, PartsOfAWholeReductionRunAtOnce) {
+TEST(Waves, PartsOfAFullReductionAreOneWave) {
   const auto threads = [](std::string_view reduction) {
     return first_schedule(
                fmt::format("graph f(x: f32[16777216]) {{\n  y = {} x\n  return y\n}}", reduction))
         .threads;
   };
-  // 1,024 parts, 7.8 for each SM. Those of Welford's take more registers.
+  // 1,024 parts are 7.8 per SM. A part of a Welford reduction takes more registers.
   EXPECT_EQ(threads("sum"), 256);
   EXPECT_EQ(threads("var"), 128);
 }
 
-TEST(Waves, RowsHaveMoreThreadsWhereFewWouldBeLeftOver) {
+TEST(Waves, RowsUseMoreThreadsToAvoidAPartialWave) {
   const auto per_row = [](int rows) {
     return first_schedule(fmt::format("graph f(x: f32[{}, 16384]) {{\n  y = argmax x {{axis = 1}}\n"
                                       "  return y\n}}",
                                       rows))
         .threads_per_row;
   };
-  // Four blocks of 128 threads on an SM: 640 are 1.2 waves of them.
+  // An SM holds four blocks of 128 threads, so 640 blocks are 1.2 waves.
   EXPECT_EQ(per_row(640), 256);
   EXPECT_EQ(per_row(65536), 128);
 }
 
-TEST(Waves, ThreadsHaveMoreElementsWhereFewBlocksWouldBeLeftOver) {
+TEST(Waves, ThreadsUnrollMoreToAvoidAPartialWave) {
   const auto unroll = [](std::int64_t size) {
     return first_schedule(fmt::format("graph f(x: f32[{}]) {{\n  y = exp x\n  return y\n}}", size))
         .unroll;
   };
-  // Vectors of 4 and blocks of 256 threads, of which an SM has 8: 2^20 of them make one wave.
+  // With vectors of 4, and 8 blocks of 256 threads per SM, about 2^20 elements are one wave.
   EXPECT_EQ(unroll(std::int64_t{2} << 20), 2);
   EXPECT_EQ(unroll((std::int64_t{2} << 20) * 5 / 4), 4);
   EXPECT_EQ(unroll(std::int64_t{64} << 20), 2);
@@ -101,7 +102,7 @@ TEST(Waves, BlocksOfShortRowsMoveFourKilobytes) {
   };
   EXPECT_EQ(rows_of_block(4096, 33), 32);   // 136 bytes each
   EXPECT_EQ(rows_of_block(65536, 8), 128);  // 36 bytes
-  EXPECT_LE(rows_of_block(2048, 33), 16);   // not so many for every SM
+  EXPECT_LE(rows_of_block(2048, 33), 16);   // more rows per block would leave SMs idle
   EXPECT_EQ(rows_of_block(65536, 256), 4);  // 1,028 bytes
 }
 

@@ -1,4 +1,4 @@
-// Results of rows that lie along neighbouring rows: which kernels store them through shared memory.
+// Transposed results of row reductions: which kernels store them through tiles in shared memory.
 #include "compiler/tiling/row_store_tiles.h"
 
 #include <gmock/gmock.h>
@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "codegen/emit.h"
-#include "compiler/body_building/kernel_body.h"
+#include "compiler/body_building/build_body.h"
 #include "tests/support/graphs/planned.h"
 
 namespace sinter::row_store_tiles_test {
@@ -17,10 +17,10 @@ using test::planned;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-/// A norm of `rows`, and its results in their own order and along the rows.
-std::string turned_norm(int rows, int columns, std::string_view dtype) {
+/// A norm of `rows` rows. It returns the result and its transpose.
+std::string transposed_norm(int rows, int columns, std::string_view dtype) {
   return fmt::format(R"(
-graph turned_norm(x: f32[{0}, {1}]) {{
+graph transposed_norm(x: f32[{0}, {1}]) {{
   v, m = var_mean x {{axes = [1], correction = 0, keep = true}}
   d = sub x, m
   e = add v, 1e-6
@@ -33,18 +33,18 @@ graph turned_norm(x: f32[{0}, {1}]) {{
                      rows, columns, dtype);
 }
 
-TEST(RowStoreTiles, ATurnedResultIsStoredByTheKernelOfTheRows) {
-  const Program program = planned(turned_norm(8192, 512, "bf16"));
+TEST(RowStoreTiles, RowKernelStoresATransposedResult) {
+  const Program program = planned(transposed_norm(8192, 512, "bf16"));
   ASSERT_THAT(program.kernels, SizeIs(1));
   const Kernel& kernel = program.kernels[0];
   EXPECT_EQ(kernel.kind, KernelKind::row_reduce);
-  EXPECT_EQ(kernel.schedule.tile, 16) << "32 bytes of neighbouring rows";
+  EXPECT_EQ(kernel.schedule.tile, 16) << "a sector of neighbouring rows";
   EXPECT_EQ(kernel.schedule.rows_per_block, 16);
   EXPECT_THAT(to_string(kernel.schedule), HasSubstr("rows turned in tiles"));
   const Body body = body_of(program, kernel);
-  const std::vector<int> turned = transposed_stores(body, program.facts);
-  ASSERT_THAT(turned, SizeIs(1));
-  const BodyStore& store = body.stores[static_cast<std::size_t>(turned[0])];
+  const std::vector<int> transposed = transposed_stores(body, program.facts);
+  ASSERT_THAT(transposed, SizeIs(1));
+  const BodyStore& store = body.stores[static_cast<std::size_t>(transposed[0])];
   EXPECT_EQ(store.node->dtype, DType::bf16);
   EXPECT_EQ(row_tile_vector(body, store, kernel.schedule, program.facts), 8);
   EXPECT_EQ(row_tile_bytes(body, store, 16, 4), 512 * 16 * 2 + 128 * 4);
@@ -55,25 +55,25 @@ TEST(RowStoreTiles, ATurnedResultIsStoredByTheKernelOfTheRows) {
   EXPECT_EQ(source.shared_bytes, 512 * 16 * 2 + 128 * 4);
 }
 
-TEST(RowStoreTiles, ABlockMakesAsManyRowsAsFillSectors) {
-  EXPECT_EQ(planned(turned_norm(8192, 512, "f64")).kernels[0].schedule.tile, 4);
-  EXPECT_EQ(planned(turned_norm(8192, 512, "f32")).kernels[0].schedule.tile, 8);
-  EXPECT_EQ(planned(turned_norm(8192, 512, "f8e4m3")).kernels[0].schedule.tile, 32);
+TEST(RowStoreTiles, RowsPerBlockFillASector) {
+  EXPECT_EQ(planned(transposed_norm(8192, 512, "f64")).kernels[0].schedule.tile, 4);
+  EXPECT_EQ(planned(transposed_norm(8192, 512, "f32")).kernels[0].schedule.tile, 8);
+  EXPECT_EQ(planned(transposed_norm(8192, 512, "f8e4m3")).kernels[0].schedule.tile, 32);
 }
 
-TEST(RowStoreTiles, VectorsEndWithTheRows) {
-  const Program program = planned(turned_norm(8190, 512, "bf16"));
+TEST(RowStoreTiles, VectorsDivideTheNumberOfRows) {
+  const Program program = planned(transposed_norm(8190, 512, "bf16"));
   const Kernel& kernel = program.kernels[0];
   const Body body = body_of(program, kernel);
-  const int turned = transposed_stores(body, program.facts).at(0);
-  EXPECT_EQ(row_tile_vector(body, body.stores[static_cast<std::size_t>(turned)], kernel.schedule,
-                            program.facts),
+  const int transposed = transposed_stores(body, program.facts).at(0);
+  EXPECT_EQ(row_tile_vector(body, body.stores[static_cast<std::size_t>(transposed)],
+                            kernel.schedule, program.facts),
             2);
 }
 
-TEST(RowStoreTiles, FewOrLongRowsAreTurnedByAnotherSection) {
+TEST(RowStoreTiles, FewOrLongRowsUseASeparateSection) {
   for (const auto& [rows, columns] : {std::pair{64, 512}, std::pair{8192, 8192}}) {
-    const Program program = planned(turned_norm(rows, columns, "bf16"));
+    const Program program = planned(transposed_norm(rows, columns, "bf16"));
     bool has_reason = false;
     for (const Boundary& boundary : program.boundaries)
       has_reason |= boundary.reason.find("no block computes enough") != std::string::npos;
@@ -81,8 +81,8 @@ TEST(RowStoreTiles, FewOrLongRowsAreTurnedByAnotherSection) {
   }
 }
 
-/// Tiles, and rows that threads leave for one another besides, on devices that have less of it too.
-TEST(RowStoreTiles, KeepToTheSharedMemoryOfTheDevice) {
+/// Tiles and staged rows together fit in shared memory, also on devices that have less of it.
+TEST(RowStoreTiles, FitInTheSharedMemoryOfTheDevice) {
   for (const char* device : {"t4", "rtx_4090", "a100", "h200"}) {
     const Program program = planned(R"(
 graph turned_rotation(x: bf16[8192, 1984]) {

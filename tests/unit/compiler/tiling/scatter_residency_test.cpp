@@ -1,4 +1,5 @@
-// What a kernel makes of the rows that it scatters, before they leave the SM.
+// Scatter kernels with resident rows: consumers of the scattered rows run before the rows leave the
+// SM.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +21,7 @@ Source emitted(const Program& program) {
   return emit(program, kernel, kernel.schedule, "kernel");
 }
 
-TEST(ScatterKernelsTest, WhatIsMadeOfTheRowsIsAllThatIsStored) {
+TEST(ScatterKernelsTest, StoresOnlyTheFusedResult) {
   const Program program = planned(R"(
 graph embedding_backward(table: bf16[30000, 128], dy: bf16[4096, 128], rows: i64[4096]) {
   g = cast dy {to = f32}
@@ -37,12 +38,12 @@ graph embedding_backward(table: bf16[30000, 128], dy: bf16[4096, 128], rows: i64
   const Source source = emitted(program);
   EXPECT_FALSE(source.traffic.writes_are_bound);
   EXPECT_EQ(evaluate(source.traffic.bytes_written, {}), 30000 * 128 * 2);
-  // The indices twice, to find rows and to add to them.
+  // The indices are read twice: to find the rows, and to add to them.
   EXPECT_EQ(evaluate(source.traffic.bytes_read, {}), (30000 + 4096) * 128 * 2 + 2 * 4096 * 8);
   EXPECT_LE(source.shared_bytes, 48 * 1024);
 }
 
-TEST(ScatterKernelsTest, WhatIsMadeOfTheRowsMayLieInAnotherOrder) {
+TEST(ScatterKernelsTest, FusedResultMayHaveAnotherOrder) {
   const Program program = planned(R"(
 graph upsample_backward(dy: f32[4096, 64], places: i64[4096], x: bf16[64, 40, 25]) {
   zero = full {shape = [1000, 64], value = 0, dtype = f32}
@@ -58,8 +59,8 @@ graph upsample_backward(dy: f32[4096, 64], places: i64[4096], x: bf16[64, 40, 25
   EXPECT_EQ(evaluate(emitted(program).traffic.bytes_written, {}), 64 * 1000 * 2);
 }
 
-/// The gradient of unfolding a padded row: what was padded is no result.
-TEST(ScatterKernelsTest, ASliceOfTheRowsIsStoredWithinItsBounds) {
+/// The gradient of an unfold of padded rows. The padding is not part of the result.
+TEST(ScatterKernelsTest, StoresASliceOfTheRows) {
   const Program program = planned(R"(
 graph fold(dy: f32[4608, 384], places: i64[4608]) {
   zero = full {shape = [520, 384], value = 0, dtype = f32}
@@ -73,7 +74,7 @@ graph fold(dy: f32[4608, 384], places: i64[4608]) {
   EXPECT_EQ(evaluate(emitted(program).traffic.bytes_written, {}), 512 * 384 * 2);
 }
 
-TEST(ScatterKernelsTest, ManyLongRowsAreNotKeptFromManyIndices) {
+TEST(ScatterKernelsTest, ManyLongRowsWithManyIndicesAreNotResident) {
   const Program program = planned(R"(
 graph vocabulary(dy: f32[16384, 1024], rows: i64[16384]) {
   zero = full {shape = [50000, 1024], value = 0, dtype = f32}
@@ -85,8 +86,9 @@ graph vocabulary(dy: f32[16384, 1024], rows: i64[16384]) {
   EXPECT_THAT(program.boundaries[0].reason, HasSubstr("reading the indices in each of them"));
 }
 
-/// A result of the sums' dtype has place for them until all indices are done.
-TEST(ScatterKernelsTest, RowsThatAreNotKeptAreSummedWhereTheirResultsLie) {
+/// The result has the dtype of the sums, so its buffer can hold them until all indices are
+/// processed.
+TEST(ScatterKernelsTest, NonResidentRowsAreSummedInTheResult) {
   const Program program = planned(R"(
 graph vocabulary(head: bf16[50000, 1024], dy: f32[16384, 1024], rows: i64[16384]) {
   zero = full {shape = [50000, 1024], value = 0, dtype = f32}
@@ -100,16 +102,16 @@ graph vocabulary(head: bf16[50000, 1024], dy: f32[16384, 1024], rows: i64[16384]
   EXPECT_FALSE(program.kernels[0].schedule.resident);
   const Source source = emitted(program);
   EXPECT_TRUE(source.traffic.writes_are_bound);
-  constexpr std::int64_t kAll = 50000 * 1024, kNamed = 16384 * 1024;
-  // Rows that indices name become sums, and results once more.
-  EXPECT_EQ(evaluate(source.traffic.bytes_written, {}), kAll * 4 + 2 * kNamed * 4);
+  constexpr std::int64_t kAll = 50000 * 1024, kIndexed = 16384 * 1024;
+  // Indexed rows are written twice: as sums and as results.
+  EXPECT_EQ(evaluate(source.traffic.bytes_written, {}), kAll * 4 + 2 * kIndexed * 4);
   EXPECT_EQ(evaluate(source.traffic.bytes_read, {}),
-            (kAll + kNamed) * 2 + 2 * kNamed * 4 + 2 * 16384 * 8);
+            (kAll + kIndexed) * 2 + 2 * kIndexed * 4 + 2 * 16384 * 8);
   EXPECT_LE(source.shared_bytes, 48 * 1024);
 }
 
-/// The second time that a result is made, its operands must still be there.
-TEST(ScatterKernelsTest, RowsThatAreNotKeptAreNotSummedOverWhatTheyAreMadeOf) {
+/// The result would be computed after the sums, but the sums would overwrite its operand.
+TEST(ScatterKernelsTest, NonResidentRowsAreNotSummedOverAnOperand) {
   const Program program = planned(R"(
 graph step(table: f32[50000, 1024], dy: f32[16384, 1024], rows: i64[16384]) {
   zero = full {shape = [50000, 1024], value = 0, dtype = f32}
@@ -122,7 +124,7 @@ graph step(table: f32[50000, 1024], dy: f32[16384, 1024], rows: i64[16384]) {
   EXPECT_THAT(program.boundaries[0].reason, HasSubstr("reading the indices in each of them"));
 }
 
-TEST(ScatterKernelsTest, RowsThatAreUpdatedInPlaceStayInMemory) {
+TEST(ScatterKernelsTest, RowsUpdatedInPlaceAreNotResident) {
   const Program program = planned(R"(
 graph update_rows(table: f32[30000, 128], dy: f32[64, 128], rows: i64[64]) {
   sums = index_put table, dy, rows {axes = [0], accumulate = true}
@@ -133,7 +135,7 @@ graph update_rows(table: f32[30000, 128], dy: f32[64, 128], rows: i64[64]) {
   EXPECT_THAT(emitted(program).text, Not(HasSubstr("owned[")));
 }
 
-TEST(ScatterKernelsTest, RowsTooLongToKeepAreReadByAnotherKernel) {
+TEST(ScatterKernelsTest, RowsTooLongToBeResidentUseAnotherKernel) {
   const Program program = planned(R"(
 graph long_rows(dy: f32[64, 16384], rows: i64[64]) {
   zero = full {shape = [100, 16384], value = 0, dtype = f32}
@@ -146,7 +148,7 @@ graph long_rows(dy: f32[64, 16384], rows: i64[64]) {
   EXPECT_THAT(program.boundaries[0].reason, HasSubstr("65536 bytes, is too long to keep"));
 }
 
-TEST(ScatterKernelsTest, SumsOfAllRowsAreAKernelOfTheirOwn) {
+TEST(ScatterKernelsTest, ReductionsOverRowsAreSeparateKernels) {
   const Program program = planned(R"(
 graph summed(dy: f32[64, 128], rows: i64[64]) {
   zero = full {shape = [1000, 128], value = 0, dtype = f32}
@@ -171,8 +173,8 @@ graph corners(x: f32[4096, 64], i: i64[4096], j: i64[4096], u: bf16[1000, 64]) {
   return y
 })";
 
-/// Each goes through its own indices and reads what it adds; what is made of all is stored.
-TEST(ScatterKernelsTest, ScattersOfTheSameRowsAreOneKernel) {
+/// Each scatter reads its own indices and addends. Only the combined result is stored.
+TEST(ScatterKernelsTest, ScattersOfEqualShapesAreOneKernel) {
   const Program program = planned(kCorners);
   ASSERT_THAT(program.kernels, SizeIs(1));
   EXPECT_THAT(program.kernels[0].sections, IsEmpty());
@@ -182,7 +184,7 @@ TEST(ScatterKernelsTest, ScattersOfTheSameRowsAreOneKernel) {
             2 * (4096 * 64 * 4 + 2 * 4096 * 8) + 1000 * 64 * 2);
 }
 
-TEST(ScatterKernelsTest, ScattersThatGoOnWhereOthersEndAreKernelsOfTheirOwn) {
+TEST(ScatterKernelsTest, ChainedScattersAreSeparateKernels) {
   const Program program = planned(R"(
 graph chained(x: f32[4096, 64], i: i64[4096], j: i64[4096]) {
   zero = full {shape = [1000, 64], value = 0, dtype = f32}
@@ -195,8 +197,8 @@ graph chained(x: f32[4096, 64], i: i64[4096], j: i64[4096]) {
   EXPECT_THAT(program.kernels[0].sections, SizeIs(2));
 }
 
-/// Fewer blocks with more rows each go through the indices.
-TEST(ScatterKernelsTest, RowsThatAreManyAreKeptInMoreSharedMemory) {
+/// Fewer blocks with more rows each read the indices fewer times.
+TEST(ScatterKernelsTest, ManyRowsUseMoreSharedMemory) {
   const Program program = planned(R"(
 graph vocabulary(dy: f32[8192, 768], rows: i64[8192]) {
   zero = full {shape = [50265, 768], value = 0, dtype = f32}

@@ -1,10 +1,10 @@
-// Which loads and stores go through tiles, and that it pays: counted in sectors.
+// Loads and stores that use transpose tiles, and the sectors that the tiles save. Flat vectors.
 #include "compiler/tiling/transpose_tiles.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "compiler/body_building/kernel_body.h"
+#include "compiler/body_building/build_body.h"
 #include "compiler/plan.h"
 #include "compiler/tiling/coalescing.h"
 #include "sinter/text.h"
@@ -16,7 +16,7 @@ Program planned(std::string_view text, std::vector<std::int64_t> symbols = {}) {
   return plan(parse(text), *find_target("h200"), {.symbols = std::move(symbols)});
 }
 
-/// The same schedule without tiles: the best candidate that has none.
+/// The best candidate without tiles.
 const Schedule& direct(const Kernel& kernel) {
   return *std::ranges::find(kernel.candidates, 0, &Schedule::tile);
 }
@@ -32,7 +32,7 @@ graph transpose_add(a: f32[4096, 4096], b: f32[4096, 4096]) {
   return y
 })";
 
-TEST(FlatVectors, RunPastTheEndsOfOddRows) {
+TEST(FlatVectors, CrossTheEndsOfOddRows) {
   const auto of = [](int columns) {
     return planned(fmt::format(R"(
 graph biased(x: bf16[4096, {0}], bias: bf16[{0}], scale: bf16[4096, 1]) {{
@@ -46,12 +46,12 @@ graph biased(x: bf16[4096, {0}], bias: bf16[{0}], scale: bf16[4096, 1]) {{
   };
   EXPECT_TRUE(of(3073).is_flat);
   EXPECT_EQ(of(3073).vector, 8);
-  // Nor do pairs, or fours, make whole vectors.
+  // Rows that only 2 or 4 divides are also flat, with vectors of 8.
   EXPECT_TRUE(of(3074).is_flat);
   EXPECT_EQ(of(3074).vector, 8);
   EXPECT_TRUE(of(3076).is_flat);
   EXPECT_FALSE(of(3072).is_flat);
-  // What lies along rows of another length is as much as what lies as the space does.
+  // As many bytes have another row length as have the row length of the iteration space.
   EXPECT_FALSE(planned(R"(
 graph part(x: f32[4096, 1023], y: f32[4096, 1025]) {
   s = slice y {axis = 1, begin = 1, end = 1024, step = 1}
@@ -62,7 +62,7 @@ graph part(x: f32[4096, 1023], y: f32[4096, 1025]) {
                    .schedule.is_flat);
 }
 
-TEST(FlatVectors, AreNotFirstWhereRowsShareMuchWork) {
+TEST(FlatVectors, AreNotTheDefaultIfRowsShareMuchWork) {
   const auto of = [](std::string_view shared) {
     return planned(fmt::format(R"(
 graph scaled(x: bf16[4096, 3076], variance: f32[4096, 1]) {{
@@ -84,7 +84,7 @@ graph scaled(x: bf16[4096, 3076], variance: f32[4096, 1]) {{
   EXPECT_LE(heavy.candidates.size(), 12U);
 }
 
-TEST(Tiles, ATransposedOperandIsReadThroughTiles) {
+TEST(Tiles, TransposedOperandsUseTiles) {
   const Program program = planned(kTranspose);
   const Kernel& kernel = program.kernels[0];
   EXPECT_EQ(kernel.schedule.tile, 64);
@@ -101,9 +101,9 @@ TEST(Tiles, ATransposedOperandIsReadThroughTiles) {
   EXPECT_EQ(tile_vector(body, 0, load_of(body, tiled.loads[0]), kernel.schedule, program.facts), 4);
 }
 
-/// 3 × 2^22 warps' worth of 128 bytes: a warp of the direct kernel reads 4 × 32 sectors of `b`
-/// where 16 have the bytes.
-TEST(Tiles, TilesAskForTheFewestSectors) {
+/// The three arrays have 3 × 2^21 sectors. A warp of the kernel without tiles reads 4 × 32 sectors
+/// of `b` for 16 sectors of data.
+TEST(Tiles, TilesRequestTheFewestSectors) {
   const Program program = planned(kTranspose);
   const Kernel& kernel = program.kernels[0];
   const double fewest = 3.0 * 4096 * 4096 * 4 / 32;
@@ -114,7 +114,7 @@ TEST(Tiles, TilesAskForTheFewestSectors) {
   EXPECT_EQ(without.requested, fewest / 3 * (1 + 1 + 8));
 }
 
-/// What stands in the count for a few warps is the sum over all of them.
+/// In a small iteration space, all warps are counted.
 TEST(Tiles, SectorsOfASmallSpaceAreExact) {
   const Program program = planned(R"(
 graph small(x: f32[16, 24]) {
@@ -123,14 +123,14 @@ graph small(x: f32[16, 24]) {
   return y
 })");
   const Schedule schedule{.threads = 64, .vector = 1};
-  // 24 × 16 results, row by row: a warp reads two neighbouring elements of each of 16 lines, whose
-  // 96 bytes are three sectors; it stores 128 bytes.
+  // The result is 24 × 16. A warp reads two neighbouring elements of each of 16 lines of 96 bytes,
+  // and stores 128 bytes.
   const Sectors found = sectors(program, schedule);
   EXPECT_EQ(found.requested, 12 * (16 + 4));
   EXPECT_EQ(found.minimum, 12 * (4 + 4));
 }
 
-TEST(Tiles, ChannelsLastBesideChannelsFirstIsTiled) {
+TEST(Tiles, ChannelsLastConversionsUseTiles) {
   const Program program = planned(R"(
 graph to_channels_last(x: bf16[batch, 64, 56, 56], scale: f32[64]) {
   p = permute x {axes = [0, 2, 3, 1]}
@@ -142,10 +142,11 @@ graph to_channels_last(x: bf16[batch, 64, 56, 56], scale: f32[64]) {
                                   {64});
   const Kernel& kernel = program.kernels[0];
   EXPECT_EQ(kernel.schedule.tile, 64);
-  EXPECT_GT(sectors(program, direct(kernel)).requested, 2 * sectors(program, kernel.schedule).requested);
+  EXPECT_GT(sectors(program, direct(kernel)).requested,
+            2 * sectors(program, kernel.schedule).requested);
 }
 
-TEST(Tiles, AFewChannelsAreReadAsTheyLie) {
+TEST(Tiles, FewChannelsNeedNoTiles) {
   const Program program = planned(R"(
 graph image(x: f32[32, 3, 224, 224]) {
   p = permute x {axes = [0, 2, 3, 1]}
@@ -155,7 +156,7 @@ graph image(x: f32[32, 3, 224, 224]) {
   EXPECT_EQ(program.kernels[0].schedule.tile, 0);
 }
 
-TEST(Tiles, AHeadsPermutationThatKeepsTheLastAxisNeedsNone) {
+TEST(Tiles, PermutationsThatKeepTheLastAxisNeedNoTiles) {
   const Program program = planned(R"(
 graph heads(x: bf16[8, 128, 16, 64]) {
   p = permute x {axes = [0, 2, 1, 3]}
@@ -167,7 +168,7 @@ graph heads(x: bf16[8, 128, 16, 64]) {
   EXPECT_TRUE(tiled_accesses(body_of(program, kernel), program.facts).empty());
 }
 
-TEST(Tiles, OperandsWithOneFastestAxisShareIt) {
+TEST(Tiles, OperandsShareTheTiledAxis) {
   const Program program = planned(R"(
 graph three(a: f32[32, 512, 256], b: bf16[32, 512, 256], c: f32[32, 256, 512]) {
   p = permute a {axes = [0, 2, 1]}
@@ -182,8 +183,8 @@ graph three(a: f32[32, 512, 256], b: bf16[32, 512, 256], c: f32[32, 256, 512]) {
   EXPECT_EQ(tiled_accesses(body_of(program, kernel), program.facts).loads.size(), 2U);
 }
 
-/// Half of the channels come from one array, the rest from another: both are read where they are.
-TEST(Tiles, SplitsOfAConcatAndPaddedRowsHaveTilesToo) {
+/// Half of the channels come from each array. Both loads use tiles.
+TEST(Tiles, ConcatSegmentsUseTiles) {
   const Program program = planned(R"(
 graph splits(a: bf16[64, 80, 30, 30] {strides = [72000, 1, 2400, 80]}, b: bf16[64, 80, 30, 30] {strides = [72000, 1, 2400, 80]}) {
   c = concat a, b {axis = 1}
@@ -201,8 +202,8 @@ graph splits(a: bf16[64, 80, 30, 30] {strides = [72000, 1, 2400, 80]}, b: bf16[6
               8);
 }
 
-/// The row number is split in two: 64 of its values lie side by side.
-TEST(Tiles, RunsOfASectorAreEnough) {
+/// The row index combines two axes, so only 128 consecutive rows are contiguous in the operand.
+TEST(Tiles, ShortContiguousRunsUseTiles) {
   const Program program = planned(R"(
 graph runs(x: bf16[32, 6, 64, 128]) {
   p = permute x {axes = [0, 3, 1, 2]}
@@ -213,7 +214,7 @@ graph runs(x: bf16[32, 6, 64, 128]) {
   EXPECT_GT(program.kernels[0].schedule.tile, 0);
 }
 
-TEST(Tiles, AResultInTheOtherLayoutIsStoredFromATile) {
+TEST(Tiles, TransposedResultsUseTiles) {
   const Program program = planned(R"(
 graph both(a: f32[2048, 2048], b: f32[2048, 2048]) {
   s = add a, b
@@ -228,7 +229,7 @@ graph both(a: f32[2048, 2048], b: f32[2048, 2048]) {
   EXPECT_EQ(tiled.stores.size(), 1U);
   const Sectors sectors_with = sectors(program, kernel.schedule);
   EXPECT_EQ(sectors_with.requested, sectors_with.minimum);
-  // Without, each element of `u` is stored to a sector of its own.
+  // Without tiles, each element of `u` is stored to a separate sector.
   EXPECT_EQ(sectors(program, direct(kernel)).requested, sectors_with.minimum / 4 * (3 + 8));
 }
 
@@ -252,7 +253,7 @@ graph odd(a: f32[1021, 2053]) {
   const Kernel& kernel = program.kernels[0];
   EXPECT_EQ(kernel.schedule.tile, 64);
   EXPECT_EQ(kernel.schedule.vector, 1);
-  // A warp reads 128 bytes that begin anywhere: a sector more than the fewest, of four.
+  // A warp reads 128 bytes at any alignment, so it touches five sectors instead of four.
   const Sectors tiled = sectors(program, kernel.schedule);
   EXPECT_LT(tiled.requested, 1.3 * tiled.minimum);
   EXPECT_GT(sectors(program, direct(kernel)).requested, 4 * tiled.minimum);

@@ -1,4 +1,5 @@
-// gradient(): every op of the table against central differences, and what a call gives.
+// gradient(): each op of the table compared with central differences, and the results and errors of
+// calls.
 #include "ir/record/record.h"
 #include "sinter/views.h"
 #include "tests/support/files/errors.h"
@@ -14,7 +15,7 @@ using testing::Each;
 using testing::ElementsAre;
 // --- The rows of the table -----------------------------------------------------------------------
 
-/// Values for one operand, away from where the op has no derivative.
+/// Values for one operand, away from points without a derivative.
 HostArray sample(const OpInfo& row, std::size_t operand, std::vector<std::int64_t> shape) {
   const std::uint64_t seed = 3 + operand;
   HostArray values = random(std::move(shape), 0, 1, seed);
@@ -30,7 +31,7 @@ HostArray sample(const OpInfo& row, std::size_t operand, std::vector<std::int64_
       case Inputs::AboveOne: value = 1.25 + 2.75 * share; break;
       case Inputs::NonZero: value = sign * (0.5 + 2.5 * share); break;
       case Inputs::Fraction: value = std::floor(8 * share) - 4 + 0.1 + 0.8 * share; break;
-      // Operands lie on two grids, one between the other.
+      // Operands are on two interleaved grids, so they are never equal.
       case Inputs::Distinct:
         value = std::floor(8 * share) + 0.5 * static_cast<double>(operand);
         break;
@@ -42,7 +43,7 @@ HostArray sample(const OpInfo& row, std::size_t operand, std::vector<std::int64_
 
 class ElementwiseGradient : public testing::TestWithParam<Op> {};
 
-TEST_P(ElementwiseGradient, IsTheDifferenceForOperandsThatBroadcast) {
+TEST_P(ElementwiseGradient, MatchesDifferencesForBroadcastOperands) {
   const OpInfo& row = info(GetParam());
   const std::vector<std::int64_t> shapes[] = {{3, 1, 4}, {2, 1}, {4}};
   Arrays arrays;
@@ -60,7 +61,7 @@ TEST_P(ElementwiseGradient, IsTheDifferenceForOperandsThatBroadcast) {
 
 class ReductionGradient : public testing::TestWithParam<Op> {};
 
-TEST_P(ReductionGradient, IsTheDifferenceOfEachElement) {
+TEST_P(ReductionGradient, MatchesCentralDifferences) {
   const Op op = GetParam();
   std::vector<std::int64_t> axes = {0, 2};
   if (gives_index(op)) axes = {1};
@@ -74,13 +75,13 @@ TEST_P(ReductionGradient, IsTheDifferenceOfEachElement) {
 
 class ScanGradient : public testing::TestWithParam<Op> {};
 
-TEST_P(ScanGradient, IsTheDifferenceOfEachElement) {
+TEST_P(ScanGradient, MatchesCentralDifferences) {
   for (const ScanOptions options : {ScanOptions{}, ScanOptions{.exclusive = true, .reverse = true}})
     expect_differences(
         [&](const Tensors& x) {
           const Tensor y = record_scan(GetParam(), x[0], 1, options);
           const Tensor is_number = isfinite(y);
-          return where(is_number, y, 0);  // what exclusive ones begin with may be infinite
+          return where(is_number, y, 0);  // an exclusive scan may begin with an infinity
         },
         {random({2, 5, 2})});
 }
@@ -93,7 +94,7 @@ std::vector<Op> ops_of(OpKind kind) {
   return ops;
 }
 
-// The generator stands outside: inside, `info` would be the macro's own parameter.
+// This function is not a lambda, because inside the macro `info` is a parameter of the macro.
 std::string name_of(const testing::TestParamInfo<Op>& test) {
   return std::string(info(test.param).name);
 }
@@ -101,7 +102,7 @@ std::string name_of(const testing::TestParamInfo<Op>& test) {
 std::vector<Op> smooth_elementwise() {
   std::vector<Op> ops = ops_of(OpKind::elementwise);
   std::erase_if(ops, [](Op op) { return info(op).types == TypeRule::Logical; });
-  std::erase(ops, Op::stop_gradient);  // its gradient is not to be its difference
+  std::erase(ops, Op::stop_gradient);  // its gradient is zero by definition
   return ops;
 }
 
@@ -126,8 +127,8 @@ HostArray real(std::vector<std::int64_t> shape, std::uint64_t seed = 1) {
 
 const std::vector<Structural>& structural_cases() {
   using T = const Tensors&;
-  // Outside, from the end, and the same several times.
-  static const HostArray places = array(i64, {2, 3}, {-1, 0, 9, 2, 0, -1});
+  // Indices out of range, negative, and repeated.
+  static const HostArray indices = array(i64, {2, 3}, {-1, 0, 9, 2, 0, -1});
   static const HostArray rows = array(i32, {6}, {2, 0, -1, 2, 4, 1});
   // clang-format off
   static const std::vector<Structural> cases = {
@@ -139,26 +140,26 @@ const std::vector<Structural>& structural_cases() {
       {Op::broadcast_to, "broadcast_number", {real({})}, [](T x) { return broadcast_to(x[0], {2, 3}); }},
       {Op::slice, "slice", {real({3, 5, 2})}, [](T x) { return slice(x[0], 1, 1, 4); }},
       {Op::slice, "slice_of_none", {real({3, 5})}, [](T x) { return slice(x[0], 1, 2, 2); }},
-      {Op::slice, "slice_apart", {real({3, 10, 2})}, [](T x) { return slice(x[0], 1, 1, 8, 3); }},
+      {Op::slice, "slice_with_step", {real({3, 10, 2})}, [](T x) { return slice(x[0], 1, 1, 8, 3); }},
       {Op::slice, "slice_near_the_end", {real({3, 10, 2})}, [](T x) { return slice(x[0], 1, 1, 10, 4); }},
       {Op::slice, "slice_far_from_the_end", {real({12})}, [](T x) { return slice(x[0], 0, 0, 5, 2); }},
       {Op::flip, "flip", {real({2, 3, 4})}, [](T x) { return flip(x[0], {0, 2}); }},
       {Op::as_strided, "as_strided", {real({12})}, [](T x) { return as_strided(x[0], {3, 4}, {2, 1}, 1); }},
       {Op::as_strided, "as_strided_spread", {real({3, 4})}, [](T x) { return as_strided(x[0], {2, 3, 2}, {5, 0, 3}, 2); }},
       {Op::as_strided, "as_strided_number", {real({3, 4})}, [](T x) { return as_strided(x[0], {}, {}, 7); }},
-      {Op::unfold, "unfold_apart", {real({2, 9, 2})}, [](T x) { return unfold(x[0], 1, 2, 3); }},
-      {Op::unfold, "unfold_in_a_row", {real({2, 9, 2})}, [](T x) { return unfold(x[0], 1, 2, 2); }},
+      {Op::unfold, "unfold_with_gaps", {real({2, 9, 2})}, [](T x) { return unfold(x[0], 1, 2, 3); }},
+      {Op::unfold, "unfold_adjacent", {real({2, 9, 2})}, [](T x) { return unfold(x[0], 1, 2, 2); }},
       {Op::unfold, "unfold_dense", {real({7, 2})}, [](T x) { return unfold(x[0], 0, 3, 1); }},
       {Op::unfold, "unfold_overlapping", {real({2, 10})}, [](T x) { return unfold(x[0], 1, 5, 2); }},
       {Op::unfold, "unfold_whole_parts", {real({2, 11})}, [](T x) { return unfold(x[0], 1, 4, 2); }},
       {Op::unfold, "unfold_long", {real({2, 17, 2})}, [](T x) { return unfold(x[0], 1, 11, 1); }},
-      {Op::unfold, "unfold_long_apart", {real({2, 24, 2})}, [](T x) { return unfold(x[0], 1, 19, 2); }},
+      {Op::unfold, "unfold_long_with_step", {real({2, 24, 2})}, [](T x) { return unfold(x[0], 1, 19, 2); }},
       {Op::unfold, "unfold_long_front", {real({30, 2})}, [](T x) { return unfold(x[0], 0, 27, 3); }},
       {Op::concat, "concat", {real({2, 3}), real({2, 1}, 2)}, [](T x) { return concat({x[0], x[1], x[0]}, 1); }},
-      {Op::take, "take", {real({2, 4, 3}), places}, [](T x) { return take(x[0], x[1], 1); }},
-      {Op::take, "take_rows", {real({4, 3}), places}, [](T x) { return take(x[0], x[1], 0); }},
+      {Op::take, "take", {real({2, 4, 3}), indices}, [](T x) { return take(x[0], x[1], 1); }},
+      {Op::take, "take_rows", {real({4, 3}), indices}, [](T x) { return take(x[0], x[1], 0); }},
       {Op::take, "take_one", {real({4, 3}), array(i32, {}, {-2})}, [](T x) { return take(x[0], x[1], 0); }},
-      {Op::take_along_axis, "along", {real({2, 4}), places}, [](T x) { return take_along_axis(x[0], x[1], 1); }},
+      {Op::take_along_axis, "along", {real({2, 4}), indices}, [](T x) { return take_along_axis(x[0], x[1], 1); }},
       {Op::take_along_axis, "one_along", {real({6, 3}), rows}, [](T x) { return take_along_axis(x[0], reshape(x[1], {6, 1}), 1); }},
       {Op::scatter, "scatter", {real({4, 3}), rows, real({6, 3}, 2)}, [](T x) { return scatter(x[0], x[1], x[2], false); }},
       {Op::scatter, "scatter_sums", {real({4, 3}), rows, real({6, 3}, 2)}, [](T x) { return scatter(x[0], x[1], x[2], true); }},
@@ -169,11 +170,11 @@ const std::vector<Structural>& structural_cases() {
 
 class StructuralGradient : public testing::TestWithParam<Structural> {};
 
-TEST_P(StructuralGradient, IsTheDifferenceOfEachElement) {
+TEST_P(StructuralGradient, MatchesCentralDifferences) {
   expect_differences(GetParam().record, GetParam().inputs, 0x1p-10);
 }
 
-TEST_P(StructuralGradient, IsOfTheOpThatItsCaseNames) {
+TEST_P(StructuralGradient, CaseRecordsItsOp) {
   const Loss loss(GetParam().record, GetParam().inputs);
   EXPECT_TRUE(std::ranges::any_of(loss.graph.data().nodes,
                                   [](const Node* node) { return node->op == GetParam().op; }));
@@ -191,7 +192,7 @@ TEST(GradientTest, EveryStructuralRowHasACaseOrNoGradient) {
   }
 }
 
-/// The gradient by `x`, which has `rows` rows, where `record` may read them in any way.
+/// The gradient with respect to `x`, which has `count` rows. The extent is a symbol if `as_symbol`.
 Reals gradient_of_rows(const std::function<Tensor(Tensor, Extent)>& record, std::int64_t count,
                        bool as_symbol) {
   Graph graph("rows");
@@ -203,7 +204,7 @@ Reals gradient_of_rows(const std::function<Tensor(Tensor, Extent)>& record, std:
   return value_of(graph, gradient(loss, {x})[0], {{"x", real({count, 2})}}, symbols).reals;
 }
 
-TEST(GradientTest, SymbolsGiveWhatNumbersGive) {
+TEST(GradientTest, SymbolsAndConstantsGiveEqualGradients) {
   const std::function<Tensor(Tensor, Extent)> records[] = {
       [](Tensor x, Extent rows) { return slice(x, 0, 1, rows, 3); },
       [](Tensor x, Extent rows) { return slice(x, 0, 0, rows - Extent(2), 2); },
@@ -228,7 +229,7 @@ TEST(GradientTest, SymbolsGiveWhatNumbersGive) {
           << count << " rows";
 }
 
-// --- What a call gives ---------------------------------------------------------------------------
+// --- Results and errors of calls -----------------------------------------------------------------
 
 TEST(GradientTest, SumsOverAllUsesOfAValue) {
   const auto record = [](Tensor x) { return gradient(sum(x * x + sin(x)), {x})[0]; };
@@ -242,7 +243,7 @@ TEST(GradientTest, MultipliesByTheCotangent) {
   EXPECT_THAT(value_of(array(f64, {0, 0}), array(f64, {3, -2}), record).reals, ElementsAre(3, -2));
 }
 
-TEST(GradientTest, TakesAnyValuesAsInputs) {
+TEST(GradientTest, AcceptsAnyValuesAsInputs) {
   Graph graph("g");
   const Tensor x = graph.input("x", f64, {2});
   const Tensor h = exp(x);
@@ -256,7 +257,7 @@ TEST(GradientTest, TakesAnyValuesAsInputs) {
   EXPECT_TRUE(gradient(y, {}).empty());
 }
 
-TEST(GradientTest, IsZeroWhereNothingDepends) {
+TEST(GradientTest, IsZeroForUnrelatedInputs) {
   Graph graph("g");
   const Tensor x = graph.input("x", f32, {2, 3});
   const Tensor other = graph.input("other", bf16, {4});
@@ -277,7 +278,7 @@ TEST(GradientTest, DoesNotAddZeros) {
   EXPECT_EQ(gradient(floor(x), {x}, g)[0].node()->op, Op::full);
 }
 
-TEST(GradientTest, TakesWhatIsStoppedAsAConstant) {
+TEST(GradientTest, TreatsStoppedValuesAsConstants) {
   const auto record = [](Tensor x) { return gradient(sum(x * stop_gradient(x * x)), {x})[0]; };
   EXPECT_THAT(value_of(array(f64, {2, -3}), record).reals, ElementsAre(4, 9));
   const auto twice = [](Tensor x) {
@@ -287,7 +288,7 @@ TEST(GradientTest, TakesWhatIsStoppedAsAConstant) {
   EXPECT_THAT(value_of(array(f64, {2, -3}), twice).reals, ElementsAre(4, -6));
 }
 
-TEST(GradientTest, RecordsNothingForWhatIsStopped) {
+TEST(GradientTest, RecordsNothingForStoppedValues) {
   Graph graph("g");
   const Tensor x = graph.input("x", f32, {3});
   const Tensor g = graph.input("g", f32, {3});
@@ -296,7 +297,7 @@ TEST(GradientTest, RecordsNothingForWhatIsStopped) {
   const Tensor y = x * stopped;
   const std::size_t before = graph.data().nodes.size();
   EXPECT_EQ(gradient(y, {x}, g)[0].node(), (g * stopped).node());
-  // The stopped value may be an input of its own.
+  // The stopped value may itself be an input of gradient().
   const std::vector<Tensor> both = gradient(y, {x, stopped}, g);
   EXPECT_EQ(both[0].node(), (g * stopped).node());
   EXPECT_EQ(both[1].node(), (g * x).node());
@@ -305,7 +306,7 @@ TEST(GradientTest, RecordsNothingForWhatIsStopped) {
     for (const Node* operand : graph.data().nodes[id]->operands) EXPECT_NE(operand, hidden.node());
 }
 
-TEST(GradientTest, OfHalvesIsOfHalves) {
+TEST(GradientTest, HasTheDTypeOfTheInput) {
   Graph graph("g");
   const Tensor x = graph.input("x", bf16, {2, 3});
   const Tensor w = graph.input("w", f16, {3});
@@ -316,8 +317,8 @@ TEST(GradientTest, OfHalvesIsOfHalves) {
   EXPECT_EQ(type_text(*results[1].node()), "f16[3]");
 }
 
-/// Halves cannot count to 2049 (f16) or 257 (bf16).
-TEST(GradientTest, OfReductionsOfHalvesCountsInTheAccumulator) {
+/// f16 does not have 2049, and bf16 does not have 257.
+TEST(GradientTest, CountsElementsOfHalvesInTheAccumulatorDType) {
   const std::vector<double> ones(3000, 1);
   const auto of_mean = [](Tensor x) { return gradient(mean(x), {x})[0]; };
   EXPECT_NEAR(value_of(array(f16, {3000}, ones), of_mean).reals[0], 1.0 / 3000, 1e-6);
@@ -330,13 +331,14 @@ TEST(GradientTest, OfReductionsOfHalvesCountsInTheAccumulator) {
               1e-6);
 }
 
-/// 6 / 0.1 rounds to 60, but 0.1 goes only 59 times into 6 when it is a little more than a tenth.
-TEST(GradientTest, OfARemainderCountsTheMultiplesThatWereTaken) {
+/// 6 / 0.1 rounds to 60. But the f64 value 0.1 is slightly more than a tenth and fits only 59
+/// times.
+TEST(GradientTest, RemainderUsesTheExactQuotient) {
   const auto record = [](Tensor b) { return gradient(sum(remainder(6.0, b)), {b})[0]; };
   EXPECT_THAT(value_of(array(f64, {0.1, 4}), record).reals, ElementsAre(-59, -1));
 }
 
-TEST(GradientTest, OfAGradientIsTheSecondDerivative) {
+TEST(GradientTest, GradientOfAGradientIsTheSecondDerivative) {
   const auto record = [](Tensor x) {
     const Tensor windows = unfold(x * x * x, 0, 2, 1);
     const Tensor first = gradient(sum(windows), {x})[0];
@@ -345,7 +347,7 @@ TEST(GradientTest, OfAGradientIsTheSecondDerivative) {
   EXPECT_THAT(value_of(array(f64, {1, 2, 3}), record).reals, ElementsAre(6, 24, 18));
 }
 
-TEST(GradientTest, GivesAllItRecordsThePlaceOfTheCall) {
+TEST(GradientTest, RecordedNodesHaveTheLocationOfTheCall) {
   Graph graph("g");
   const Tensor x = graph.input("x", f32, {4, 8});
   const Tensor y = sum(softmax(unfold(x, 1, 3, 2)));
@@ -356,7 +358,7 @@ TEST(GradientTest, GivesAllItRecordsThePlaceOfTheCall) {
     EXPECT_EQ(to_string(graph.data().location_at(id)), "model.cpp:7");
 }
 
-TEST(GradientTest, IgnoresOpsWithoutGradientBesideTheWay) {
+TEST(GradientTest, IgnoresOpsWithoutGradientOnOtherPaths) {
   Graph graph("g");
   const Tensor x = graph.input("x", f32, {3});
   const Tensor mask = cast(bitcast(graph.input("bits", i32, {3}), f32), f32);
@@ -364,7 +366,7 @@ TEST(GradientTest, IgnoresOpsWithoutGradientBesideTheWay) {
   EXPECT_EQ(gradient(sum(x * mask * whole), {x}).size(), 1U);
 }
 
-TEST(GradientTest, SaysWhatDoesNotFit) {
+TEST(GradientTest, RejectsInvalidArguments) {
   Graph graph("g");
   const Tensor x = graph.input("x", f32, {3, 4});
   const Tensor i = graph.input("ids", i64, {3});
@@ -392,7 +394,7 @@ TEST(GradientTest, SaysWhatDoesNotFit) {
             "model.cpp:7)");
 }
 
-TEST(GradientTest, SaysWhichOpHasNoGradient) {
+TEST(GradientTest, NamesTheOpWithoutGradient) {
   Graph graph("g");
   const Tensor x = graph.input("x", f32, {3});
   const Tensor bits = bitcast(Operand(x, "src/bits.cpp", 3), i32);

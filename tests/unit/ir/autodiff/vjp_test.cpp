@@ -1,4 +1,4 @@
-// Every row of the op table: its vjp column against central differences of its own values.
+// The vjp column of each row of the op table, compared with central differences of the op's values.
 #include "ir/autodiff/op_vjp.h"
 #include "ir/ops/op.h"
 #include "ir/oracle/interpret.h"
@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kSamples = 200;
 using Values = std::vector<double>;
 
-/// What the inputs column allows, away from where the op has no derivative.
+/// A random operand that the inputs column allows, away from points without a derivative.
 double sample(Inputs inputs, std::mt19937_64& random) {
   const auto between = [&](double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(random);
@@ -36,7 +36,7 @@ double sample(Inputs inputs, std::mt19937_64& random) {
   return 0;
 }
 
-/// Operand 0 of `where` and all of logical ops are bool; they have no derivative.
+/// Operand 0 of `where` and all operands of logical ops are bool and have no derivative.
 bool is_bool(const OpInfo& row, std::size_t operand) {
   return row.types == TypeRule::Logical || (row.types == TypeRule::Where && operand == 0);
 }
@@ -89,7 +89,7 @@ Values values_of(const OpInfo& row, const std::vector<Values>& operands) {
 
 class VjpTest : public testing::TestWithParam<Op> {};
 
-TEST_P(VjpTest, IsTheCentralDifferenceTimesTheCotangent) {
+TEST_P(VjpTest, MatchesCentralDifferencesTimesTheCotangent) {
   const OpInfo& row = info(GetParam());
   const std::vector<Values> operands = samples(row);
   std::mt19937_64 random(11);
@@ -113,7 +113,8 @@ TEST_P(VjpTest, IsTheCentralDifferenceTimesTheCotangent) {
     const Values low = values_of(row, below);
     for (std::size_t k = 0; k < kSamples; ++k) {
       const double slope = g[k] * (high[k] - low[k]) / (2 * kStep);
-      // The step's square times a third derivative below 1000, and f64's rounding over the step.
+      // The step squared times a third derivative below 1000, and the f64 rounding error divided by
+      // the step.
       const double tolerance = 1e-7 * (1 + std::fabs(slope));
       EXPECT_NEAR(cotangent.reals[k], slope, tolerance)
           << row.name << ", operand " << i << ", a = " << operands[0][k];
@@ -121,8 +122,8 @@ TEST_P(VjpTest, IsTheCentralDifferenceTimesTheCotangent) {
   }
 }
 
-/// A reduction of x[3, 4, 5] over axes 0 and 2, or 1 alone for argmax and argmin, times a
-/// cotangent, summed.
+/// The sum of a cotangent times a reduction of x[3, 4, 5]. It reduces axes 0 and 2, or axis 1 for
+/// argmax and argmin.
 struct RecordedReduction {
   Graph graph{"vjp"};
   Tensor loss;
@@ -134,13 +135,13 @@ RecordedReduction record_reduction_of(Op op, const Values& x, Keep kept) {
   RecordedReduction result;
   Graph& graph = result.graph;
   const Tensor operand = graph.input("x", f64, {3, 4, 5});
-  result.inputs.emplace("x", HostArray::from_values(f64, {3, 4, 5}, x));
+  result.inputs.emplace("x", array(f64, {3, 4, 5}, x));
   std::vector<std::int64_t> axes = {0, 2};
   if (gives_index(op)) axes = {1};
   ReductionOptions options{.keep = kept};
   if (op == Op::var) options.correction = 1;
   const Tensor y = record_reduction(op, operand, axes, options);
-  // A cotangent that differs from element to element.
+  // A different cotangent for each element.
   const Tensor count = cast(iota(graph, product(y.shape()), 1, 2), f64);
   const Tensor g = reshape(count, y.shape()) * 0.25;
   result.loss = sum(cast(y, f64) * g);
@@ -155,7 +156,7 @@ double loss_of(Op op, const Values& x, Keep kept) {
 
 class ReductionVjpTest : public testing::TestWithParam<Op> {};
 
-TEST_P(ReductionVjpTest, IsTheCentralDifferenceOfEachElement) {
+TEST_P(ReductionVjpTest, MatchesCentralDifferences) {
   const Op op = GetParam();
   std::mt19937_64 random(5);
   Values x(60);
@@ -185,7 +186,8 @@ TEST(ReductionVjp, EqualLargestElementsShareTheCotangent) {
   EXPECT_EQ(cotangent.reals[1], 0);
 }
 
-/// A scan of x[3, 7] along axis 1, times a cotangent that differs from element to element, summed.
+/// The sum of a cotangent times a scan of x[3, 7] along axis 1. The cotangent of each element
+/// differs.
 struct RecordedScan {
   Graph graph{"vjp"};
   Tensor loss;
@@ -196,7 +198,7 @@ struct RecordedScan {
 RecordedScan record_scan_of(Op op, const Values& x) {
   RecordedScan result;
   const Tensor operand = result.graph.input("x", f64, {3, 7});
-  result.inputs.emplace("x", HostArray::from_values(f64, {3, 7}, x));
+  result.inputs.emplace("x", array(f64, {3, 7}, x));
   const Tensor y = record_scan(op, operand, 1, {});
   const Tensor count = cast(iota(result.graph, 21, 1, 2), f64);
   const Tensor g = reshape(count, y.shape()) * 0.25;
@@ -207,7 +209,7 @@ RecordedScan record_scan_of(Op op, const Values& x) {
 
 class ScanVjpTest : public testing::TestWithParam<Op> {};
 
-TEST_P(ScanVjpTest, IsTheCentralDifferenceOfEachElement) {
+TEST_P(ScanVjpTest, MatchesCentralDifferences) {
   std::mt19937_64 random(3);
   Values x(21);
   for (double& value : x) value = sample(Inputs::NonZero, random);
@@ -238,19 +240,19 @@ std::vector<Op> ops_of(OpKind kind) {
   return ops;
 }
 
-// The generator stands outside: inside, `info` would be the macro's own parameter.
+// This function is not a lambda, because inside the macro `info` is a parameter of the macro.
 std::string name_of(const testing::TestParamInfo<Op>& test) {
   return std::string(info(test.param).name);
 }
 
-/// All but stop_gradient, the one row whose cotangent is not to be its derivative.
+/// All elementwise ops except stop_gradient, whose cotangent is not its derivative.
 std::vector<Op> differentiable_elementwise() {
   std::vector<Op> ops = ops_of(OpKind::elementwise);
   std::erase(ops, Op::stop_gradient);
   return ops;
 }
 
-TEST(Vjp, OfStopGradientIsZeroAndNotItsDerivative) {
+TEST(Vjp, StopGradientHasAZeroCotangent) {
   const OpInfo& row = info(Op::stop_gradient);
   const std::vector<Values> operands = samples(row);
   EXPECT_EQ(values_of(row, operands), operands[0]);
@@ -277,7 +279,7 @@ std::vector<Values> cotangents_of(Op op, const Values& a, const Values& b) {
   return result;
 }
 
-TEST(Vjp, OfTwoEqualOperandsTheSecondGetsTheCotangent) {
+TEST(Vjp, SecondOfTwoEqualOperandsGetsTheCotangent) {
   for (const Op op : {Op::maximum, Op::minimum, Op::fmax, Op::fmin}) {
     SCOPED_TRACE(info(op).name);
     const Values a = {0, 2.5, -0.0, 0, kInf, -kInf};
@@ -288,7 +290,7 @@ TEST(Vjp, OfTwoEqualOperandsTheSecondGetsTheCotangent) {
   }
 }
 
-TEST(Vjp, BesideNanExactlyOneOperandGetsTheCotangent) {
+TEST(Vjp, ExactlyOneOperandGetsTheCotangentWithNan) {
   const Values a = {kNaN, 1, kNaN};
   const Values b = {1, kNaN, kNaN};
   for (const Op op : {Op::maximum, Op::minimum}) {
@@ -296,7 +298,7 @@ TEST(Vjp, BesideNanExactlyOneOperandGetsTheCotangent) {
     EXPECT_EQ(cotangents[0], (Values{0, 0, 0})) << info(op).name;
     EXPECT_EQ(cotangents[1], (Values{1, 1, 1})) << info(op).name;
   }
-  // The number, which is the result.
+  // fmax and fmin return the number, so that operand gets the cotangent.
   for (const Op op : {Op::fmax, Op::fmin}) {
     const std::vector<Values> cotangents = cotangents_of(op, a, b);
     EXPECT_EQ(cotangents[0], (Values{0, 1, 1})) << info(op).name;

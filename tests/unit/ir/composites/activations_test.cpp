@@ -1,4 +1,4 @@
-// Activations, arithmetic, functions over axes and quantisation against their closed forms.
+// Activations, arithmetic, functions over axes and quantisation, compared with their closed forms.
 #include "sinter/text.h"
 #include "tests/support/files/errors.h"
 #include "tests/support/graphs/nn_support.h"
@@ -44,30 +44,30 @@ const Activation kActivations[] = {
 
 class ActivationTest : public testing::TestWithParam<Activation> {};
 
-TEST_P(ActivationTest, IsItsClosedForm) {
+TEST_P(ActivationTest, MatchesItsClosedForm) {
   const Reals points = {-30, -5.5, -3, -1, -0.375, 0, 0.25, 0.5, 1, 2.875, 3.125, 7, 21, 30};
   std::vector<long double> wanted;
   for (const double point : points) wanted.push_back(GetParam().exact(point));
   expect_close(value_of(array(f64, points), GetParam().record), wanted);
 }
 
-TEST_P(ActivationTest, OfAHalfIsComputedInF32) {
+TEST_P(ActivationTest, ComputesHalvesInF32) {
   const Reals points = {-2.5, -0.75, 0.0625, 1.5};
   const Expected half = value_of(array(bf16, points), GetParam().record);
   EXPECT_EQ(half.dtype, bf16);
   for (std::size_t i = 0; i < points.size(); ++i) {
     const auto exact = static_cast<double>(GetParam().exact(points[i]));
-    // One rounding to 8 bits, but for the error of f32.
+    // One rounding to 8 bits, plus the error of f32.
     EXPECT_NEAR(half.reals[i], exact, (0x1p-8 + 1e-5) * std::fabs(exact)) << points[i];
   }
 }
 
-TEST_P(ActivationTest, OfNanIsNan) {
+TEST_P(ActivationTest, NanGivesNan) {
   const Expected value = value_of(array(f32, {kNaN}), GetParam().record);
   EXPECT_TRUE(std::isnan(value.reals[0]));
 }
 
-TEST_P(ActivationTest, TakesIntegers) {
+TEST_P(ActivationTest, AcceptsIntegers) {
   const Expected value = value_of(array(i32, {-2, 0, 3}), GetParam().record);
   EXPECT_EQ(value.dtype, f32);
   EXPECT_NEAR(value.reals[2], static_cast<double>(GetParam().exact(3)), 1e-5);
@@ -89,7 +89,7 @@ TEST(NnTest, ActivationsStayFiniteFarFromZero) {
               ElementsAre(-0.0, 0x1p100));
 }
 
-TEST(NnTest, GeluTanhKeepsItsDigitsBelowZero) {
+TEST(NnTest, GeluTanhIsAccurateBelowZero) {
   const long double x = -5;
   const long double u = 0.79788456080286535588L * (x + 0.044715L * x * x * x);
   const auto exact = static_cast<double>(x / (1 + std::exp(-2 * u)));
@@ -97,7 +97,7 @@ TEST(NnTest, GeluTanhKeepsItsDigitsBelowZero) {
   EXPECT_NEAR(value.reals[0], exact, 1e-5 * std::fabs(exact));
 }
 
-TEST(NnTest, OperandsOfTwoDtypesGiveTheCommonOne) {
+TEST(NnTest, PromotesOperandsToTheCommonDType) {
   const auto record = [](Tensor gate, Tensor up) { return swiglu(gate, up); };
   EXPECT_EQ(value_of(array(bf16, {1}), array(bf16, {1}), record).dtype, bf16);
   EXPECT_EQ(value_of(array(bf16, {1}), array(f16, {1}), record).dtype, f32);
@@ -105,7 +105,7 @@ TEST(NnTest, OperandsOfTwoDtypesGiveTheCommonOne) {
   EXPECT_EQ(value_of(array(i8, {1}), array(bf16, {1}), record).dtype, bf16);
 }
 
-TEST(NnTest, ClampKeepsNanAndTheDtype) {
+TEST(NnTest, ClampKeepsNanAndTheDType) {
   const Expected reals =
       value_of(array(f32, {-5, 0.5, 5, kNaN}), [](Tensor x) { return clamp(x, -1, 2); });
   EXPECT_THAT(reals.reals, ElementsAre(-1.0, 0.5, 2.0, testing::IsNan()));
@@ -117,7 +117,7 @@ TEST(NnTest, ClampKeepsNanAndTheDtype) {
   EXPECT_THAT(crossed.reals, ElementsAre(1.0, 1.0));
 }
 
-TEST(NnTest, LerpIsExactAtBothEnds) {
+TEST(NnTest, LerpIsExactAtWeights0And1) {
   const HostArray a = array(f32, {0x1p100, 3});
   const HostArray b = array(f32, {1, 0x1p-100});
   EXPECT_THAT(value_of(a, b, [](Tensor x, Tensor y) { return lerp(x, y, 0.0); }).reals,
@@ -130,7 +130,7 @@ TEST(NnTest, LerpIsExactAtBothEnds) {
   EXPECT_THAT(by_tensor.reals, ElementsAre(2.0, 3.0, 5.0, 6.0));
 }
 
-TEST(NnTest, AddcmulAndAddcdivScaleWhatTheyAdd) {
+TEST(NnTest, AddcmulAndAddcdivScaleTheAddend) {
   const std::vector<HostArray> inputs = {array(f64, {1, 2}), array(f64, {3, 5}),
                                          array(f64, {4, 8})};
   const auto record = [&](auto call) { return value_of(inputs, call).reals; };
@@ -144,7 +144,7 @@ TEST(NnTest, AddcmulAndAddcdivScaleWhatTheyAdd) {
               ElementsAre(-0.5, 0.75));
 }
 
-TEST(NnTest, LogaddexpNeitherOverflowsNorMakesNanOfInfinities) {
+TEST(NnTest, LogaddexpHandlesLargeValuesAndInfinities) {
   const HostArray a = array(f64, {1, 1000, -1000, -kInf, -kInf, kInf, kInf});
   const HostArray b = array(f64, {2, 1001, -1001, -kInf, 3, kInf, -kInf});
   const Expected value = value_of(a, b, [](Tensor x, Tensor y) { return logaddexp(x, y); });
@@ -158,7 +158,7 @@ TEST(NnTest, LogaddexpNeitherOverflowsNorMakesNanOfInfinities) {
   EXPECT_EQ(value.reals[6], kInf);
 }
 
-TEST(NnTest, LogsumexpTakesTheLargestElementOff) {
+TEST(NnTest, LogsumexpDoesNotOverflow) {
   const HostArray x = array(
       f64, {5, 3}, {1, 2, 3, 1000, 1001, 1002, -kInf, -kInf, -kInf, kInf, 1, -kInf, kNaN, 1, 2});
   const Expected rows = value_of(x, [](Tensor y) { return logsumexp(y, {-1}); });
@@ -185,11 +185,12 @@ TEST(NnTest, NormsOfVectors) {
   EXPECT_THAT(value_of(x, [](Tensor y) { return norm(y); }).shape, ElementsAre());
   Graph graph("test");
   const Tensor y = graph.input("y", f32, {2});
-  EXPECT_THAT(error_of([&] { norm(y, 3); }),
-              HasSubstr("norm: p is 3; it must be 1, 2 or infinity (recorded at activations_test.cpp:"));
+  EXPECT_THAT(
+      error_of([&] { norm(y, 3); }),
+      HasSubstr("norm: p is 3; it must be 1, 2 or infinity (recorded at activations_test.cpp:"));
 }
 
-TEST(NnTest, StdDividesByTheNumberLessTheCorrection) {
+TEST(NnTest, StdDividesByTheCountMinusTheCorrection) {
   const HostArray x = array(f64, {1, 2, 3, 4, 10});  // squared deviations 9 4 1 0 36
   EXPECT_NEAR(value_of(x, [](Tensor y) { return std_dev(y, {}, 0); }).reals[0], std::sqrt(10.0),
               1e-14);
@@ -206,7 +207,7 @@ TEST(NnTest, CountNonzeroCountsNan) {
   EXPECT_THAT(value_of(flags, [](Tensor y) { return count_nonzero(y); }).integers, ElementsAre(2));
 }
 
-TEST(NnTest, L2NormalizeLeavesNothingZero) {
+TEST(NnTest, L2NormalizeOfZeroIsZero) {
   const HostArray x = array(f64, {2, 2}, {3, -4, 0, 0});
   const Expected rows = value_of(x, [](Tensor y) { return l2_normalize(y); });
   expect_close(rows, {0.6L, -0.8L, 0, 0});
@@ -220,8 +221,8 @@ TEST(NnTest, CosineSimilarityBroadcasts) {
   expect_close(value, {0.6L, 1, 0});
 }
 
-TEST(NnTest, RotaryEmbeddingTurnsHalvesAgainstEachOther) {
-  // Places 0 and 1, pairs (0, 2) and (1, 3), angles place * (1, 0.01).
+TEST(NnTest, RotaryEmbeddingRotatesPairsOfHalves) {
+  // Positions 0 and 1, pairs (0, 2) and (1, 3), angles position * (1, 0.01).
   const Reals angles = {0, 0, 0, 0, 1, 0.01, 1, 0.01};
   Reals cosines, sines;
   for (const double angle : angles) {
@@ -239,7 +240,7 @@ TEST(NnTest, RotaryEmbeddingTurnsHalvesAgainstEachOther) {
   expect_close(value, {1, 2, 3, 4, 5 * c - 7 * s, 6 * d - 8 * t, 7 * c + 5 * s, 8 * d + 6 * t});
 }
 
-TEST(NnTest, RotaryEmbeddingRefusesOddExtentsAndTablesThatDoNotFit) {
+TEST(NnTest, RotaryEmbeddingRejectsOddExtentsAndWrongTables) {
   Graph graph("test");
   const Tensor odd = graph.input("odd", f32, {2, 5});
   const Tensor x = graph.input("x", bf16, {3, 2, 4});
@@ -252,7 +253,7 @@ TEST(NnTest, RotaryEmbeddingRefusesOddExtentsAndTablesThatDoNotFit) {
   EXPECT_EQ(rotary_embedding(x, table, table).dtype(), bf16);
 }
 
-TEST(NnTest, QuantizeRoundsToEvenAndTakesTheNearestEnd) {
+TEST(NnTest, QuantizeRoundsToEvenAndSaturates) {
   const HostArray x = array(f32, {0.25, 0.75, -0.75, 1000, -1000, kNaN, 1});
   const Expected whole = value_of(x, [](Tensor y) { return quantize(y, 0.5); });  // 0.5 1.5 -1.5 2
   EXPECT_EQ(whole.dtype, i8);
@@ -265,7 +266,7 @@ TEST(NnTest, QuantizeRoundsToEvenAndTakesTheNearestEnd) {
   EXPECT_THAT(small.reals, ElementsAre(0.5, 1.5, -1.5, 448, -448, testing::IsNan(), 2));
 }
 
-TEST(NnTest, QuantizePerAxisAndBack) {
+TEST(NnTest, DequantizeInvertsQuantizePerAxis) {
   const HostArray x = array(f32, {2, 2}, {1, -2, 30, 40});
   const HostArray scale = array(f32, {2, 1}, {0.5, 10});
   const HostArray zero = array(i32, {2, 1}, {1, -1});
@@ -279,7 +280,7 @@ TEST(NnTest, QuantizePerAxisAndBack) {
   EXPECT_THAT(back.reals, ElementsAre(1, -2, 30, 40));
 }
 
-TEST(NnTest, QuantizeRefusesOtherDtypes) {
+TEST(NnTest, QuantizeRejectsOtherDTypes) {
   Graph graph("test");
   const Tensor x = graph.input("x", f32, {2});
   EXPECT_THAT(error_of([&] { quantize(x, 0.1, 0, i16); }),
@@ -296,7 +297,7 @@ TEST(NnTest, ErrorsNameTheCompositeAndTheCall) {
   EXPECT_THAT(error_of([&] { silu(2.0); }), HasSubstr("silu: every operand is a number"));
 }
 
-TEST(NnTest, TextsThatCannotMeanAnythingAreRefused) {
+TEST(NnTest, RejectsInvalidTexts) {
   const auto error = [](const std::string& statement) {
     return error_of([&] {
       parse("graph g(x: f32[4, 3], t: i64[4]) {\n  y = " + statement + "\n  return y\n}");

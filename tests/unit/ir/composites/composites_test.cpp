@@ -1,4 +1,4 @@
-// The composites of sinter/ops.h: their dtypes, how often they round, and far from 0.
+// The composites of sinter/ops.h: dtypes, number of roundings, and accuracy far from 0.
 #include "sinter/gradient.h"
 #include "sinter/text.h"
 #include "tests/support/files/errors.h"
@@ -28,7 +28,7 @@ const Rounding kRoundings[] = {
 
 class CompositeRounding : public testing::TestWithParam<Rounding> {};
 
-TEST_P(CompositeRounding, OfAHalfIsThatOfF32RoundedOnce) {
+TEST_P(CompositeRounding, HalfIsTheF32ResultRoundedOnce) {
   const Reals x = {-3.25, -1.5, -0.375, 0.0625, 0.71875, 1.25, 2.5, 5.75};
   for (const DType dtype : {f16, bf16}) {
     const Expected half = value_of(array(dtype, x), GetParam().record);
@@ -39,7 +39,7 @@ TEST_P(CompositeRounding, OfAHalfIsThatOfF32RoundedOnce) {
   }
 }
 
-TEST_P(CompositeRounding, OfF32AndF64NothingIsCast) {
+TEST_P(CompositeRounding, F32AndF64NeedNoCasts) {
   for (const DType dtype : {f32, f64}) {
     Graph graph("test");
     GetParam().record(graph.input("x", dtype, {3}));
@@ -47,7 +47,7 @@ TEST_P(CompositeRounding, OfF32AndF64NothingIsCast) {
   }
 }
 
-TEST_P(CompositeRounding, OfIntegersIsF32) {
+TEST_P(CompositeRounding, IntegersGiveF32) {
   const Expected whole = value_of(array(i32, {1, 2, 4}), GetParam().record);
   const Expected real = value_of(array(f32, {1, 2, 4}), GetParam().record);
   EXPECT_EQ(whole.dtype, f32);
@@ -57,7 +57,7 @@ TEST_P(CompositeRounding, OfIntegersIsF32) {
 INSTANTIATE_TEST_SUITE_P(All, CompositeRounding, testing::ValuesIn(kRoundings),
                          [](const auto& test) { return std::string(test.param.name); });
 
-TEST(CompositesTest, GeluKeepsItsDigitsBelowZero) {
+TEST(CompositesTest, GeluIsAccurateBelowZero) {
   for (const double x : {-10.0, -5.0, -1.0}) {
     const auto exact = static_cast<double>(x / 2 * std::erfc(-x * 0.70710678118654752440L));
     const Expected value = value_of(array(f32, {x}), [](Tensor y) { return gelu(y); });
@@ -65,7 +65,7 @@ TEST(CompositesTest, GeluKeepsItsDigitsBelowZero) {
   }
 }
 
-TEST(CompositesTest, FracIsWhatTruncLeaves) {
+TEST(CompositesTest, FracIsXMinusTrunc) {
   const auto record = [](Tensor x) { return frac(x); };
   EXPECT_THAT(value_of(array(f32, {2.75, -2.75, 3, -3, 0.5, -0.5, kInf, kNaN}), record).reals,
               ElementsAre(0.75, -0.75, 0, 0, 0.5, -0.5, testing::IsNan(), testing::IsNan()));
@@ -79,7 +79,7 @@ TEST(CompositesTest, FracIsWhatTruncLeaves) {
   EXPECT_THAT(value_of(array(f64, {2.75, -2.75, 3}), slope).reals, ElementsAre(1, 1, 1));
 }
 
-TEST(CompositesTest, ReluKeepsTheDtypeOfIntegers) {
+TEST(CompositesTest, ReluKeepsTheDTypeOfIntegers) {
   const auto record = [](Tensor x) { return relu(x); };
   const Expected whole = value_of(array(i8, {-7, 0, 7}), record);
   EXPECT_EQ(whole.dtype, i8);
@@ -100,7 +100,7 @@ TEST(CompositesTest, ErrorsNameTheComposite) {
   EXPECT_THAT(error_of([&] { gelu(2.0); }), HasSubstr("gelu: every operand is a number"));
 }
 
-TEST(CompositesTest, TheTextFormSpellsThem) {
+TEST(CompositesTest, ParsesInTextForm) {
   const Graph graph =
       parse("graph g(x: f16[3]) {\n  a = frac x\n  b = trigamma x\n  return a, b\n}");
   EXPECT_EQ(graph.data().outputs[0].node->op, Op::sub);

@@ -1,4 +1,4 @@
-// Masks, one_hot and grid_sample: the dtypes of what they take and give.
+// Masks, one_hot and grid_sample: dtypes of operands and results.
 #include "sinter/text.h"
 #include "sinter/views.h"
 #include "tests/support/files/errors.h"
@@ -13,7 +13,7 @@ using test::error_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(IndexingTest, TrianglesKeepTheDtype) {
+TEST(IndexingTest, TrianglesKeepTheDType) {
   for (const DType dtype : {boolean, u8, i64, bf16, f32, f8e4m3}) {
     const HostArray x = array(dtype, {2, 2}, {1, 1, 1, 1});
     const Expected low = value_of(x, [](Tensor y) { return tril(y); });
@@ -29,19 +29,19 @@ TEST(IndexingTest, TrianglesKeepTheDtype) {
   }
 }
 
-TEST(IndexingTest, OneHotOfAnIndexOutsideIsARowOfZeros) {
+TEST(IndexingTest, OneHotOfAnIndexOutOfRangeIsZeros) {
   const auto record = [](Tensor x) { return one_hot(x, 2, i32); };
   EXPECT_THAT(value_of(array(i64, {1, -1, 2}), record).integers, ElementsAre(0, 1, 0, 0, 0, 0));
 }
 
-TEST(IndexingTest, OneHotRefusesWhatIsNoInteger) {
+TEST(IndexingTest, OneHotRejectsFloatingIndices) {
   Graph graph("test");
   const Tensor x = graph.input("x", f32, {3});
   EXPECT_THAT(error_of([&] { one_hot(x, 2, f32); }),
               HasSubstr("one_hot: the indices are f32[3]; they must be integers"));
 }
 
-TEST(IndexingTest, GridSampleGivesTheDtypeOfTheImage) {
+TEST(IndexingTest, GridSampleHasTheDTypeOfTheImage) {
   Graph graph("test");
   const auto dtype_of = [&](DType image, DType grid) {
     const std::string names(std::string(name(image)) + "_" + std::string(name(grid)));
@@ -57,8 +57,8 @@ TEST(IndexingTest, GridSampleGivesTheDtypeOfTheImage) {
   EXPECT_EQ(dtype_of(u8, f32), f32);
 }
 
-TEST(IndexingTest, GridSampleInHalvesIsThatOfF32RoundedOnce) {
-  // In bf16 a place such as 300.25 among 512 pixels would be rounded to 300.
+TEST(IndexingTest, GridSampleOfHalvesIsTheF32ResultRoundedOnce) {
+  // In bf16, the position 300.25 among 512 pixels would round to 300.
   Reals row;
   for (int i = 0; i < 512; ++i) row.push_back(i % 7);
   const Reals points = {0.173828125, 0, -0.62109375, 0, 0.99609375, 0};
@@ -74,7 +74,7 @@ TEST(IndexingTest, GridSampleInHalvesIsThatOfF32RoundedOnce) {
   }
 }
 
-TEST(IndexingTest, TheTextFormTransposes) {
+TEST(IndexingTest, ParsesTranspose) {
   const auto statement = [](const std::string& text) {
     return parse("graph g(x: f32[2, 3, 4]) {\n  y = " + text + "\n  return y\n}");
   };

@@ -1,4 +1,4 @@
-// Losses against their closed forms.
+// Losses, compared with their closed forms.
 #include "tests/support/files/errors.h"
 #include "tests/support/graphs/nn_support.h"
 
@@ -18,7 +18,7 @@ long double sum_of(const Exact& values) {
   return total;
 }
 
-/// `record(x, target, reduction)` is `wanted`, its sum and its mean.
+/// Expects that `record(x, target, reduction)` gives `wanted`, its sum and its mean.
 template <class Record>
 void expect_reduced(const HostArray& x, const HostArray& target, const Record& record,
                     const Exact& wanted) {
@@ -59,7 +59,7 @@ TEST(NnLossesTest, HalvesAreSummedInF32) {
   EXPECT_THAT(value.reals, ElementsAre(150.0));
 }
 
-TEST(NnLossesTest, BceWithLogitsIsExactFarFromZero) {
+TEST(NnLossesTest, BceWithLogitsIsAccurateFarFromZero) {
   const Reals x = {-2, 0.5, 0, 3};
   const Reals t = {1, 0, 0.25, 0.5};
   Exact wanted;
@@ -75,7 +75,7 @@ TEST(NnLossesTest, BceWithLogitsIsExactFarFromZero) {
   EXPECT_THAT(far.reals, ElementsAre(1000.0, 0.0, 0.0, 1000.0));
 }
 
-TEST(NnLossesTest, KlDivTakesTargetsOfZeroAndLogarithms) {
+TEST(NnLossesTest, KlDivAcceptsZeroTargetsAndLogTargets) {
   const Reals x = {-1, -2, -0.5};
   const Reals t = {0.25, 0, 0.75};
   const Exact wanted = {0.25L * (std::log(0.25L) + 1), 0, 0.75L * (std::log(0.75L) + 0.5L)};
@@ -89,7 +89,7 @@ TEST(NnLossesTest, KlDivTakesTargetsOfZeroAndLogarithms) {
   expect_reduced(array(f64, x), array(f64, log_t), logs, wanted_logs);
 }
 
-/// Logits of three samples and four classes, with one target that is ignored by default.
+/// Logits of three samples and four classes. The default ignore_index ignores one target.
 class CrossEntropyTest : public testing::Test {
  protected:
   const Reals x = {1, 2, 0.5, -1, 0, -3, 4, 1, 2.5, 2, 2, 0};
@@ -148,7 +148,7 @@ TEST_F(CrossEntropyTest, SmoothsLabels) {
   expect_close(weighted({.label_smoothing = 0.25}), {sum_of(all) / 5});
 }
 
-TEST_F(CrossEntropyTest, IsNllLossOfLogSoftmax) {
+TEST_F(CrossEntropyTest, EqualsNllLossOfLogSoftmax) {
   const auto nll = [&](const NllOptions& options) {
     return value_of(logits, targets,
                     [&](Tensor a, Tensor t) { return nll_loss(log_softmax(a, 1), t, options); });
@@ -162,8 +162,8 @@ TEST_F(CrossEntropyTest, IsNllLossOfLogSoftmax) {
   expect_close(weighted_nll, {(2 * losses[0] + 3 * losses[2]) / 5});
 }
 
-TEST(NnLossesTest, CrossEntropyOfPlaces) {
-  // [1, 2, 3]: classes 0 and 1 at three places.
+TEST(NnLossesTest, CrossEntropyAcceptsExtraAxes) {
+  // [1, 2, 3]: two classes at three positions.
   const HostArray logits = array(f64, {1, 2, 3}, {0, 1, 2, 0, 3, -1});
   const HostArray targets = array(i32, {1, 3}, {0, 1, 1});
   const Expected value = value_of(logits, targets, [](Tensor a, Tensor t) {
@@ -173,7 +173,7 @@ TEST(NnLossesTest, CrossEntropyOfPlaces) {
   expect_close(value, {std::log(2.0L), std::log1p(std::exp(-2.0L)), std::log1p(std::exp(3.0L))});
 }
 
-TEST(NnLossesTest, CrossEntropyNeitherOverflowsNorLosesHalves) {
+TEST(NnLossesTest, CrossEntropyIsAccurateForLargeLogitsAndHalves) {
   const HostArray targets = array(i64, {1, 0});
   const auto none = [](Tensor a, Tensor t) {
     return cross_entropy(a, t, {.reduction = Reduction::none});
@@ -185,13 +185,13 @@ TEST(NnLossesTest, CrossEntropyNeitherOverflowsNorLosesHalves) {
   EXPECT_THAT(half.reals, ElementsAre(0.69140625, 0.69140625));  // log 2 in bf16
 }
 
-TEST(NnLossesTest, TheMeanOfNothingIsNan) {
+TEST(NnLossesTest, MeanOfNoTargetsIsNan) {
   const Expected value = value_of(array(f32, {1, 2}, {1, 2}), array(i64, {-100}),
                                   [](Tensor a, Tensor t) { return cross_entropy(a, t); });
   EXPECT_TRUE(std::isnan(value.reals[0]));
 }
 
-TEST(NnLossesTest, RefusesShapesThatDoNotFit) {
+TEST(NnLossesTest, RejectsMismatchedShapes) {
   Graph graph("test");
   const Tensor x = graph.input("x", f32, {4, 3});
   const Tensor row = graph.input("row", f32, {3});

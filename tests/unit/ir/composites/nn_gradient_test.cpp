@@ -1,4 +1,4 @@
-// gradient() of the composites: central differences, closed forms, and far from 0.
+// gradient() of the composites, compared with central differences and closed forms, and far from 0.
 #include "sinter/views.h"
 #include "tests/support/graphs/gradient_support.h"
 
@@ -115,7 +115,7 @@ const std::vector<Composite>& composites() {
 
 class CompositeGradient : public testing::TestWithParam<Composite> {};
 
-TEST_P(CompositeGradient, IsTheDifferenceOfEachElement) {
+TEST_P(CompositeGradient, MatchesCentralDifferences) {
   expect_differences(GetParam().record, GetParam().inputs);
 }
 
@@ -130,7 +130,7 @@ std::vector<long double> exact_softmax(const Reals& x) {
   return result;
 }
 
-TEST(NnGradient, OfSoftmaxIsItsClosedForm) {
+TEST(NnGradient, SoftmaxMatchesItsClosedForm) {
   const Reals x = {-1.5, 0.25, 2, 0.5};
   const Reals g = {1, -2, 0.5, 3};
   const std::vector<long double> y = exact_softmax(x);
@@ -142,7 +142,7 @@ TEST(NnGradient, OfSoftmaxIsItsClosedForm) {
   expect_close(value_of(array(f64, x), array(f64, g), record), wanted);
 }
 
-TEST(NnGradient, OfLayerNormIsItsClosedForm) {
+TEST(NnGradient, LayerNormMatchesItsClosedForm) {
   const Reals x = {-1.5, 0.25, 2, 0.5, 4};
   const Reals g = {1, -2, 0.5, 3, -0.25};
   const auto count = static_cast<long double>(x.size());
@@ -161,7 +161,7 @@ TEST(NnGradient, OfLayerNormIsItsClosedForm) {
   expect_close(value_of(array(f64, x), array(f64, g), record), wanted);
 }
 
-TEST(NnGradient, OfCrossEntropyIsSoftmaxLessOneHot) {
+TEST(NnGradient, CrossEntropyIsSoftmaxMinusOneHot) {
   const Reals x = {-1.5, 0.25, 2, 0.5};
   std::vector<long double> wanted = exact_softmax(x);
   wanted[2] -= 1;
@@ -169,7 +169,7 @@ TEST(NnGradient, OfCrossEntropyIsSoftmaxLessOneHot) {
   expect_close(value_of(array(f64, {1, 4}, x), array(i64, {2}), record), wanted);
 }
 
-TEST(NnGradient, TakesTheShiftByTheLargestAsAConstant) {
+TEST(NnGradient, TreatsTheMaxShiftAsAConstant) {
   const Record records[] = {
       [](const Tensors& t) { return softmax(t[0], 1); },
       [](const Tensors& t) { return log_softmax(t[0], 1); },
@@ -217,7 +217,7 @@ TEST(NnGradient, StaysFiniteFarFromZero) {
     }
 }
 
-TEST(NnGradient, OfLogSumExpOfInfinitiesIsFinite) {
+TEST(NnGradient, LogSumExpOfInfinitiesIsFinite) {
   const auto record = [](Tensor x) { return gradient(sum(logsumexp(x, {1})), {x})[0]; };
   const HostArray x = array(f32, {2, 3}, {-kInf, 0, 0, -kInf, -kInf, -kInf});
   const std::vector<double> reals = value_of(x, record).reals;
@@ -225,15 +225,15 @@ TEST(NnGradient, OfLogSumExpOfInfinitiesIsFinite) {
   for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(reals[i], expected[i], 1e-6) << i;
 }
 
-TEST(NnGradient, OfLogSumExpOfHalvesAddsUpToOne) {
-  // log 3 + 100 is 101.1; the nearest bf16, 101, would make the parts a tenth too large.
+TEST(NnGradient, LogSumExpOfHalvesSumsToOne) {
+  // log 3 + 100 is 101.1. With the nearest bf16, 101, the results would be 10% too large.
   const auto record = [](Tensor x) { return gradient(logsumexp(x), {x})[0]; };
   for (const DType dtype : {bf16, f16})
     for (const double part : value_of(array(dtype, {100, 100, 100}), record).reals)
       EXPECT_NEAR(part, 1.0 / 3, 0x1p-9) << name(dtype);
 }
 
-TEST(NnGradient, OfRandomNumbersIsZero) {
+TEST(NnGradient, RandomNumbersHaveAZeroGradient) {
   Graph graph("g");
   const Tensor x = graph.input("x", f32, {4});
   const Tensor seed = cast(sum(x), i64);

@@ -1,5 +1,5 @@
-// gradient() of the composites where their segments meet: bends, and points at which a smooth
-// function is written in two ways.
+// gradient() of the composites at the boundaries of piecewise definitions: kinks, and points at
+// which a smooth function switches formulas.
 #include "sinter/views.h"
 #include "tests/support/graphs/gradient_support.h"
 
@@ -55,7 +55,7 @@ const Slope kSlopes[] = {
 
 class NnSlope : public testing::TestWithParam<Slope> {};
 
-TEST_P(NnSlope, IsThatOfTheFunction) {
+TEST_P(NnSlope, MatchesTheFunction) {
   const auto record = [](Tensor x) { return gradient(sum(GetParam().record(x)), {x})[0]; };
   const Expected slope = value_of(array(f64, {GetParam().at}), record);
   EXPECT_NEAR(slope.reals[0], GetParam().wanted, 1e-15);
@@ -64,7 +64,7 @@ TEST_P(NnSlope, IsThatOfTheFunction) {
 INSTANTIATE_TEST_SUITE_P(All, NnSlope, testing::ValuesIn(kSlopes),
                          [](const auto& test) { return std::string(test.param.name); });
 
-TEST(NnSlopes, OfEqualSummandsOfLogaddexpAreHalves) {
+TEST(NnSlopes, EqualOperandsOfLogaddexpGetHalfEach) {
   for (const std::size_t input : {0, 1}) {
     const auto record = [&](Tensor a, Tensor b) {
       const Tensor inputs[] = {a, b};
@@ -75,7 +75,7 @@ TEST(NnSlopes, OfEqualSummandsOfLogaddexpAreHalves) {
   }
 }
 
-TEST(NnSlopes, OfCrossedEndsOfClampGoToTheHighOne) {
+TEST(NnSlopes, CrossedLimitsOfClampUseTheHighLimit) {
   const auto record = [](const Tensors& t) {
     const Tensor y = clamp(t[0], t[1], t[2]);
     const std::vector<Tensor> parts = gradient(sum(y), {t[0], t[1], t[2]});
@@ -85,15 +85,15 @@ TEST(NnSlopes, OfCrossedEndsOfClampGoToTheHighOne) {
   EXPECT_THAT(slopes.reals, ElementsAre(0, 0, 1));
 }
 
-TEST(NnSlopes, OfGridSampleAtAPixelAreTheNextDifferences) {
-  // Pixels in a row of four lie at -0.75, -0.25, 0.25 and 0.75; the values are squares.
+TEST(NnSlopes, GridSampleAtAPixelUsesTheNextDifference) {
+  // The four pixels of a row are at -0.75, -0.25, 0.25 and 0.75. Their values are squares.
   const HostArray x = array(f64, {1, 1, 1, 4}, {0, 1, 4, 9});
   const HostArray grid = array(f64, {1, 1, 2, 2}, {-0.25, 0, 0.25, 0});
   const auto record = [](Tensor image, Tensor points) {
     return gradient(sum(grid_sample(image, points)), {points})[0];
   };
   const Expected slopes = value_of(x, grid, record);
-  // From one pixel to the next the coordinate grows by 1/2.
+  // The distance of two pixels is 1/2.
   EXPECT_THAT(slopes.reals,
               ElementsAre(DoubleNear(6, 1e-14), testing::_, DoubleNear(10, 1e-14), testing::_));
 }

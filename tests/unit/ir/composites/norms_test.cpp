@@ -1,4 +1,4 @@
-// Layer, group, instance and batch norms against their closed forms.
+// Layer, RMS, group, instance and batch norms, compared with their closed forms.
 #include "tests/support/files/errors.h"
 #include "tests/support/graphs/nn_support.h"
 
@@ -21,7 +21,7 @@ Reals ramp(std::int64_t count) {
 
 struct Moments {
   long double mean = 0;
-  long double var = 0;  ///< divided by the number less the correction
+  long double var = 0;  ///< the sum of squares divided by the count minus the correction
 };
 
 Moments moments_of(const Exact& values, int correction = 0) {
@@ -33,21 +33,21 @@ Moments moments_of(const Exact& values, int correction = 0) {
   return result;
 }
 
-/// The elements of `x` at `places`.
-Exact at(const Reals& x, const std::vector<std::size_t>& places) {
+/// The elements of `x` at `indices`.
+Exact at(const Reals& x, const std::vector<std::size_t>& indices) {
   Exact values;
-  for (const std::size_t place : places) values.push_back(x[place]);
+  for (const std::size_t index : indices) values.push_back(x[index]);
   return values;
 }
 
-/// `x` where each set of places has mean 0 and variance 1.
+/// `x`, normalised to mean 0 and variance 1 over each group of indices.
 Exact normalized(const Reals& x, const std::vector<std::vector<std::size_t>>& groups,
                  long double eps) {
   Exact y(x.size());
   for (const std::vector<std::size_t>& group : groups) {
     const Moments moments = moments_of(at(x, group));
-    for (const std::size_t place : group)
-      y[place] = (x[place] - moments.mean) / std::sqrt(moments.var + eps);
+    for (const std::size_t index : group)
+      y[index] = (x[index] - moments.mean) / std::sqrt(moments.var + eps);
   }
   return y;
 }
@@ -94,11 +94,11 @@ TEST(NnNormsTest, HalvesAreComputedInF32) {
   const Expected full = value_of({array(f32, {2, 4}, x), weight}, record);
   EXPECT_EQ(half.dtype, bf16);
   EXPECT_EQ(full.dtype, f32);
-  const HostArray rounded = HostArray::from_values(bf16, {2, 4}, full.reals);
+  const HostArray rounded = array(bf16, {2, 4}, full.reals);
   for (std::int64_t i = 0; i < half.size(); ++i) EXPECT_EQ(half.real(i), rounded.real_at(i));
 }
 
-TEST(NnNormsTest, RmsNormTakesNoMeanOff) {
+TEST(NnNormsTest, RmsNormSubtractsNoMean) {
   const Reals x = {1, 2, 2, 4, 0, 0, 0, 0};
   const HostArray input = array(f64, {2, 4}, x);
   const HostArray weight = array(f64, {1, 2, 3, 4});
@@ -113,7 +113,7 @@ TEST(NnNormsTest, RmsNormTakesNoMeanOff) {
                exact(0x1p-52L));
 }
 
-TEST(NnNormsTest, GroupNormJoinsChannels) {
+TEST(NnNormsTest, GroupNormCombinesChannels) {
   const Reals x = ramp(24);  // [2, 4, 3] in 2 groups
   Exact y = normalized(x,
                        {{0, 1, 2, 3, 4, 5},
@@ -136,7 +136,7 @@ TEST(NnNormsTest, GroupNormOfAPlainMatrix) {
   expect_close(value_of(input, [](Tensor a) { return group_norm(a, 2); }), y);
 }
 
-TEST(NnNormsTest, InstanceNormKeepsChannelsApart) {
+TEST(NnNormsTest, InstanceNormSeparatesChannels) {
   const Reals x = ramp(12);  // [2, 2, 3]
   Exact y = normalized(x, {{0, 1, 2}, {3, 4, 5}, {6, 7, 8}, {9, 10, 11}}, 1e-5L);
   const Reals weight = {2, -3};
@@ -160,7 +160,7 @@ class BatchNormTest : public testing::Test {
   }
 };
 
-TEST_F(BatchNormTest, NormalizesByTheBatch) {
+TEST_F(BatchNormTest, NormalizesOverTheBatch) {
   expect_close(value(&BatchNorm::y), normalized(x, channels, 1e-5L));
   const Moments first = moments_of(at(x, channels[0]));
   const Moments second = moments_of(at(x, channels[1]));
@@ -168,14 +168,14 @@ TEST_F(BatchNormTest, NormalizesByTheBatch) {
   expect_close(value(&BatchNorm::var), {first.var, second.var});
 }
 
-TEST_F(BatchNormTest, MovesTheRunningStatistics) {
+TEST_F(BatchNormTest, UpdatesTheRunningStatistics) {
   const Moments first = moments_of(at(x, channels[0]), 1);
   const Moments second = moments_of(at(x, channels[1]), 1);
   expect_close(value(&BatchNorm::running_mean), {7.5L + first.mean / 4, 15 + second.mean / 4});
   expect_close(value(&BatchNorm::running_var), {0.75L + first.var / 4, 1.5L + second.var / 4});
 }
 
-TEST_F(BatchNormTest, OfAHalfKeepsItsStatisticsInF32) {
+TEST_F(BatchNormTest, HalfInputsKeepStatisticsInF32) {
   Graph graph("test");
   const Tensor half = graph.input("half", bf16, {2, 2, 3});
   const Tensor mean = graph.input("mean", f32, {2});
@@ -202,7 +202,7 @@ TEST_F(BatchNormTest, InferenceUsesGivenStatistics) {
                y);
 }
 
-TEST(NnNormsTest, RefusesParametersThatDoNotFit) {
+TEST(NnNormsTest, RejectsInvalidParameters) {
   Graph graph("test");
   const Tensor x = graph.input("x", f32, {2, 6, 4});
   const Tensor w = graph.input("w", f32, {3});
@@ -218,9 +218,13 @@ TEST(NnNormsTest, RefusesParametersThatDoNotFit) {
   EXPECT_THAT(error_of([&] { batch_norm(x, w, w); }),
               HasSubstr("batch_norm: the running mean is f32[3]; its shape must be [6]"));
   EXPECT_THAT(error_of([&] { layer_norm(x, {3}); }), HasSubstr("axis 3 is out of range"));
+  EXPECT_THAT(error_of([&] {
+                layer_norm(x, {1, -2});
+              }),
+              HasSubstr("layer_norm: axis -2 is repeated in [1, -2]"));
 }
 
-TEST(NnNormsTest, SymbolicChannelsFallIntoGroups) {
+TEST(NnNormsTest, SymbolicChannelsFormGroups) {
   Graph graph("test");
   const Extent half = graph.extent("half");
   const Tensor x = graph.input("x", f32, {graph.extent("n"), half * 2, 5});

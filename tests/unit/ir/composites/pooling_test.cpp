@@ -1,4 +1,5 @@
-// max_pool_with_index and the way back by the index: by hand, and against plain loops.
+// max_pool_with_index and max_pool_backward, compared with values computed by hand and with plain
+// loops.
 #include "sinter/gradient.h"
 #include "sinter/views.h"
 #include "tests/support/files/errors.h"
@@ -24,7 +25,7 @@ using Numbers = std::vector<std::int64_t>;
 
 struct Pool {
   const char* name;
-  Numbers shape;  ///< of x, whose last axes are pooled
+  Numbers shape;  ///< of x; the last axes are pooled
   Numbers window;
   Numbers stride;
   Numbers padding;
@@ -58,7 +59,7 @@ std::int64_t product_of(const Numbers& numbers) {
   return std::accumulate(numbers.begin(), numbers.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-/// The place `number` in row-major order of `extents`.
+/// The position of row-major index `number` in `extents`.
 Numbers unravelled(std::int64_t number, const Numbers& extents) {
   Numbers result(extents.size());
   for (std::size_t i = extents.size(); i-- > 0;) {
@@ -68,14 +69,14 @@ Numbers unravelled(std::int64_t number, const Numbers& extents) {
   return result;
 }
 
-// --- By hand -------------------------------------------------------------------------------------
+// --- Values computed by hand ---------------------------------------------------------------------
 
 const Pool kSquares = {"squares", {3, 4}, {2, 2}, {1, 1}, {0, 0}};
 const Reals kPlane = {1,  3, 2, 3,  //
                       3,  0, 5, 5,  //
                       -1, 3, 4, 5};
 
-TEST(MaxPoolWithIndex, GivesTheFirstLargestOfEachWindow) {
+TEST(MaxPoolWithIndex, ReturnsTheFirstLargestOfEachWindow) {
   const HostArray x = array(f64, {3, 4}, kPlane);
   const Expected value = kSquares.values(x);
   EXPECT_THAT(value.shape, ElementsAre(2, 3));
@@ -86,7 +87,7 @@ TEST(MaxPoolWithIndex, GivesTheFirstLargestOfEachWindow) {
   EXPECT_THAT(index.integers, ElementsAre(1, 6, 6, 4, 6, 6));
 }
 
-TEST(MaxPoolWithIndex, CountsWithoutThePadding) {
+TEST(MaxPoolWithIndex, IndicesIgnoreThePadding) {
   const Pool pool = {"padded", {2, 5}, {3}, {2}, {1}};
   const HostArray x = array(f32, {2, 5}, {-7, -8, -3, -9, -1, 4, 4, 4, 5, 4});
   EXPECT_THAT(pool.values(x).reals, ElementsAre(-7, -3, -1, 4, 5, 5));
@@ -101,14 +102,14 @@ TEST(MaxPoolWithIndex, NeverPointsIntoThePadding) {
   EXPECT_THAT(pool.indices(x).integers, ElementsAre(0, 1, 0, 1, 3, 4));
 }
 
-TEST(MaxPoolWithIndex, GivesTheFirstNan) {
+TEST(MaxPoolWithIndex, ReturnsTheFirstNan) {
   const Pool pool = {"nan", {5}, {3}, {1}, {0}};
   const HostArray x = array(f32, {1, kNaN, 2, kNaN, kInf});
   EXPECT_THAT(pool.values(x).reals, Each(testing::IsNan()));
   EXPECT_THAT(pool.indices(x).integers, ElementsAre(1, 1, 3));
 }
 
-TEST(MaxPoolBackward, AddsUpWhatPointsAtOneElement) {
+TEST(MaxPoolBackward, SumsCotangentsOfOneElement) {
   const auto record = [](const Tensors& in) { return kSquares.back(in[0], in[1]); };
   const Expected back = value_of(
       {array(f64, {2, 3}, {1, 2, 3, 4, 5, 6}), array(i64, {2, 3}, {1, 6, 6, 4, 6, 6})}, record);
@@ -118,8 +119,8 @@ TEST(MaxPoolBackward, AddsUpWhatPointsAtOneElement) {
                                       0, 0, 0, 0));
 }
 
-TEST(MaxPoolBackward, OfHalvesIsRoundedOnce) {
-  // In bf16 256 + 1 is 256.
+TEST(MaxPoolBackward, RoundsHalvesOnce) {
+  // In bf16, 256 + 1 is 256.
   const Pool pool = {"halves", {3}, {3}, {1}, {1}};
   const auto record = [&](Tensor g, Tensor index) { return pool.back(g, index); };
   for (const DType dtype : {i32, i64, u64}) {
@@ -129,7 +130,7 @@ TEST(MaxPoolBackward, OfHalvesIsRoundedOnce) {
   }
 }
 
-TEST(MaxPoolBackward, OfAnIndexOutsideItsWindowIsNothing) {
+TEST(MaxPoolBackward, IgnoresIndicesOutsideTheWindow) {
   const Pool pool = {"outside", {4}, {2}, {2}, {0}};
   const auto record = [&](Tensor g, Tensor index) { return pool.back(g, index); };
   const Expected back = value_of(array(f32, {1, 2}), array(i64, {2, 3}), record);
@@ -138,7 +139,7 @@ TEST(MaxPoolBackward, OfAnIndexOutsideItsWindowIsNothing) {
   EXPECT_THAT(none.reals, Each(0.0));
 }
 
-// --- Against loops -------------------------------------------------------------------------------
+// --- Comparison with loops -----------------------------------------------------------------------
 
 struct Looped {
   Reals values;
@@ -146,12 +147,12 @@ struct Looped {
   Reals back;
 };
 
-/// The place in the plane of element `offset` of the window at `place`; -1 in the padding.
-std::int64_t place_of(const Pool& pool, const Numbers& place, const Numbers& offset) {
+/// The row-major index in the plane of element `offset` of window `position`. -1 in the padding.
+std::int64_t plane_index(const Pool& pool, const Numbers& position, const Numbers& offset) {
   std::int64_t result = 0;
-  for (std::size_t i = 0; i < place.size(); ++i) {
+  for (std::size_t i = 0; i < position.size(); ++i) {
     const std::int64_t extent = pool.shape[pool.first() + i];
-    const std::int64_t at = place[i] * pool.stride[i] - pool.padding[i] + offset[i];
+    const std::int64_t at = position[i] * pool.stride[i] - pool.padding[i] + offset[i];
     if (at < 0 || at >= extent) return -1;
     result = result * extent + at;
   }
@@ -171,7 +172,7 @@ Looped loops(const Pool& pool, const Reals& x, const Reals& g) {
     std::int64_t best = -1;
     for (std::int64_t n = 0; n < product_of(pool.window); ++n) {
       const std::int64_t at =
-          place_of(pool, unravelled(k % windows, of_plane), unravelled(n, pool.window));
+          plane_index(pool, unravelled(k % windows, of_plane), unravelled(n, pool.window));
       if (at >= 0 && (best < 0 || value_at(at) > value_at(best))) best = at;
     }
     result.values.push_back(value_at(best));
@@ -181,7 +182,7 @@ Looped loops(const Pool& pool, const Reals& x, const Reals& g) {
   return result;
 }
 
-/// 0 … count - 1 in some order.
+/// A permutation of 0 … count - 1.
 Reals shuffled(std::int64_t count) {
   Reals values(static_cast<std::size_t>(count));
   std::iota(values.begin(), values.end(), 0);
@@ -196,7 +197,7 @@ class Pools : public testing::TestWithParam<Pool> {
   const Reals g = shuffled(product_of(pool.pooled()));
 };
 
-TEST_P(Pools, GiveWhatLoopsGive) {
+TEST_P(Pools, MatchLoops) {
   const Looped wanted = loops(pool, x, g);
   const HostArray array_of_x = array(f64, pool.shape, x);
   EXPECT_EQ(pool.values(array_of_x).reals, wanted.values);
@@ -209,7 +210,7 @@ TEST_P(Pools, GiveWhatLoopsGive) {
   EXPECT_EQ(back.reals, wanted.back);
 }
 
-TEST_P(Pools, OfTiesGiveWhatLoopsGive) {
+TEST_P(Pools, MatchLoopsWithTies) {
   Reals few = x;
   for (double& value : few) value = std::floor(value / 4);
   const Looped wanted = loops(pool, few, g);
@@ -217,7 +218,7 @@ TEST_P(Pools, OfTiesGiveWhatLoopsGive) {
   EXPECT_EQ(pool.indices(array(f32, pool.shape, few)).integers, wanted.indices);
 }
 
-TEST_P(Pools, WayBackIsTheGradientOfTheMaximum) {
+TEST_P(Pools, BackwardIsTheGradientOfTheMaximum) {
   const auto by_index = [&](Tensor a, Tensor cotangent) {
     return pool.back(cotangent, pool.of(a).index);
   };
@@ -234,7 +235,7 @@ TEST_P(Pools, WayBackIsTheGradientOfTheMaximum) {
   EXPECT_EQ(value_of(array_of_x, array_of_g, by_own_gradient).reals, wanted);
 }
 
-TEST_P(Pools, OfSymbolsGiveWhatNumbersGive) {
+TEST_P(Pools, SymbolsAndConstantsGiveEqualResults) {
   Graph graph("symbols");
   std::vector<Extent> shape;
   for (std::size_t i = 0; i < pool.shape.size(); ++i)
@@ -254,12 +255,13 @@ TEST_P(Pools, OfSymbolsGiveWhatNumbersGive) {
 
 const Pool kPools[] = {
     {"line", {7}, {3}, {1}, {1}},
-    {"apart", {2, 9}, {2}, {3}, {0}},
+    {"gaps", {2, 9}, {2}, {3}, {0}},
     {"image", {2, 3, 5, 4}, {3, 2}, {2, 1}, {1, 1}},
     {"volume", {2, 4, 5, 6}, {2, 3, 2}, {2, 1, 3}, {1, 0, 1}},
     {"long_windows", {2, 30}, {12}, {1}, {6}},
     {"rest", {8, 11}, {3, 3}, {3, 3}, {0, 0}},
-    // Wider than the plane: the padding of one row has the numbers of the next.
+    // Wider than the plane: row-major indices in the padding of a row equal indices of the next
+    // row.
     {"wider_than_the_plane", {2, 3}, {4, 5}, {1, 2}, {2, 2}},
     {"of_one", {3, 2}, {1, 1}, {1, 1}, {0, 0}},
 };
@@ -267,9 +269,9 @@ const Pool kPools[] = {
 INSTANTIATE_TEST_SUITE_P(All, Pools, testing::ValuesIn(kPools),
                          [](const auto& test) { return std::string(test.param.name); });
 
-// --- Mistakes ------------------------------------------------------------------------------------
+// --- Errors --------------------------------------------------------------------------------------
 
-TEST(MaxPoolWithIndex, RefusesWhatDoesNotFit) {
+TEST(MaxPoolWithIndex, RejectsInvalidArguments) {
   Graph graph("test");
   const Tensor x = graph.input("x", f32, {4, 6});
   const Tensor count = graph.input("count", i32, {4, 6});
@@ -288,13 +290,13 @@ TEST(MaxPoolWithIndex, RefusesWhatDoesNotFit) {
               HasSubstr("padding 2 for a window of 3; it must be from 0 to half the window"));
 }
 
-TEST(MaxPoolBackward, RefusesWhatDoesNotFit) {
+TEST(MaxPoolBackward, RejectsInvalidArguments) {
   Graph graph("test");
   const Tensor g = graph.input("g", f32, {4, 3});
   const Tensor index = graph.input("index", i64, {4, 3});
   const Tensor other = graph.input("other", i64, {4, 2});
-  const auto error = [](Operand given, Operand places, Extents shape, Axes window) {
-    return error_of([&] { max_pool_backward(given, places, shape, window, {2}, {0}); });
+  const auto error = [](Operand given, Operand indices, Extents shape, Axes window) {
+    return error_of([&] { max_pool_backward(given, indices, shape, window, {2}, {0}); });
   };
   EXPECT_THAT(error(g, other, {6}, {2}),
               HasSubstr("max_pool_backward: g is f32[4, 3] and the index i64[4, 2]; they must be "

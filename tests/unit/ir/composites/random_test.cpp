@@ -1,4 +1,4 @@
-// Random numbers: which seeds and dtypes they take, and whom their errors name.
+// Random numbers: dtypes of seeds and results, and error messages.
 #include "sinter/views.h"
 #include "tests/support/files/errors.h"
 #include "tests/support/graphs/nn_support.h"
@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 const DType kIntegers[] = {i8, i16, i32, i64, u8, u16, u32, u64};
 
-TEST(RandomTest, SeedsAndOffsetsOfEveryIntegerDtypeDrawTheSameBits) {
+TEST(RandomTest, BitsDoNotDependOnTheDTypeOfTheSeed) {
   const auto record = [](Tensor seed, Tensor offset) { return random_bits(seed, {9}, offset); };
   const Expected wanted = value_of(array(i64, {}, {77}), array(i64, {}, {5}), record);
   for (const DType seed : kIntegers)
@@ -25,7 +25,7 @@ TEST(RandomTest, SeedsAndOffsetsOfEveryIntegerDtypeDrawTheSameBits) {
   EXPECT_EQ(value_of(array(u64, {}, {77}), by_number).integers, wanted.integers);
 }
 
-TEST(RandomTest, ASeedOfU64ServesEveryFunction) {
+TEST(RandomTest, AllFunctionsAcceptAU64Seed) {
   Graph graph("test");
   const Tensor seed = graph.scalar("seed", u64);
   const Tensor x = graph.input("x", bf16, {3});
@@ -35,7 +35,7 @@ TEST(RandomTest, ASeedOfU64ServesEveryFunction) {
   EXPECT_EQ(dropout(x, seed, 0.5, seed).dtype(), bf16);
 }
 
-TEST(RandomTest, NormalsAreReal) {
+TEST(RandomTest, RejectsOtherResultDTypes) {
   Graph graph("test");
   const Tensor seed = graph.scalar("seed", i64);
   for (const DType dtype : {i32, boolean, f8e4m3, f8e5m2, c64}) {
@@ -47,7 +47,7 @@ TEST(RandomTest, NormalsAreReal) {
   }
 }
 
-TEST(RandomTest, ErrorsNameTheCall) {
+TEST(RandomTest, ErrorsNameTheFunction) {
   Graph graph("test");
   const Tensor seed = graph.scalar("seed", i64);
   const Tensor real = graph.scalar("real", f32);

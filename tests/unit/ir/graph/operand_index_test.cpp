@@ -1,6 +1,8 @@
+// Index maps of structural ops, the order of reductions, and views of inputs.
 #include "ir/graph/operand_index.h"
 
 #include "sinter/ops.h"
+#include "tests/support/graphs/index_text.h"
 
 #include <algorithm>
 #include <numeric>
@@ -38,7 +40,8 @@ std::int64_t linear_of(const Numbers& at, const Numbers& shape) {
   return linear;
 }
 
-/// The elements of `result`, a structural op on `x`, by its index map: which element of x each is.
+/// For each element of `result`, the row-major index of the operand element that its index map
+/// reads.
 Numbers by_index_map(Tensor result, std::size_t operand = 0, const Numbers& indices = {}) {
   const Node& node = *result.node();
   IndexSpace space;
@@ -54,9 +57,9 @@ Numbers by_index_map(Tensor result, std::size_t operand = 0, const Numbers& indi
   const Numbers shape = numbers_of(node.shape);
   for (std::int64_t linear = 0; linear < count(shape); ++linear) {
     const Numbers at = position_of(linear, shape);
-    Numbers place;
-    for (const Index& part : index) place.push_back(evaluate(part, at, {}, read));
-    elements.push_back(linear_of(place, from));
+    Numbers source;
+    for (const Index& part : index) source.push_back(evaluate(part, at, {}, read));
+    elements.push_back(linear_of(source, from));
   }
   return elements;
 }
@@ -77,7 +80,7 @@ class StructuralTest : public testing::Test {
   std::mt19937_64 random{7};
 };
 
-TEST_F(StructuralTest, ReshapeKeepsTheRowMajorOrder) {
+TEST_F(StructuralTest, ReshapeKeepsRowMajorOrder) {
   for (int round = 0; round < 100; ++round) {
     const Tensor x = random_input(3);
     const Numbers from = numbers_of(x.shape());
@@ -129,7 +132,7 @@ TEST_F(StructuralTest, BroadcastRepeatsAxesOfExtent1) {
   }
 }
 
-TEST_F(StructuralTest, SliceTakesEveryStepthElement) {
+TEST_F(StructuralTest, SliceReadsEveryStepthElement) {
   for (int round = 0; round < 200; ++round) {
     const Tensor x = random_input(3);
     const Numbers from = numbers_of(x.shape());
@@ -141,8 +144,9 @@ TEST_F(StructuralTest, SliceTakesEveryStepthElement) {
     if (y.node() == x.node()) continue;
     Numbers expected;
     for (std::int64_t linear = 0; linear < count(from); ++linear) {
-      const std::int64_t place = position_of(linear, from)[axis];
-      if (place >= begin && place < end && (place - begin) % step == 0) expected.push_back(linear);
+      const std::int64_t position = position_of(linear, from)[axis];
+      if (position >= begin && position < end && (position - begin) % step == 0)
+        expected.push_back(linear);
     }
     ASSERT_EQ(by_index_map(y), expected);
   }
@@ -193,7 +197,7 @@ TEST_F(StructuralTest, TakeReadsAtTheIndices) {
   }
 }
 
-TEST_F(StructuralTest, TakeAlongAxisReadsAtTheIndexOfItsOwnPlace) {
+TEST_F(StructuralTest, TakeAlongAxisUsesTheIndexOfItsPosition) {
   const Tensor x = graph.input("x", f32, {3, 4});
   const Tensor indices = graph.input("i", i32, {3, 2});
   const Tensor y = take_along_axis(x, indices, 1);
@@ -201,7 +205,7 @@ TEST_F(StructuralTest, TakeAlongAxisReadsAtTheIndexOfItsOwnPlace) {
   EXPECT_EQ(by_index_map(y, 1, {}), (Numbers{0, 1, 2, 3, 4, 5}));
 }
 
-TEST_F(StructuralTest, TheReductionTreeFollowsTheStridesOfAnInput) {
+TEST_F(StructuralTest, ReductionOrderFollowsTheStridesOfAnInput) {
   const Tensor image =
       graph.input("image", bf16, {8, 32, 4, 5}, {.strides = {32 * 4 * 5, 1, 5 * 32, 32}});
   EXPECT_EQ(reduction_order(*sum(image, {0, 2, 3}).node()), (Numbers{0, 2, 3}));
@@ -210,30 +214,30 @@ TEST_F(StructuralTest, TheReductionTreeFollowsTheStridesOfAnInput) {
   EXPECT_EQ(reduction_order(*argmax(image, 1).node()), (Numbers{1}));
 }
 
-TEST_F(StructuralTest, TheReductionTreeSeesThroughViews) {
+TEST_F(StructuralTest, ReductionOrderFollowsViews) {
   const Tensor x = graph.input("x", f32, {6, 4, 10});
   const Tensor moved = permute(x, {2, 0, 1});
   EXPECT_EQ(reduction_order(*sum(moved).node()), (Numbers{1, 2, 0}));
   EXPECT_EQ(reduction_order(*sum(slice(moved, 0, 0, 10, 2), {0, 2}).node()), (Numbers{2, 0}));
   EXPECT_EQ(reduction_order(*sum(permute(moved, {1, 2, 0})).node()), (Numbers{0, 1, 2}));
-  // One axis of the view covers two strides: there is no order to go by.
+  // One axis of the view covers two strides, so the order is row-major.
   EXPECT_EQ(reduction_order(*sum(reshape(moved, {20, 12})).node()), (Numbers{0, 1}));
 }
 
-TEST_F(StructuralTest, TheReductionTreeOfAResultIsRowMajor) {
+TEST_F(StructuralTest, ReductionOrderOfAResultIsRowMajor) {
   const Tensor x = graph.input("x", f32, {6, 4});
   EXPECT_EQ(reduction_order(*sum(exp(permute(x, {1, 0}))).node()), (Numbers{0, 1}));
   EXPECT_EQ(reduction_order(*sum(cast(permute(x, {1, 0}), f64)).node()), (Numbers{0, 1}));
 }
 
-TEST_F(StructuralTest, AViewKnowsItsInputAndOffsets) {
+TEST_F(StructuralTest, FindsTheInputAndOffsetOfAView) {
   const Tensor x = graph.input("x", f32, {6, 4}, {.strides = {5, 1}});
   const Tensor view = slice(permute(x, {1, 0}), 1, 2, 6);
   IndexSpace space;
   const std::optional<ViewOfInput> found = view_of_input(space, *view.node());
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->input, x.node());
-  EXPECT_EQ(to_string(found->offset), "a0 + a1 * 5 + 10");
+  EXPECT_EQ(index_text(found->offset), "a0 + a1 * 5 + 10");
   IndexSpace other;
   EXPECT_FALSE(view_of_input(other, *exp(x).node()).has_value());
 }

@@ -1,4 +1,4 @@
-// Which outputs lie in others.
+// output_views: outputs that are views of other outputs.
 #include "ir/graph/output_view.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ std::vector<std::optional<OutputView>> views(std::string_view text) {
   return output_views(parse(text).data());
 }
 
-TEST(OutputViewsTest, APermutationOfARearrangedValueLiesInIt) {
+TEST(OutputViewsTest, PermutationOfARearrangedValueIsAView) {
   const auto found = views(R"(
 graph rearranged(x: f32[4, 6, 2]) {
   e = exp x
@@ -32,7 +32,7 @@ graph rearranged(x: f32[4, 6, 2]) {
   EXPECT_THAT(found[1]->strides, ElementsAre(Extent(1), Extent(6)));
 }
 
-TEST(OutputViewsTest, WhatARearrangementTearsApartIsNoView) {
+TEST(OutputViewsTest, IncompatibleReshapesAreNotViews) {
   const auto found = views(R"(
 graph torn(x: f32[4, 6]) {
   e = exp x
@@ -45,7 +45,7 @@ graph torn(x: f32[4, 6]) {
   EXPECT_FALSE(found[1]);
 }
 
-TEST(OutputViewsTest, ASegmentOfAValueThatIsReshapedLiesInTheResult) {
+TEST(OutputViewsTest, SliceOfAReshapedValueIsAView) {
   const auto found = views(R"(
 graph segment(x: f32[4, 6]) {
   e = exp x

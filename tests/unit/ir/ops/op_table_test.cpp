@@ -1,4 +1,4 @@
-// Every row of the op table holds together.
+// Consistency checks of all rows of the op table.
 #include "ir/autodiff/op_vjp.h"
 #include "ir/graph/node.h"
 #include "ir/ops/op.h"
@@ -27,14 +27,14 @@ bool takes_integers(const OpInfo& row) {
   return supports_dtype(row.types, u64) || supports_dtype(row.types, boolean);
 }
 
-/// `text` with operands and suffix filled in, as an emitter does it.
+/// `text` with operands and suffix filled in, as in an emitter.
 std::string formatted(std::string_view text, const char* suffix) {
   using fmt::arg;
   return fmt::format(fmt::runtime(text), arg("a", "p"), arg("b", "q"), arg("c", "r"),
                      arg("f", suffix));
 }
 
-/// How many of {a} {b} {c} stand in `text`.
+/// The number of placeholders {a}, {b} and {c} that `text` contains.
 int operands_in(std::string_view text) {
   int count = 0;
   for (const std::string_view field : {"{a}", "{b}", "{c}"})
@@ -42,7 +42,7 @@ int operands_in(std::string_view text) {
   return count;
 }
 
-TEST(OpTableTest, RowsStandAtTheirEnumValueAndAreFoundByName) {
+TEST(OpTableTest, RowsAreFoundByEnumValueAndName) {
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < op_table().size(); ++i) {
     const OpInfo& row = op_table()[i];
@@ -61,7 +61,7 @@ TEST(OpTableTest, DeviceTextsFormatForEveryType) {
     EXPECT_EQ(row->cuda_integer.empty(), !takes_integers(*row));
     for (const std::string_view text : {row->cuda, row->cuda_integer}) {
       if (text.empty()) continue;
-      // isnan of an integer is a plain false.
+      // isnan of an integer is the constant false.
       const bool is_known = row->types == TypeRule::Predicate && operands_in(text) == 0;
       EXPECT_TRUE(is_known || operands_in(text) == row->arity);
       for (const char* suffix : {"f", ""}) {
@@ -73,7 +73,7 @@ TEST(OpTableTest, DeviceTextsFormatForEveryType) {
   }
 }
 
-TEST(OpTableTest, OraclesTakeAsManyOperandsAsTheRowSays) {
+TEST(OpTableTest, OraclesAcceptTheArityOfTheRow) {
   const long double reals[] = {0.5L, 0.25L, 0.75L};
   const Wide integers[] = {1, 0, 1};
   for (const OpInfo* row : elementwise_rows()) {
@@ -109,7 +109,7 @@ TEST(OpTableTest, CommutativeOpsAreSymmetric) {
   }
 }
 
-TEST(OpTableTest, VjpsGiveACotangentPerOperandOfItsType) {
+TEST(OpTableTest, VjpsReturnACotangentPerOperand) {
   for (const OpInfo* row : elementwise_rows()) {
     if (!takes_floats(*row)) continue;
     SCOPED_TRACE(row->name);
@@ -127,7 +127,7 @@ TEST(OpTableTest, VjpsGiveACotangentPerOperandOfItsType) {
   }
 }
 
-TEST(OpTableTest, TolerancesAndDocsAreThere) {
+TEST(OpTableTest, TolerancesAndDocsAreSet) {
   for (const OpInfo& row : op_table()) {
     EXPECT_GE(row.ulp, 0) << row.name;
     EXPECT_LE(row.ulp, 16) << row.name;
@@ -136,7 +136,7 @@ TEST(OpTableTest, TolerancesAndDocsAreThere) {
   }
 }
 
-TEST(OpTableTest, AttributesHaveDifferentNamesAndReadableDefaults) {
+TEST(OpTableTest, AttributesHaveUniqueNames) {
   for (const OpInfo& row : op_table()) {
     std::set<std::string_view> names;
     for (const AttributeInfo& attribute : row.attributes) {

@@ -1,5 +1,5 @@
-// The oracle's special functions: against values of mpmath 1.3 with 60 digits, and where a function
-// is infinite or has no value.
+// The oracle's special functions, compared with values of mpmath 1.3 with 60 digits. Also poles and
+// undefined points.
 #include "ir/ops/special_functions.h"
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
 constexpr long double kNan = std::numeric_limits<long double>::quiet_NaN();
 
-/// What ir/ops/special_functions.h promises, of the result.
+/// The relative error bound that ir/ops/special_functions.h documents.
 constexpr long double kRelativeError = 1e-18L;
 
 struct Value {
@@ -21,7 +21,7 @@ struct Value {
   long double y;
 };
 
-TEST(SpecialTest, ErfinvIsThatOfTheTables) {
+TEST(SpecialTest, ErfinvMatchesReferenceValues) {
   const Value values[] = {
       {0x1p-1000L, 8.27083347263023351854e-302L}, {0x1p-30L, 8.25363141906222341443e-10L},
       {0.25L, 0.225312055012178104725L},          {0.484375L, 0.459692996832175770987L},
@@ -33,13 +33,13 @@ TEST(SpecialTest, ErfinvIsThatOfTheTables) {
     EXPECT_LT(std::fabs(erfinv(value.x) / value.y - 1), kRelativeError) << value.x;
 }
 
-TEST(SpecialTest, DigammaIsThatOfTheTables) {
+TEST(SpecialTest, DigammaMatchesReferenceValues) {
   const Value values[] = {
       {0x1p-1000L, -1.07150860718626732095e301L},
       {0x1p-20L, -1048576.57721409617125L},
       {0.5L, -1.96351002602142347944L},
       {1, -0.577215664901532860607L},
-      {0x1.762d86356be3fp0L, -9.24126552172942751679e-17L},  // beside the root
+      {0x1.762d86356be3fp0L, -9.24126552172942751679e-17L},  // next to the root
       {1.5L, 0.0364899739785765205590L},
       {2, 0.422784335098467139393L},
       {3.25L, 1.01699091106817903635L},
@@ -55,14 +55,14 @@ TEST(SpecialTest, DigammaIsThatOfTheTables) {
     EXPECT_LT(std::fabs(digamma(value.x) / value.y - 1), kRelativeError) << value.x;
 }
 
-TEST(SpecialTest, DigammaIsAbsolutelyPreciseNearItsNegativeRoots) {
+TEST(SpecialTest, DigammaHasAnAbsoluteErrorNearNegativeRoots) {
   EXPECT_LT(std::fabs(digamma(-0.5L) - 0.0364899739785765205590L), kRelativeError);
   EXPECT_LT(std::fabs(digamma(-1.5L) - 0.703156640645243187226L), kRelativeError);
   EXPECT_LT(std::fabs(digamma(-30.75L) - 0.300469381617540457233L),
-            3.4L * kRelativeError);  // of digamma(31.75)
+            3.4L * kRelativeError);  // relative to digamma(31.75)
 }
 
-TEST(SpecialTest, TrigammaIsThatOfTheTables) {
+TEST(SpecialTest, TrigammaMatchesReferenceValues) {
   const Value values[] = {
       {0x1p-1000L, 1.14813069527425452423e602L},
       {0x1p-20L, 1.09951162777764493177e12L},
@@ -82,7 +82,7 @@ TEST(SpecialTest, TrigammaIsThatOfTheTables) {
     EXPECT_LT(std::fabs(trigamma(value.x) / value.y - 1), kRelativeError) << value.x;
 }
 
-TEST(SpecialTest, ErfinvIsOddAndEndsAtOne) {
+TEST(SpecialTest, ErfinvIsOddAndInfiniteAtOne) {
   EXPECT_EQ(erfinv(0.0L), 0);
   EXPECT_FALSE(std::signbit(erfinv(0.0L)));
   EXPECT_TRUE(std::signbit(erfinv(-0.0L)));

@@ -1,5 +1,5 @@
-// The judgement of results: what passes, how far off the worst is, and what is said of the first
-// bad.
+// check: which results pass, the worst error relative to its bound, and the report of the first bad
+// element.
 #include "ir/oracle/check.h"
 
 #include "sinter/error.h"
@@ -24,25 +24,25 @@ TEST(CheckTest, EqualValuesPassWithoutABound) {
   EXPECT_EQ(result.elements, 4);
 }
 
-TEST(CheckTest, TheWorstIsTheLargestShareOfABound) {
+TEST(CheckTest, WorstIsTheLargestErrorOverBound) {
   const CheckResult result = check(expected({1, 2}, {0.5, 0.5}), array(f32, {1.25, 2.125}));
   EXPECT_TRUE(result.passes());
   EXPECT_EQ(result.worst, 0.5);
 }
 
-TEST(CheckTest, ABoundIsWithinReachButNotBeyond) {
+TEST(CheckTest, BoundsAreInclusive) {
   EXPECT_TRUE(check(expected({1}, {0.25}), array(f32, {1.25})).passes());
   EXPECT_FALSE(check(expected({1}, {0.25}), array(f32, {1.2500001})).passes());
 }
 
-TEST(CheckTest, ADifferenceWithoutABoundIsInfinitelyBad) {
+TEST(CheckTest, DifferenceWithoutABoundIsInfinite) {
   const CheckResult result = check(expected({1, 2}, {}), array(f32, {1, 2.0000002}));
   EXPECT_FALSE(result.passes());
   EXPECT_EQ(result.worst, kInf);
   EXPECT_THAT(result.first_bad->index, testing::ElementsAre(1));
 }
 
-TEST(CheckTest, NanAndInfinityMustBeMet) {
+TEST(CheckTest, NanAndInfinityMustMatch) {
   EXPECT_FALSE(check(expected({kNaN}, {1}), array(f32, {1})).passes());
   EXPECT_FALSE(check(expected({1}, {1}), array(f32, {kNaN})).passes());
   EXPECT_FALSE(check(expected({kInf}, {}), array(f32, {3e38})).passes());
@@ -50,29 +50,29 @@ TEST(CheckTest, NanAndInfinityMustBeMet) {
   EXPECT_FALSE(check(expected({1}, {1e30}), array(f32, {kInf})).passes());
 }
 
-TEST(CheckTest, UndecidedElementsAreCountedAndNotJudged) {
+TEST(CheckTest, CountsButDoesNotCheckUndecidedElements) {
   const CheckResult result = check(expected({1, 2, 3}, {0, kInf, kInf}), array(f32, {1, 9, kNaN}));
   EXPECT_TRUE(result.passes());
   EXPECT_EQ(result.undecided, 2);
   EXPECT_EQ(result.worst, 0);
 }
 
-TEST(CheckTest, IntegersMustBeEqualBeyondWhatADoubleHolds) {
+TEST(CheckTest, LargeIntegersMustBeEqual) {
   const std::vector<std::int64_t> values = {(1LL << 53) + 1};
   const Expected wanted{.dtype = i64, .shape = {1}, .integers = values};
-  EXPECT_TRUE(check(wanted, HostArray::from_integers(i64, {1}, values)).passes());
+  EXPECT_TRUE(check(wanted, integer_array(i64, {1}, values)).passes());
   const std::vector<std::int64_t> near = {1LL << 53};
-  EXPECT_FALSE(check(wanted, HostArray::from_integers(i64, {1}, near)).passes());
+  EXPECT_FALSE(check(wanted, integer_array(i64, {1}, near)).passes());
 }
 
-TEST(CheckTest, StridedResultsAreReadByTheirStrides) {
+TEST(CheckTest, ReadsStridedResults) {
   const Expected wanted{.dtype = f32, .shape = {2, 2}, .reals = {0, 2, 1, 3}};
   HostArray columns(f32, {2, 2}, {1, 2});
   for (std::int64_t i = 0; i < 4; ++i) columns.set_real_at(i, static_cast<double>(i));
   EXPECT_TRUE(check(wanted, columns).passes());
 }
 
-TEST(CheckTest, SaysWhereTheFirstBadElementIs) {
+TEST(CheckTest, DescribesTheFirstBadElement) {
   const Expected wanted{
       .dtype = f32, .shape = {2, 2}, .reals = {0, 1, 2, 3}, .bounds = {0, 0.5, 0.5, 0.5}};
   EXPECT_EQ(describe("y", check(wanted, array(f32, {2, 2}, {0, 1.25, 4, 5}))),
@@ -84,7 +84,7 @@ TEST(CheckTest, SaysWhereTheFirstBadElementIs) {
             "y: 1 elements within bounds, worst error/bound 0, 1 undecided");
 }
 
-TEST(CheckTest, AnotherShapeIsRefused) {
+TEST(CheckTest, RejectsAnotherShapeOrDType) {
   EXPECT_THROW(check(expected({1, 2}, {}), array(f32, {1})), UserError);
   EXPECT_THROW(check(expected({1}, {}), array(f64, {1})), UserError);
 }

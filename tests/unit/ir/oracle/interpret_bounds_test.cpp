@@ -1,5 +1,5 @@
-// The oracle's bounds against a device that does its worst: it must always lie within them, and
-// they must not be so wide that anything would.
+// The oracle's error bounds, compared with a simulated device that makes the largest allowed
+// errors. All its results must be within the bounds, and the bounds must not be too wide.
 #include "ir/oracle/check.h"
 #include "ir/oracle/interpret.h"
 #include "ir/oracle/random_inputs.h"
@@ -73,7 +73,8 @@ struct Tally {
   double worst = 0;
 };
 
-void judge(Graph& graph, std::span<const Tensor> outputs, std::uint64_t seed, Tally& tally) {
+void check_outputs(Graph& graph, std::span<const Tensor> outputs, std::uint64_t seed,
+                   Tally& tally) {
   const HostArrays inputs = random_inputs(graph, {}, seed);
   const Device device(graph, inputs, seed);
   std::vector<const Node*> nodes;
@@ -91,16 +92,16 @@ void judge(Graph& graph, std::span<const Tensor> outputs, std::uint64_t seed, Ta
 
 class BoundsTest : public testing::TestWithParam<std::vector<std::int64_t>> {};
 
-TEST_P(BoundsTest, HoldADeviceThatDoesItsWorst) {
+TEST_P(BoundsTest, CoverTheWorstDevice) {
   const std::int64_t rows = GetParam()[0];
   const std::int64_t columns = GetParam()[1];
   const std::int64_t graphs = 20000 / (rows * columns) + 3;
   Tally tally;
   for (std::int64_t seed = 0; seed < graphs; ++seed) {
     RandomGraph random(static_cast<std::uint64_t>(seed), rows, columns);
-    judge(random.graph, random.outputs, static_cast<std::uint64_t>(seed), tally);
+    check_outputs(random.graph, random.outputs, static_cast<std::uint64_t>(seed), tally);
   }
-  // Otherwise nothing has been judged.
+  // Otherwise the check has no significance.
   EXPECT_LT(tally.undecided, tally.elements / 20);
   EXPECT_GT(tally.worst, 0.5);
 }
@@ -119,12 +120,12 @@ double worst_of(Tensor (*record)(Tensor), std::int64_t columns) {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     Graph graph("one");
     const Tensor output = record(graph.input("x", f32, {3, columns}));
-    judge(graph, {&output, 1}, seed, tally);
+    check_outputs(graph, {&output, 1}, seed, tally);
   }
   return tally.worst;
 }
 
-TEST(BoundsWidthTest, AreNotAbsurdlyWide) {
+TEST(BoundsWidthTest, AreNotTooWide) {
   for (const std::int64_t columns : {8, 500, 9000}) {
     EXPECT_GT(worst_of([](Tensor x) { return sum(x, {1}); }, columns), 1e-3) << columns;
     EXPECT_GT(worst_of([](Tensor x) { return mean(x * x, {1}); }, columns), 1e-3) << columns;

@@ -1,4 +1,5 @@
-// The oracle's reductions, by hand: values, empty ones, NaN and infinities, and their bounds.
+// The oracle's reductions, compared with values computed by hand: empty axes, NaN, infinities and
+// bounds.
 #include "ir/oracle/interpret.h"
 #include "sinter/error.h"
 #include "tests/support/graphs/oracle_support.h"
@@ -34,13 +35,13 @@ TEST(InterpretReductionTest, SumsOverAnyAxes) {
   EXPECT_THAT(value_of(cube, [](Tensor x) { return sum(x, {0, 2}); }).reals, ElementsAre(14, 22));
 }
 
-TEST(InterpretReductionTest, SumsWhosePartsAreAllRepresentableAreExact) {
+TEST(InterpretReductionTest, SumsWithRepresentablePartsAreExact) {
   EXPECT_THAT(value_of(kGrid, sum_all).bounds, IsEmpty());
   const HostArray fractions = array(f32, {0.5, 0.25, 1e6});
   EXPECT_THAT(value_of(fractions, sum_all).bounds, IsEmpty());
 }
 
-TEST(InterpretReductionTest, SumsThatMayRoundHaveABoundOfTheMagnitudes) {
+TEST(InterpretReductionTest, BoundsOfRoundedSumsDependOnMagnitudes) {
   const Expected sum = value_of(array(f32, {1e8, 1, -1e8, 1}), sum_all);
   EXPECT_EQ(sum.reals[0], 2);
   EXPECT_GE(sum.bound(0), 2);
@@ -57,7 +58,7 @@ TEST(InterpretReductionTest, SumsAddTheBoundsOfTheirElements) {
       value_of(array(f32, {0, 1}), [](Tensor a) { return sum(floor(exp(a))); }).is_undecided(0));
 }
 
-TEST(InterpretReductionTest, SumsOfHalvesAreCarriedInF32AndRoundedOnce) {
+TEST(InterpretReductionTest, SumsHalvesInF32AndRoundsOnce) {
   std::vector<double> many(1000, 1.0);
   const Expected sum = value_of(array(bf16, many), sum_all);
   EXPECT_THAT(sum.reals, ElementsAre(1000.0));
@@ -70,11 +71,10 @@ TEST(InterpretReductionTest, SumsOfIntegersAreI64) {
   EXPECT_THAT(value_of(array(i32, {2147483647, 1}), sum_all).integers, ElementsAre(2147483648));
   EXPECT_THAT(value_of(array(boolean, {1, 0, 1}), sum_all).integers, ElementsAre(2));
   const std::vector<std::int64_t> ends = {INT64_MAX, 1};
-  EXPECT_THAT(value_of(HostArray::from_integers(i64, {2}, ends), sum_all).integers,
-              ElementsAre(INT64_MIN));
+  EXPECT_THAT(value_of(integer_array(i64, {2}, ends), sum_all).integers, ElementsAre(INT64_MIN));
 }
 
-TEST(InterpretReductionTest, EmptyReductionsGiveTheIdentity) {
+TEST(InterpretReductionTest, EmptyReductionsReturnTheIdentity) {
   const HostArray none(f32, {0});
   const Expected total = value_of(none, sum_all);
   EXPECT_THAT(total.reals, ElementsAre(0));
@@ -117,7 +117,7 @@ TEST(InterpretReductionTest, MeanIsTheF32SumDividedAndRounded) {
   EXPECT_THAT(value_of(array(bf16, {1, 2, 4}), mean_all).reals, ElementsAre(2.328125));
 }
 
-TEST(InterpretReductionTest, VarianceDividesByCountLessCorrection) {
+TEST(InterpretReductionTest, VarianceDividesByCountMinusCorrection) {
   const HostArray x = array(f32, {1, 2, 3, 6});
   const Expected population = value_of(x, var_all);
   EXPECT_EQ(population.reals[0], 3.5);
@@ -130,7 +130,7 @@ TEST(InterpretReductionTest, VarianceDividesByCountLessCorrection) {
       std::isnan(value_of(array(f32, {5}), [](Tensor a) { return var(a, {}, 1); }).reals[0]));
 }
 
-TEST(InterpretReductionTest, VarianceFarFromZeroKeepsItsDigits) {
+TEST(InterpretReductionTest, VarianceIsAccurateFarFromZero) {
   const HostArray x = array(f32, {10000, 10001, 10002, 10003});
   const Expected value = value_of(x, var_all);
   EXPECT_EQ(value.reals[0], 1.25);
@@ -163,7 +163,7 @@ TEST(InterpretReductionTest, LogsumexpOfInfinitiesAndNan) {
   }
 }
 
-TEST(InterpretReductionTest, LogsumexpOfNothingAndOfOneElement) {
+TEST(InterpretReductionTest, LogsumexpOfEmptyAxesAndOfOneElement) {
   const HostArray none(f32, {2, 0});
   EXPECT_THAT(value_of(none, [](Tensor x) { return logsumexp(x, {1}); }).reals,
               ElementsAre(-kInf, -kInf));
@@ -175,7 +175,7 @@ TEST(InterpretReductionTest, LogsumexpOfNothingAndOfOneElement) {
 }
 
 TEST(InterpretReductionTest, LogsumexpOfHalvesAndIntegers) {
-  // In f16 every sum above 2048 would be lost: log 4096 = 8.3178.
+  // In f16, the sum would stop at 2048. log 4096 = 8.3178.
   const std::vector<double> zeros(4096, 0.0);
   EXPECT_THAT(value_of(array(f16, zeros), logsumexp_all).reals, ElementsAre(8.3203125));
   const Expected whole = value_of(array(i32, {3, 3}), logsumexp_all);
@@ -183,15 +183,15 @@ TEST(InterpretReductionTest, LogsumexpOfHalvesAndIntegers) {
   EXPECT_FLOAT_EQ(static_cast<float>(whole.reals[0]), 3.6931472F);
 }
 
-TEST(InterpretReductionTest, LogsumexpOfInexactElementsLiesBetweenItsEnds) {
+TEST(InterpretReductionTest, BoundOfLogsumexpCoversInexactElements) {
   const double one = value_of(array(f32, {3}), [](Tensor a) { return exp(a); }).bound(0);
   const auto record = [](Tensor x) { return logsumexp(exp(x)); };
   const double both = value_of(array(f32, {3, 3}), record).bound(0);
   EXPECT_GE(both, one);
-  EXPECT_LE(both, one + 4 * 0x1p-19);  // whose last bit is 2^-19
+  EXPECT_LE(both, one + 4 * 0x1p-19);  // one ulp of the result is 2^-19
 }
 
-TEST(InterpretReductionTest, ExtremesOfInexactElementsLieBetweenTheirEnds) {
+TEST(InterpretReductionTest, BoundsOfExtremesCoverInexactElements) {
   const HostArray x = array(f32, {0, 1, 0.5});
   const double at_largest = value_of(array(f32, {1}), [](Tensor a) { return exp(a); }).bound(0);
   const Expected largest = value_of(x, [](Tensor a) { return max(exp(a)); });
@@ -201,7 +201,7 @@ TEST(InterpretReductionTest, ExtremesOfInexactElementsLieBetweenTheirEnds) {
   EXPECT_GT(smallest.bound(0), 0);
 }
 
-TEST(InterpretReductionTest, ArgmaxTakesTheFirstNanElseTheFirstLargest) {
+TEST(InterpretReductionTest, ArgmaxReturnsTheFirstNanOrTheFirstLargest) {
   EXPECT_THAT(value_of(array(f32, {1, 3, 3, 2}), argmax_all).integers, ElementsAre(1));
   EXPECT_THAT(value_of(array(f32, {1, kNaN, 3, kNaN}), argmax_all).integers, ElementsAre(1));
   EXPECT_THAT(value_of(array(f32, {-0.0, 0.0}), argmax_all).integers, ElementsAre(0));
@@ -210,8 +210,8 @@ TEST(InterpretReductionTest, ArgmaxTakesTheFirstNanElseTheFirstLargest) {
   EXPECT_THAT(value_of(kGrid, [](Tensor x) { return argmax(x, 1); }).integers, ElementsAre(2, 1));
 }
 
-TEST(InterpretReductionTest, ArgmaxOverSeveralAxesCountsInRowMajorOrder) {
-  // [2, 2, 3]: 0 … 11, the largest of each pair of outer axes last.
+TEST(InterpretReductionTest, ArgmaxOverSeveralAxesIsARowMajorIndex) {
+  // [2, 2, 3] with the values 0 … 11, so the last element along each axis is the largest.
   std::vector<double> values(12);
   for (std::size_t i = 0; i < 12; ++i) values[i] = static_cast<double>(i);
   const HostArray cube = array(f32, {2, 2, 3}, values);
@@ -220,8 +220,8 @@ TEST(InterpretReductionTest, ArgmaxOverSeveralAxesCountsInRowMajorOrder) {
   const Expected kept = value_of(cube, [](Tensor x) { return argmax(x, {-1, 0}, keep); });
   EXPECT_THAT(kept.integers, ElementsAre(5, 5));
   EXPECT_THAT(kept.shape, ElementsAre(1, 2, 1));
-  const auto place = [](Tensor x) { return min_with_index(-x, {1, 2}).index; };
-  EXPECT_THAT(value_of(cube, place).integers, ElementsAre(5, 5));
+  const auto index_of_min = [](Tensor x) { return min_with_index(-x, {1, 2}).index; };
+  EXPECT_THAT(value_of(cube, index_of_min).integers, ElementsAre(5, 5));
 }
 
 TEST(InterpretReductionTest, ArgmaxIsUndecidedWhenTheRunnerUpIsWithinBounds) {
@@ -234,7 +234,7 @@ TEST(InterpretReductionTest, ArgmaxIsUndecidedWhenTheRunnerUpIsWithinBounds) {
   EXPECT_TRUE(value_of(array(f32, {0, 1, 0.2}), masked).bounds.empty());
 }
 
-TEST(InterpretReductionTest, WhatHasNoMeaningAtItsSizeIsRefused) {
+TEST(InterpretReductionTest, RejectsArgmaxOfAnEmptyAxis) {
   Graph graph("empty");
   const Extent rows = graph.extent("rows");
   const Tensor x = graph.input("x", f32, {rows});

@@ -1,4 +1,4 @@
-// The oracle op by op: values, rounding, integer rules, and what is undecided.
+// The oracle, op by op: values, rounding, integer rules and undecided elements.
 #include "ir/oracle/interpret.h"
 
 #include "ir/types/half.h"
@@ -31,7 +31,7 @@ TEST(InterpretTest, ExactOpsOnExactOperandsHaveNoBounds) {
   EXPECT_THAT(sum.bounds, IsEmpty());
 }
 
-TEST(InterpretTest, F64OpsRoundOnceThoughTheFormulaIsInLongDouble) {
+TEST(InterpretTest, F64OpsRoundOnceAlthoughFormulasUseLongDouble) {
   const double a = 1 + 0x1p-30;
   const double b = 1 + 0x1p-52;
   const Expected product = value_of(array(f64, {a, 1 + 0x1p-52}), array(f64, {b, 1 - 0x1p-53}),
@@ -42,18 +42,18 @@ TEST(InterpretTest, F64OpsRoundOnceThoughTheFormulaIsInLongDouble) {
   EXPECT_THAT(total.reals, ElementsAre(1 + 0x1.0000000001p-53, 0x1p60 + 129));
 }
 
-TEST(InterpretTest, FmaRoundsOnceEvenWhereLongDoubleTies) {
+TEST(InterpretTest, FmaRoundsOnceAtTiesOfLongDouble) {
   const HostArray x = array(f32, {1 + 0x1p-12});
   const HostArray y = array(f32, {0x1p-90});
-  // x² is 1 + 2^-11 + 2^-24, a tie of f32; only the sign of the tiny addend decides.
+  // x² is 1 + 2^-11 + 2^-24, a tie of f32. The sign of the tiny addend decides the rounding.
   EXPECT_THAT(value_of(x, y, [](Tensor a, Tensor b) { return fma(a, a, b); }).reals,
               ElementsAre(1 + 0x1p-11 + 0x1p-23));
   EXPECT_THAT(value_of(x, y, [](Tensor a, Tensor b) { return fma(a, a, -b); }).reals,
               ElementsAre(1 + 0x1p-11));
 }
 
-TEST(InterpretTest, HalfOpsRoundToF32AndThenToTheHalf) {
-  // 1 + 2^-8 is a tie of bf16; the 2^-40 above it is lost when f32 rounds.
+TEST(InterpretTest, HalfOpsRoundToF32AndThenToHalf) {
+  // 1 + 2^-8 is a tie of bf16. The addend 2^-40 is lost in the rounding to f32.
   const Expected sum = value_of(array(bf16, {1 + 0x1p-7, 1}), array(bf16, {0x1p-8, 0x1p-8}),
                                 [](Tensor a, Tensor b) { return a + b; });
   EXPECT_THAT(sum.reals, ElementsAre(1 + 0x1p-6, 1.0));
@@ -63,7 +63,7 @@ TEST(InterpretTest, HalfOpsRoundToF32AndThenToTheHalf) {
   EXPECT_THAT(fused.bounds, IsEmpty());
 }
 
-TEST(InterpretTest, NumbersBesideHalfValuesAreF32) {
+TEST(InterpretTest, ConstantOperandsOfHalvesAreF32) {
   const Expected product = value_of(array(bf16, {1000}), [](Tensor x) { return x * 0.1; });
   EXPECT_EQ(product.reals[0], bf16_value(bf16_bits(1000.0F * 0.1F)));
   const Expected chosen =
@@ -71,19 +71,19 @@ TEST(InterpretTest, NumbersBesideHalfValuesAreF32) {
   EXPECT_THAT(chosen.reals, ElementsAre(1.0, bf16_value(bf16_bits(0.1))));
 }
 
-TEST(InterpretTest, FunctionsAreBoundByTheirUlpAndItsPropagation) {
+TEST(InterpretTest, BoundsAreUlpsAndPropagate) {
   const Expected e = value_of(array(f32, {1}), [](Tensor x) { return exp(x); });
   EXPECT_EQ(e.reals[0], static_cast<float>(M_E));
   EXPECT_NEAR(e.bound(0), 2 * 0x1p-22, 0x1p-23);
-  // The error doubles when the value does, and no rounding comes on top.
+  // Multiplication by 2 doubles the error and adds no rounding.
   const Expected twice = value_of(array(f32, {1}), [](Tensor x) { return exp(x) * 2.0; });
   EXPECT_DOUBLE_EQ(twice.bound(0), 2 * e.bound(0));
-  // A half result can only be off if it is near a tie.
+  // A half result is inexact only near a tie.
   const Expected half = value_of(array(bf16, {1}), [](Tensor x) { return exp(x); });
   EXPECT_THAT(half.bounds, IsEmpty());
 }
 
-TEST(InterpretTest, OneValueUsedTwiceIsOneVariable) {
+TEST(InterpretTest, RepeatedUsesOfAValueAreOneVariable) {
   const HostArray x = array(f32, {0.3});
   EXPECT_THAT(value_of(x, [](Tensor a) { return exp(a) - exp(a); }).bounds, IsEmpty());
   EXPECT_THAT(value_of(x, [](Tensor a) { return exp(a) / exp(a); }).bounds, IsEmpty());
@@ -121,7 +121,7 @@ TEST(InterpretTest, ComparisonsAreUndecidedWithinTheError) {
   EXPECT_THAT(less.integers, ElementsAre(testing::_, 1, 0));
 }
 
-TEST(InterpretTest, UndecidedSpreadsButNotThroughAChoiceOfTheOtherSide) {
+TEST(InterpretTest, UndecidedPropagatesOnlyThroughChosenOperands) {
   const HostArray x = array(f32, {1, 2});
   const HostArray y = array(f32, {M_E, 1});
   const auto choose = [](Tensor a, Tensor b) { return where(exp(a) < b, b, b + 1.0) * 2.0; };
@@ -135,13 +135,13 @@ TEST(InterpretTest, UndecidedSpreadsButNotThroughAChoiceOfTheOtherSide) {
   EXPECT_THAT(undecided(value_of(x, y, ignored)), ElementsAre(false, false));
 }
 
-TEST(InterpretTest, LogicIsDecidedWhereTheUndecidedOperandDoesNotMatter) {
+TEST(InterpretTest, LogicIsDecidedIfTheUndecidedOperandIsIrrelevant) {
   const HostArray x = array(f32, {1, 1});
   const HostArray y = array(f32, {M_E, M_E});
-  const auto record = [](auto join) {
-    return [join](Tensor a, Tensor b) {
+  const auto record = [](auto combine) {
+    return [combine](Tensor a, Tensor b) {
       const Tensor open = exp(a) < b;
-      return join(open, b > 100.0);
+      return combine(open, b > 100.0);
     };
   };
   const auto both = [](Tensor a, Tensor b) { return logical_and(a, b); };
@@ -185,13 +185,13 @@ TEST(InterpretTest, IntegersWrap) {
   EXPECT_THAT(value_of(x, [](Tensor a) { return abs(a); }).integers,
               ElementsAre(INT32_MAX, INT32_MIN, INT32_MIN, 65536));
   const Integers ends = {INT64_MAX, INT64_MIN};
-  const HostArray wide = HostArray::from_integers(i64, {2}, ends);
+  const HostArray wide = integer_array(i64, {2}, ends);
   EXPECT_THAT(value_of(wide, [](Tensor a) { return a + 1; }).integers,
               ElementsAre(INT64_MIN, INT64_MIN + 1));
   EXPECT_THAT(value_of(wide, [](Tensor a) { return a > 0; }).integers, ElementsAre(1, 0));
 }
 
-TEST(InterpretTest, CastsFromFloatsCutSaturateAndTakeNanFor0) {
+TEST(InterpretTest, CastsFromFloatsTruncateSaturateAndMapNanTo0) {
   const HostArray x = array(f32, {1.9, -1.9, 3e9, -3e9, kNaN, kInf, -0.0});
   EXPECT_THAT(value_of(x, [](Tensor a) { return cast(a, i32); }).integers,
               ElementsAre(1, -1, INT32_MAX, INT32_MIN, 0, INT32_MAX, 0));
@@ -205,18 +205,17 @@ TEST(InterpretTest, CastsFromFloatsCutSaturateAndTakeNanFor0) {
 
 TEST(InterpretTest, CastsOfIntegersWrapAndRoundOnce) {
   const Integers values = {(1LL << 32) + 5, (1LL << 53) + 1, 256, -1};
-  const HostArray x = HostArray::from_integers(i64, {4}, values);
+  const HostArray x = integer_array(i64, {4}, values);
   EXPECT_THAT(value_of(x, [](Tensor a) { return cast(a, i32); }).integers,
               ElementsAre(5, 1, 256, -1));
   EXPECT_THAT(value_of(x, [](Tensor a) { return cast(a, boolean); }).integers,
               ElementsAre(1, 1, 1, 1));
   EXPECT_THAT(value_of(x, [](Tensor a) { return cast(a, f64); }).reals,
               ElementsAre(4294967301.0, 0x1p53, 256.0, -1.0));
-  // Beside a tie of bf16 by less than f32 can show.
+  // The value differs from a tie of bf16 by less than the resolution of f32.
   const Integers near_tie = {(1LL << 40) + (1LL << 32) + 1};
   EXPECT_THAT(
-      value_of(HostArray::from_integers(i64, {1}, near_tie), [](Tensor a) { return cast(a, bf16); })
-          .reals,
+      value_of(integer_array(i64, {1}, near_tie), [](Tensor a) { return cast(a, bf16); }).reals,
       ElementsAre(0x1p40 + 0x1p33));
 }
 
@@ -273,8 +272,8 @@ TEST(InterpretTest, StructuralOpsMoveElements) {
 
 TEST(InterpretTest, IndicesWrapOnceAndAreClamped) {
   const HostArray x = array(f32, {2, 3}, {0, 1, 2, 3, 4, 5});
-  const HostArray places = array(i32, {-1, 7, -9, 1});
-  const Expected taken = value_of(x, places, [](Tensor a, Tensor i) { return take(a, i, 1); });
+  const HostArray indices = array(i32, {-1, 7, -9, 1});
+  const Expected taken = value_of(x, indices, [](Tensor a, Tensor i) { return take(a, i, 1); });
   EXPECT_THAT(taken.shape, ElementsAre(2, 4));
   EXPECT_THAT(taken.reals, ElementsAre(2, 2, 0, 1, 5, 5, 3, 4));
   const HostArray grid = array(i64, {1, 2}, {1, 0});
@@ -286,13 +285,13 @@ TEST(InterpretTest, IndicesWrapOnceAndAreClamped) {
               ElementsAre(2, 0, 3, 4));
 }
 
-TEST(InterpretTest, AnUndecidedIndexMakesItsElementUndecided) {
+TEST(InterpretTest, UndecidedIndexGivesAnUndecidedElement) {
   const HostArray x = array(f32, {0, 1});
   const auto record = [](Tensor a) { return take(a + 3.0, cast(exp(a), i32), 0); };
   EXPECT_THAT(undecided(value_of(x, record)), ElementsAre(true, false));
 }
 
-TEST(InterpretTest, SourcesGiveTheirNumbers) {
+TEST(InterpretTest, SourcesReturnTheirValues) {
   Graph graph("sources");
   const Extent rows = graph.extent("rows");
   const Tensor lr = graph.scalar("lr", f32);
@@ -304,7 +303,7 @@ TEST(InterpretTest, SourcesGiveTheirNumbers) {
               ElementsAre(1.0));
 }
 
-TEST(InterpretTest, StridedInputsAreReadByTheirStrides) {
+TEST(InterpretTest, ReadsStridedInputs) {
   Graph graph("strided");
   const Tensor x = graph.input("x", f32, {2, 2}, {.strides = std::vector<Extent>{1, 3}});
   graph.output("y", x + 0.0);
@@ -314,7 +313,7 @@ TEST(InterpretTest, StridedInputsAreReadByTheirStrides) {
               ElementsAre(0, 3, 1, 4));
 }
 
-TEST(InterpretTest, UpdatesAreGivenBesideOutputsAndReadOldContents) {
+TEST(InterpretTest, ReturnsUpdatesAndReadsOldContents) {
   Graph graph("step");
   const Tensor w = graph.input("w", f32, {2});
   const Tensor next = w * 2.0;
@@ -325,7 +324,7 @@ TEST(InterpretTest, UpdatesAreGivenBesideOutputsAndReadOldContents) {
   EXPECT_THAT(result.outputs.at("w").reals, ElementsAre(3, 6));
 }
 
-TEST(InterpretTest, WrongInputsAreRefusedWithTheirTypes) {
+TEST(InterpretTest, RejectsWrongInputsWithTheirTypes) {
   Graph graph("inputs");
   const Extent rows = graph.extent("rows");
   graph.output("y", graph.input("x", f32, {rows, 2}) + 1.0);

@@ -1,6 +1,6 @@
-// The oracle's Philox against the known answers that its authors publish: file kat_vectors of
+// The oracle's Philox, compared with the known answers of its authors: file kat_vectors of
 // Random123 (github.com/DEShawResearch/random123), lines "philox4x32 10".
-#include "ir/ops/host_functions.h"
+#include "ir/ops/op_formulas.h"
 
 #include <array>
 #include <cstdint>
@@ -26,17 +26,17 @@ constexpr KnownAnswer kKnownAnswers[] = {
      {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
 };
 
-Wide joined(std::uint32_t low, std::uint32_t high) {
+Wide packed(std::uint32_t low, std::uint32_t high) {
   return static_cast<std::uint64_t>(high) << 32 | low;
 }
 
-TEST(PhiloxTest, GivesTheKnownAnswers) {
+TEST(PhiloxTest, MatchesTheKnownAnswers) {
   for (const KnownAnswer& answer : kKnownAnswers)
     for (int word = 0; word < 4; ++word) {
-      const Wide block = joined(answer.counter[0], answer.counter[1]);
+      const Wide block = packed(answer.counter[0], answer.counter[1]);
       const Wide bits =
-          host_functions::philox(joined(answer.key[0], answer.key[1]),
-                                 joined(answer.counter[2], answer.counter[3]), block * 4 + word);
+          op_formulas::philox(packed(answer.key[0], answer.key[1]),
+                              packed(answer.counter[2], answer.counter[3]), block * 4 + word);
       EXPECT_EQ(static_cast<std::uint32_t>(bits), answer.words[static_cast<std::size_t>(word)]);
     }
 }

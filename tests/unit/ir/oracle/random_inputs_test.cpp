@@ -1,4 +1,4 @@
-// Random inputs: the same everywhere, in range, and with poison where nothing should read.
+// random_inputs: reproducible values in range, and poison in the padding of strided arrays.
 #include "ir/oracle/random_inputs.h"
 
 #include "sinter/ops.h"
@@ -33,7 +33,7 @@ class RandomInputsTest : public testing::Test {
   }
 };
 
-TEST_F(RandomInputsTest, DependOnSeedAndNameAlone) {
+TEST_F(RandomInputsTest, DependOnlyOnSeedAndName) {
   graph.input("x", f32, {100});
   graph.input("y", f32, {100});
   const HostArrays first = draw(1);
@@ -58,7 +58,7 @@ TEST_F(RandomInputsTest, FloatsFillTheirRangeEvenly) {
   EXPECT_LE(highest(arrays.at("w")), 1.5);
   double sum = 0;
   for (const double value : values(arrays.at("x"))) sum += value;
-  // Six standard deviations of the mean of 10000 such numbers.
+  // Six standard deviations of the mean of 10,000 uniform numbers.
   EXPECT_LT(std::fabs(sum / 10000), 0.07);
   EXPECT_EQ(arrays.at("lr").size(), 1);
 }
@@ -76,7 +76,7 @@ TEST_F(RandomInputsTest, IntegersAndBoolsTakeAllTheirValues) {
   EXPECT_THAT(std::set<double>(b.begin(), b.end()), testing::ElementsAre(0, 1));
 }
 
-TEST_F(RandomInputsTest, IndicesAreDrawnInTheAxisTheyChooseFrom) {
+TEST_F(RandomInputsTest, IndicesAreInRangeOfTheirAxis) {
   const Extent vocabulary = graph.extent("vocabulary");
   const Tensor table = graph.input("table", f32, {vocabulary, 4});
   const Tensor tokens = graph.input("tokens", i32, {50, 20});
@@ -91,7 +91,7 @@ TEST_F(RandomInputsTest, IndicesAreDrawnInTheAxisTheyChooseFrom) {
   EXPECT_LE(highest(arrays.at("places")), 19);
 }
 
-TEST_F(RandomInputsTest, AGivenRangeOfIndicesHasTheLastWord) {
+TEST_F(RandomInputsTest, GivenRangeOverridesTheRangeOfIndices) {
   const Tensor table = graph.input("table", f32, {30});
   const Tensor places = graph.input("places", i64, {1000}, {.low = -40, .high = 40});
   graph.output("y", take(table, places, 0));
@@ -99,7 +99,7 @@ TEST_F(RandomInputsTest, AGivenRangeOfIndicesHasTheLastWord) {
   EXPECT_EQ(highest(draw().at("places")), 40);
 }
 
-TEST_F(RandomInputsTest, StridesDoNotChangeTheElementsAndPaddingIsPoison) {
+TEST_F(RandomInputsTest, StridesKeepElementsAndPaddingIsPoison) {
   for (const DType dtype : {f16, bf16, f32, f64}) {
     Graph dense("dense");
     Graph padded("padded");
@@ -118,8 +118,9 @@ TEST_F(RandomInputsTest, EmptyInputsAreEmpty) {
   EXPECT_EQ(draw().at("x").size(), 0);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they end the process there
-TEST(RandomInputs, SayWhichInputIsTooLarge) {
+// Sanitizers abort on huge allocations.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(RandomInputs, NameTheInputThatIsTooLarge) {
   Graph graph("g");
   graph.output("y", neg(graph.input("x", f32, {graph.extent("rows"), 64})));
   EXPECT_EQ(test::error_of([&] { random_inputs(graph, std::array{std::int64_t{1} << 50}, 0); }),

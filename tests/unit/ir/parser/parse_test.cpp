@@ -1,4 +1,5 @@
-// Text to graph and back. Texts with errors are in tests/golden/ir/errors.
+// Parses graphs in text form and prints them again. Texts with errors are in
+// tests/golden/ir/errors.
 #include "ir/parser/op_syntax.h"
 #include "ir/record/record.h"
 #include "ir/verify/verify.h"
@@ -15,7 +16,7 @@ namespace {
 
 using test::error_of;
 
-/// What `statements` over a few inputs are printed as.
+/// The printed form of `statements` over a few inputs.
 std::string body_of(const std::string& statements) {
   const std::string text =
       print(parse("graph g(x: f32[6, 4], b: bool[6, 4], i: i64[4], r: f32[rows, 4], lr: f32) {\n" +
@@ -24,7 +25,7 @@ std::string body_of(const std::string& statements) {
   return text.substr(begin, text.rfind('}') - begin);
 }
 
-TEST(ParseTest, TheTextOfAPrintedGraphIsAFixedPoint) {
+TEST(ParseTest, PrintedTextIsAFixedPoint) {
   const std::string text =
       R"(graph rms_norm(x: bf16[rows, 4096], weight: bf16[4096] {range = [0.5, 1.5]}) {
   h = cast x {to = f32}
@@ -42,7 +43,7 @@ TEST(ParseTest, TheTextOfAPrintedGraphIsAFixedPoint) {
   EXPECT_EQ(print(parse(text)), text);
 }
 
-TEST(ParseTest, SpaceCommentsAndLineEndsDoNotMatter) {
+TEST(ParseTest, IgnoresSpacesCommentsAndLineEnds) {
   const std::string tidy = "graph g(x: f32[4]) {\n  y = exp x\n  return y\n}\n";
   EXPECT_EQ(print(parse("\xEF\xBB\xBF// a comment\r\ngraph g ( x:f32 [4] )\r\n{ // more\r\n"
                         "y=exp x\t\r\n\r\n  return\r\n y // end\r\n}")),
@@ -51,12 +52,12 @@ TEST(ParseTest, SpaceCommentsAndLineEndsDoNotMatter) {
             tidy);
 }
 
-TEST(ParseTest, NamesMayBeThoseOfOps) {
+TEST(ParseTest, ValuesMayHaveNamesOfOps) {
   EXPECT_EQ(body_of("exp = exp x\nmul = mul exp, exp\nf32 = cast mul {to = f64}\nreturn f32"),
             "  exp = exp x\n  mul = mul exp, exp\n  f32 = cast mul {to = f64}\n  return f32\n");
 }
 
-TEST(ParseTest, LiteralsTakeTheTypeOfTheirOp) {
+TEST(ParseTest, LiteralsHaveTheTypeOfTheirOp) {
   EXPECT_EQ(body_of("a = add x, 1\nc = sub -2.5e0, a\nd = maximum c, -inf\ne = where b, d, nan\n"
                     "f = eq b, true\ng = add i, -3\nreturn a, c, d, e, f, g"),
             "  a = add x, 1.0\n  c = sub -2.5, a\n  d = maximum c, -inf\n  e = where b, d, nan\n"
@@ -72,7 +73,7 @@ TEST(ParseTest, ExtentsAreExpressionsOfSymbols) {
             "  a = exp x\n  c = exp y\n  return a, c\n}\n");
 }
 
-TEST(ParseTest, ShapesInAttributesMayBeSymbolsToo) {
+TEST(ParseTest, ShapesInAttributesMayBeSymbols) {
   EXPECT_EQ(body_of("a = reshape r {shape = [-1]}\nc = reshape a {shape = [4, rows]}\n"
                     "d = full {shape = [rows, 1], value = 0, dtype = i32}\n"
                     "e = iota {extent = rows + 1}\nf = slice r {axis = 0, begin = 1, end = rows}\n"
@@ -92,25 +93,25 @@ TEST(ParseTest, AttributesHaveTheirDefaults) {
             "  return a, c, d\n");
 }
 
-TEST(ParseTest, AnIntegerMayBeWrittenAsAWholeReal) {
+TEST(ParseTest, IntegersMayBeWrittenAsReals) {
   EXPECT_EQ(body_of("a = var x {axes = [0], correction = 1.0}\nreturn a"),
             "  a = var x {axes = [0], correction = 1, keep = false}\n  return a\n");
 }
 
-TEST(ParseTest, CompositesAreWrittenOut) {
+TEST(ParseTest, CompositesExpandToOps) {
   EXPECT_EQ(body_of("y = sigmoid x\nz = relu y\nc = copy z\nq = square c\nreturn c, q"),
             "  ge_1 = ge x, 0.0\n  neg_2 = neg x\n  where_3 = where ge_1, neg_2, x\n"
             "  exp_4 = exp where_3\n  where_5 = where ge_1, 1.0, exp_4\n  add_6 = add exp_4, 1.0\n"
             "  y = div where_5, add_6\n  z = maximum y, 0.0\n  q = mul z, z\n  return c = z, q\n");
 }
 
-TEST(ParseTest, VarMeanGivesTheVarianceFirst) {
+TEST(ParseTest, VarMeanReturnsTheVarianceFirst) {
   EXPECT_EQ(body_of("v, m = var_mean x {axes = [1], correction = 1, keep = true}\nreturn v, m"),
             "  v = var x {axes = [1], correction = 1, keep = true}\n"
             "  m = mean x {axes = [1], keep = true}\n  return v, m\n");
 }
 
-TEST(ParseTest, AnOrderOfAxesIsKept) {
+TEST(ParseTest, KeepsAnOrderOfAxes) {
   EXPECT_EQ(body_of("a = sum x {axes = [0, 1], keep = false, order = [1, 0]}\nreturn a"),
             "  a = sum x {axes = [0, 1], keep = false, order = [1, 0]}\n  return a\n");
 }
@@ -123,18 +124,18 @@ TEST(ParseTest, TypesAreChecked) {
             std::string::npos);
 }
 
-TEST(ParseTest, OutputsMayHaveNamesOfTheirOwn) {
+TEST(ParseTest, OutputsMayHaveTheirOwnNames) {
   EXPECT_EQ(body_of("a = exp x\nupdate x, a\nreturn loss = a, x"),
             "  a = exp x\n  update x, a\n  return loss = a, x\n");
   const Graph graph = parse("graph g(x: f32[4]) { return y = x\n}");
   EXPECT_EQ(graph.data().outputs[0].name, "y");
 }
 
-TEST(ParseTest, UpdatesAloneAreResultEnough) {
+TEST(ParseTest, UpdatesSufficeAsResults) {
   EXPECT_EQ(body_of("a = exp x\nupdate x, a"), "  a = exp x\n  update x, a\n");
 }
 
-TEST(ParseTest, InputsCarryStridesAndRanges) {
+TEST(ParseTest, InputsHaveStridesAndRanges) {
   const std::string text =
       "graph g(x: f32[4, 8] {strides = [9, 1], range = [-1, 0.5]}, n: i64 {range = [0, 9]}) {\n"
       "  y = exp x\n  return y\n}\n";
@@ -145,12 +146,12 @@ TEST(ParseTest, InputsCarryStridesAndRanges) {
   EXPECT_EQ(graph.data().inputs[1].node->op, Op::scalar);
 }
 
-TEST(ParseTest, NodesKnowTheirLine) {
+TEST(ParseTest, NodesHaveTheirLine) {
   const Graph graph = parse("graph g(x: f32[4]) {\n\n  y = exp x\n  return y\n}", "a/model.sinter");
   EXPECT_EQ(graph.data().location_text(graph.data().outputs[0].node), "model.sinter:3");
 }
 
-TEST(ParseTest, TheFirstNameOfAValueStays) {
+TEST(ParseTest, KeepsTheFirstNameOfAValue) {
   EXPECT_EQ(body_of("a = exp x\nc = exp x\nd = copy a\nreturn c, d"),
             "  a = exp x\n  return c = a, d = a\n");
 }
@@ -257,13 +258,13 @@ TEST(ParseTest, EveryOpRoundTrips) {
     const Node* y = graph.data().outputs[0].node;
     if (syntax.row) {
       EXPECT_EQ(y->op, syntax.row->op);
-      // The one statement of a row comes back as it is, but for attributes that may be left out.
+      // The op of a row prints as the same op. Attributes with defaults may be added.
       EXPECT_NE(printed.find("y = " + std::string(name)), std::string::npos) << printed;
     }
   }
 }
 
-TEST(ParseTest, AllRowsButInputsAndNumbersHaveSyntax) {
+TEST(ParseTest, AllRowsExceptInputsConstantsAndCallsHaveSyntax) {
   for (const OpInfo& row : op_table()) {
     const bool has_own_syntax = row.op == Op::input || row.op == Op::scalar ||
                                 row.op == Op::constant || row.op == Op::opaque;
@@ -271,26 +272,26 @@ TEST(ParseTest, AllRowsButInputsAndNumbersHaveSyntax) {
   }
 }
 
-// What follows is hostile. Nothing but a UserError may come of it.
+// The next tests parse hostile texts. The parser may throw only UserError.
 
-void expect_refused(const std::string& text) {
+void expect_error(const std::string& text) {
   const std::string message = error_of([&] { parse(text); });
   EXPECT_NE(message, "(nothing thrown)");
   EXPECT_LT(message.size(), 400'000U);
 }
 
-TEST(ParseTest, JunkIsRefused) {
+TEST(ParseTest, RejectsRandomBytes) {
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {
     std::string text(random() % 400, ' ');
     for (char& c : text) c = static_cast<char>(random());
-    expect_refused(text);
+    expect_error(text);
   }
-  expect_refused(std::string(1'000'000, '\0'));
-  expect_refused(std::string(1'000'000, '('));
+  expect_error(std::string(1'000'000, '\0'));
+  expect_error(std::string(1'000'000, '('));
 }
 
-TEST(ParseTest, DamagedTextsAreRefusedOrRead) {
+TEST(ParseTest, HandlesDamagedTexts) {
   const std::string text = R"(graph g(x: f32[rows, 4] {strides = [5, 1]}, b: bool[4], lr: f32) {
   h = cast x {to = f64}
   v, m = var_mean h {axes = [-1], correction = 1, keep = true}
@@ -321,14 +322,14 @@ TEST(ParseTest, DamagedTextsAreRefusedOrRead) {
   EXPECT_LT(read, 3000);
 }
 
-TEST(ParseTest, NestingHasALimit) {
+TEST(ParseTest, LimitsNesting) {
   const std::string many(100'000, '(');
   EXPECT_NE(error_of([&] {
               parse("graph g(x: f32[" + many + "]) {");
             }).find("text:1:81: brackets nest deeper than 64"),
             std::string::npos);
-  expect_refused("graph g(x: f32[" + std::string(100'000, '-') + "1]) {");
-  expect_refused("graph g(x: f32[4]) {\n y = sum x {axes = " + std::string(100'000, '['));
+  expect_error("graph g(x: f32[" + std::string(100'000, '-') + "1]) {");
+  expect_error("graph g(x: f32[4]) {\n y = sum x {axes = " + std::string(100'000, '['));
 }
 
 TEST(ParseTest, ErrorsShowInvisibleCharactersAsQuestionMarks) {
@@ -346,7 +347,7 @@ TEST(ParseTest, ErrorsShowInvisibleCharactersAsQuestionMarks) {
     EXPECT_EQ(shown(visible), visible);
 }
 
-TEST(ParseTest, OnlyTheFirstErrorsOfManyAreListed) {
+TEST(ParseTest, LimitsTheNumberOfErrors) {
   std::string text = "graph g(x: f32[4]) {\n";
   for (int i = 0; i < 20'000; ++i) text += "  y" + std::to_string(i) + " = nonsense x\n";
   const std::string message = error_of([&] { parse(text); });
@@ -354,7 +355,7 @@ TEST(ParseTest, OnlyTheFirstErrorsOfManyAreListed) {
             std::string::npos);
 }
 
-TEST(ParseTest, ATextOf100000StatementsIsRead) {
+TEST(ParseTest, Parses100000Statements) {
   std::string text = "graph g(x: f32[4]) {\n  v0 = exp x\n";
   for (int i = 1; i < 100'000; ++i)
     text += "  v" + std::to_string(i) + " = add v" + std::to_string(i - 1) + ", x\n";

@@ -1,4 +1,4 @@
-// What a user does wrong while recording, and the message that helps.
+// Mistakes of users while they record graphs, and the error messages.
 #include "sinter/ops.h"
 #include "sinter/views.h"
 #include "tests/support/files/errors.h"
@@ -11,7 +11,7 @@
 namespace sinter::bad_input_test {
 namespace {
 
-/// The message of what `call` throws, with # for the numbers of lines in this file.
+/// The message of the error that `call` throws. Line numbers of this file are replaced by #.
 std::string error_of(std::invocable auto call) {
   return std::regex_replace(test::error_of(call), std::regex("bad_input_test.cpp:[0-9]+"),
                             "bad_input_test.cpp:#");
@@ -30,7 +30,7 @@ class BadInputTest : public testing::Test {
   Tensor flag = graph.input("flag", boolean, {64});
 };
 
-TEST_F(BadInputTest, AMessageNamesTheLineOfTheCall) {
+TEST_F(BadInputTest, MessagesNameTheLineOfTheCall) {
   const Tensor wide = graph.input("wide", f32, {128, 65});
   const int line = __LINE__ + 1;
   const auto call = [&] { x + wide; };
@@ -40,7 +40,7 @@ TEST_F(BadInputTest, AMessageNamesTheLineOfTheCall) {
                 std::to_string(line) + ")");
 }
 
-TEST_F(BadInputTest, ShapesThatDoNotBroadcast) {
+TEST_F(BadInputTest, RejectsShapesThatDoNotBroadcast) {
   const Tensor wide = graph.input("wide", f32, {128, 65});
   EXPECT_EQ(error_of([&] { x + wide; }),
             recorded("add: [128, 64] and [128, 65] do not broadcast: axis 1 is 64 and 65"));
@@ -53,14 +53,14 @@ TEST_F(BadInputTest, ShapesThatDoNotBroadcast) {
             recorded("add: [128, 64] and [rows, 64] do not broadcast: axis 0 is 128 and rows"));
 }
 
-TEST_F(BadInputTest, DtypesThatDiffer) {
+TEST_F(BadInputTest, RejectsDTypesWithoutACommonDType) {
   const Tensor natural = graph.input("natural", u64, {64});
   const Tensor whole = graph.input("whole", i64, {64});
   EXPECT_EQ(error_of([&] { whole + natural; }),
             recorded("add: i64[64] and u64[64] have no dtype in common; cast one of them"));
 }
 
-TEST_F(BadInputTest, DtypesThatAnOpDoesNotTake) {
+TEST_F(BadInputTest, RejectsUnsupportedDTypes) {
   const Tensor stored = graph.input("stored", c64, {64});
   EXPECT_EQ(error_of([&] { exp(stored); }),
             recorded("exp: takes floating operands, not c64; cast them"));
@@ -79,7 +79,7 @@ TEST_F(BadInputTest, DtypesThatAnOpDoesNotTake) {
             recorded("take: the indices are f16[128, 64]; they must be integers"));
 }
 
-TEST_F(BadInputTest, NumbersThatADtypeDoesNotHave) {
+TEST_F(BadInputTest, RejectsNumbersOutOfRange) {
   EXPECT_EQ(error_of([&] { full(graph, {3}, 0.5, i32); }),
             recorded("full: the number 0.5 is not a value of i32; cast the Tensor or write a whole "
                      "number"));
@@ -90,14 +90,14 @@ TEST_F(BadInputTest, NumbersThatADtypeDoesNotHave) {
             recorded("add: the number 1099511627776 is not a value of i32"));
 }
 
-TEST_F(BadInputTest, NothingButNumbers) {
+TEST_F(BadInputTest, RejectsOpsOfOnlyNumbers) {
   EXPECT_EQ(error_of([&] { add(1, 2); }),
             recorded("add: every operand is a number; at least one must be a Tensor"));
   EXPECT_EQ(error_of([&] { sum(1); }),
             recorded("sum: every operand is a number; at least one must be a Tensor"));
 }
 
-TEST_F(BadInputTest, EmptyTensors) {
+TEST_F(BadInputTest, RejectsEmptyTensors) {
   const Tensor empty;
   EXPECT_EQ(error_of([&] { count + empty; }),
             recorded("the Tensor is empty; assign the result of an op or an input to it first"));
@@ -107,7 +107,7 @@ TEST_F(BadInputTest, EmptyTensors) {
             "the Tensor is empty; assign the result of an op or an input to it");
 }
 
-TEST_F(BadInputTest, AxesOutOfRange) {
+TEST_F(BadInputTest, RejectsAxesOutOfRange) {
   EXPECT_EQ(
       error_of([&] { sum(x, {2}); }),
       recorded("sum: axis 2 is out of range for f32[128, 64] of rank 2; it must be in [-2, 2)"));
@@ -123,7 +123,7 @@ TEST_F(BadInputTest, AxesOutOfRange) {
             recorded("permute: [0] names 1 of the 2 axes of f32[128, 64]"));
 }
 
-TEST_F(BadInputTest, ShapesThatDoNotFit) {
+TEST_F(BadInputTest, RejectsMismatchedShapes) {
   EXPECT_EQ(error_of([&] {
               reshape(x, {100, 64});
             }),
@@ -170,13 +170,13 @@ TEST_F(BadInputTest, ShapesThatDoNotFit) {
                      "axis but 1"));
 }
 
-TEST_F(BadInputTest, AnEmptyAxisHasNoLargestElement) {
+TEST_F(BadInputTest, RejectsArgmaxOfAnEmptyAxis) {
   const Tensor empty = graph.input("empty", f32, {3, 0});
   EXPECT_EQ(error_of([&] { argmax(empty, 1); }),
             recorded("argmax: axis 1 of f32[3, 0] is empty and has no largest element"));
 }
 
-TEST_F(BadInputTest, NegativeAndEndlessShapes) {
+TEST_F(BadInputTest, RejectsNegativeAndHugeShapes) {
   EXPECT_EQ(error_of([&] {
               graph.input("n", f32, {3, -1});
             }),
@@ -206,7 +206,7 @@ TEST_F(BadInputTest, NegativeAndEndlessShapes) {
             recorded("reshape: the result has rank 17, more than 16"));
 }
 
-TEST_F(BadInputTest, SymbolicExtentsThatAreNegativeForEverySize) {
+TEST_F(BadInputTest, RejectsProvablyNegativeExtents) {
   const Extent rows = graph.extent("rows");
   const Tensor tall = graph.input("tall", f32, {rows, 64});
   EXPECT_EQ(error_of([&] { graph.input("n", f32, {rows * -1}); }),
@@ -218,7 +218,7 @@ TEST_F(BadInputTest, SymbolicExtentsThatAreNegativeForEverySize) {
   EXPECT_EQ(to_string(slice(tall, 0, rows, 0).shape()), "[0, 64]");
 }
 
-TEST_F(BadInputTest, InputsDeclaredWrongly) {
+TEST_F(BadInputTest, RejectsInvalidInputs) {
   EXPECT_EQ(error_of([&] { graph.input("x", f32, {4}); }),
             recorded("input x: the graph g already has an input of this name (recorded at "
                      "bad_input_test.cpp:#); use another name"));
@@ -233,7 +233,7 @@ TEST_F(BadInputTest, InputsDeclaredWrongly) {
             recorded("input s: 1 strides [4] for a shape of rank 2 [4, 4]"));
 }
 
-TEST_F(BadInputTest, OutputsAndUpdatesThatCannotBe) {
+TEST_F(BadInputTest, RejectsInvalidOutputsAndUpdates) {
   graph.output("y", exp(x));
   EXPECT_EQ(error_of([&] { graph.output("y", x); }),
             recorded("output y: the graph g already has an output of this name (recorded at "
@@ -252,7 +252,7 @@ TEST_F(BadInputTest, OutputsAndUpdatesThatCannotBe) {
                      "give one update per input"));
 }
 
-TEST_F(BadInputTest, TensorsOfTwoGraphs) {
+TEST_F(BadInputTest, RejectsTensorsOfTwoGraphs) {
   Graph other("other");
   const Tensor y = other.input("y", f32, {128, 64});
   EXPECT_EQ(

@@ -1,4 +1,5 @@
-// Opaque calls as graphs, texts and registered functions; plans of them are in opaque_plan_test.
+// Opaque calls: recording, verification, registered functions and the oracle. The tests of plans
+// are in compiler/schedule/opaque_calls_test.cpp.
 #include "ir/record/opaque.h"
 #include "ir/graph/opaque_node.h"
 
@@ -10,6 +11,7 @@
 #include "sinter/text.h"
 #include "tests/support/doubles/opaque.h"
 #include "tests/support/files/errors.h"
+#include "tests/support/graphs/oracle_support.h"
 
 #include <cmath>
 #include <limits>
@@ -33,7 +35,7 @@ class OpaqueTest : public testing::Test {
   Tensor w = graph.input("w", f32, {8, 16});
 };
 
-TEST_F(OpaqueTest, IsWhatItIsDeclaredToBe) {
+TEST_F(OpaqueTest, HasTheDeclaredTypes) {
   const Tensor y = opaque("gemm", {x, w}, {.dtype = bf16, .shape = {rows, 16}}, {}, "m.cpp", 7);
   EXPECT_EQ(type_text(*y.node()), "bf16[rows, 16]");
   EXPECT_EQ(graph.data().location_text(y.node()), "m.cpp:7");
@@ -44,7 +46,7 @@ TEST_F(OpaqueTest, IsWhatItIsDeclaredToBe) {
   verify(graph);
 }
 
-TEST_F(OpaqueTest, EqualCallsAreOne) {
+TEST_F(OpaqueTest, EqualCallsAreOneNode) {
   const OpaqueType type{.dtype = f32, .shape = {rows, 16}};
   const auto call = [&](const std::vector<OpaqueAttribute>& attributes) {
     return opaque("gemm", {x, w}, type, attributes).node();
@@ -57,7 +59,7 @@ TEST_F(OpaqueTest, EqualCallsAreOne) {
   EXPECT_NE(call({}), opaque("gemm", {x, w}, {.dtype = f16, .shape = {rows, 16}}).node());
 }
 
-TEST_F(OpaqueTest, ResultsOfACallFindOneAnother) {
+TEST_F(OpaqueTest, FindsAllResultsOfACall) {
   const auto call = [&](int k) {
     return opaque_results("topk", {x}, {{.shape = {rows}}, {.dtype = i32, .shape = {rows}}},
                           {{"k", k}});
@@ -70,7 +72,7 @@ TEST_F(OpaqueTest, ResultsOfACallFindOneAnother) {
               ElementsAre(two[0].node(), two[1].node()));
 }
 
-TEST_F(OpaqueTest, AttributesComeBackAsTheyWere) {
+TEST_F(OpaqueTest, AttributesRoundTrip) {
   const double inf = std::numeric_limits<double>::infinity();
   const Tensor y = opaque("f", {x}, {},
                           {{"b", true},
@@ -98,7 +100,7 @@ TEST_F(OpaqueTest, AttributesComeBackAsTheyWere) {
   EXPECT_EQ(options_text(options_of(*y.node())), attribute(*y.node(), "options").text);
 }
 
-TEST_F(OpaqueTest, SaysWhatIsWrongWithACall) {
+TEST_F(OpaqueTest, RejectsInvalidCalls) {
   const auto message = [&](std::string_view function, std::initializer_list<Operand> operands,
                            const std::vector<OpaqueAttribute>& attributes = {},
                            OpaqueType type = {.dtype = f32, .shape = {4}}) {
@@ -137,7 +139,7 @@ TEST_F(OpaqueTest, HasNoGradient) {
               HasSubstr("opaque at m.cpp:7 has no gradient"));
 }
 
-TEST_F(OpaqueTest, BrokenNodesAreFound) {
+TEST_F(OpaqueTest, VerifyFindsBrokenNodes) {
   const Node* y = opaque("gemm", {x, w}, {.shape = {rows, 16}}).node();
   const auto verdict = [&](std::size_t attribute, auto change, DType dtype = f32) {
     Graph broken("broken");
@@ -167,7 +169,7 @@ TEST_F(OpaqueTest, BrokenNodesAreFound) {
               HasSubstr("the number of extents is 1, expected 2"));
 }
 
-TEST_F(OpaqueTest, FunctionsAreRegisteredOnce) {
+TEST_F(OpaqueTest, RegistersFunctionsOnce) {
   EXPECT_EQ(
       error_of([] { register_opaque("f g", {}); }),
       "register_opaque: \"f g\" is not a name that graphs can call; use letters, digits and _");
@@ -182,10 +184,10 @@ TEST_F(OpaqueTest, FunctionsAreRegisteredOnce) {
   EXPECT_FALSE(unregister_opaque("never"));
 }
 
-TEST(OpaqueOracle, NeedsAFunctionOfThatName) {
+TEST(OpaqueOracle, NeedsARegisteredFunction) {
   const Graph graph =
       parse("graph g(x: f32[2]) {\n  y = opaque absent x : f32[2]\n  return y\n}\n", "m.sinter");
-  const HostArrays inputs = {{"x", HostArray::from_values(f32, {2}, std::vector<double>{1, 2})}};
+  const HostArrays inputs = {{"x", array(f32, {2}, std::vector<double>{1, 2})}};
   const Registered known("known", {});
   EXPECT_EQ(error_of([&] { interpret(graph, inputs, {}); }),
             "opaque absent: no function of this name is registered in this process, only known; "
@@ -193,7 +195,8 @@ TEST(OpaqueOracle, NeedsAFunctionOfThatName) {
             "m.sinter:2)");
 }
 
-/// y = 2 x and the number of the row; bounds double too.
+/// Returns y = by * x, with `by` = 2 by default and doubled bounds, and 200 times the element
+/// index.
 void twice(const OpaqueReference& call) {
   const OpaqueValue& x = call.inputs[0];
   for (std::size_t i = 0; i < x.reals.size(); ++i) {
@@ -204,7 +207,7 @@ void twice(const OpaqueReference& call) {
   }
 }
 
-TEST(OpaqueOracle, GivesWhatTheReferenceSays) {
+TEST(OpaqueOracle, ReturnsTheResultsOfTheReference) {
   const Registered function("twice", {.enqueue = {}, .reference = twice});
   const Graph graph = parse(
       "graph g(x: f32[3]) {\n"
@@ -213,12 +216,12 @@ TEST(OpaqueOracle, GivesWhatTheReferenceSays) {
       "  b, _ = opaque twice e : bf16[3], i8[3]\n"
       "  z, _ = opaque twice x {by = 3} : f32[3], i8[3]\n"
       "  return y, i, z, b\n}\n");
-  const HostArrays inputs = {{"x", HostArray::from_values(f32, {3}, std::vector<double>{0, 1, 2})}};
+  const HostArrays inputs = {{"x", array(f32, {3}, std::vector<double>{0, 1, 2})}};
   const Interpretation result = interpret(graph, inputs, {});
   const Expected& y = result.outputs.at("y");
   EXPECT_EQ(y.reals[0], 2);
   EXPECT_EQ(y.reals[1], 2 * static_cast<double>(static_cast<float>(std::exp(1.0))));
-  EXPECT_GT(y.bound(1), 0);  // that of exp
+  EXPECT_GT(y.bound(1), 0);  // propagated from exp
   EXPECT_LT(y.bound(1), 1e-5);
   EXPECT_EQ(result.outputs.at("b").reals[1], 5.4375);                       // 2 e, rounded to bf16
   EXPECT_THAT(result.outputs.at("i").integers, ElementsAre(0, -56, -112));  // wrapped to i8
@@ -240,21 +243,21 @@ TEST(OpaqueOracle, IsUndecidedWithoutAReference) {
       "  c = opaque quiet e : f32[1]\n"
       "  d = opaque odd x : f32[1]\n"
       "  return a, b, c, d\n}\n");
-  const HostArrays inputs = {{"x", HostArray::from_values(f32, {1}, std::vector<double>{1})}};
+  const HostArrays inputs = {{"x", array(f32, {1}, std::vector<double>{1})}};
   const Interpretation result = interpret(graph, inputs, {});
   EXPECT_TRUE(result.outputs.at("a").is_undecided(0));
   EXPECT_FALSE(result.outputs.at("b").is_undecided(0));
-  EXPECT_TRUE(result.outputs.at("c").is_undecided(0));  // of an operand that may be off
+  EXPECT_TRUE(result.outputs.at("c").is_undecided(0));  // its operand is inexact
   EXPECT_TRUE(result.outputs.at("d").is_undecided(0));
 }
 
-TEST(OpaqueOracle, TellsOfAReferenceThatFails) {
+TEST(OpaqueOracle, ReportsAFailingReference) {
   const Registered failing("failing", {.enqueue = {}, .reference = [](const OpaqueReference& call) {
                                          (void)call.sizes.number("alpha");
                                        }});
   const Graph graph =
       parse("graph g(x: f32[2]) {\n  y = opaque failing x : f32[2]\n  return y\n}\n", "m.sinter");
-  const HostArrays inputs = {{"x", HostArray::from_values(f32, {2}, std::vector<double>{1, 2})}};
+  const HostArrays inputs = {{"x", array(f32, {2}, std::vector<double>{1, 2})}};
   EXPECT_EQ(error_of([&] { interpret(graph, inputs, {}); }),
             "opaque failing: its reference fails: the call has no attribute alpha; give it one "
             "(recorded at m.sinter:2)");

@@ -1,3 +1,4 @@
+// Recording: equal nodes, shapes, dtypes, labels and locations.
 #include "ir/record/record.h"
 
 #include "sinter/views.h"
@@ -22,7 +23,7 @@ class RecordTest : public testing::Test {
 
 std::string shape_of(Tensor tensor) { return to_string(tensor.shape()); }
 
-TEST_F(RecordTest, TheSameOpOnTheSameOperandsIsOneNode) {
+TEST_F(RecordTest, EqualOpsOfEqualOperandsAreOneNode) {
   const Tensor a = exp(x);
   const Tensor b = exp(x);
   EXPECT_EQ(a.node(), b.node());
@@ -45,7 +46,7 @@ TEST_F(RecordTest, InputsOfOneTypeAreDifferentNodes) {
   EXPECT_NE(graph.scalar("a", f32).node(), graph.scalar("b", f32).node());
 }
 
-TEST_F(RecordTest, LabelsDoNotMakeNodesDifferent) {
+TEST_F(RecordTest, LabelsDoNotDistinguishNodes) {
   const Tensor a = exp(x).label("first");
   EXPECT_EQ(exp(x).node(), a.node());
   EXPECT_EQ(graph.data().label(a.node()), "first");
@@ -69,7 +70,7 @@ TEST_F(RecordTest, ShapesBroadcastAsInNumpy) {
   EXPECT_EQ(shape_of(graph.input("e", f32, {rows, 1}) + graph.input("f", f32, {8})), "[rows, 8]");
 }
 
-TEST_F(RecordTest, ANumberTakesTheComputeTypeOfTheOtherOperands) {
+TEST_F(RecordTest, NumbersHaveTheComputeTypeOfOtherOperands) {
   EXPECT_EQ((x + 1).node()->operand(1)->dtype, f32);
   EXPECT_EQ((half + 1).node()->operand(1)->dtype, f32);
   EXPECT_EQ((half + 1).dtype(), bf16);
@@ -81,17 +82,17 @@ TEST_F(RecordTest, ANumberTakesTheComputeTypeOfTheOtherOperands) {
   EXPECT_EQ(where(flag, true, false).dtype(), boolean);
 }
 
-TEST_F(RecordTest, NumbersAreKeptByTheirBits) {
+TEST_F(RecordTest, NumbersKeepTheirBits) {
   const auto value = [](Tensor y) { return y.node()->operand(1)->attributes[0].literal.real; };
   EXPECT_EQ(value(x + 0.1), static_cast<double>(0.1F));
   EXPECT_TRUE(std::isnan(value(x + std::nan(""))));
   EXPECT_TRUE(std::isinf(value(x + std::numeric_limits<double>::infinity())));
   EXPECT_TRUE(std::signbit(value(x + -0.0)));
-  // All NaNs are one number.
+  // All NaNs are equal.
   EXPECT_EQ((x + std::nan("")).node(), (x + -std::nan("1")).node());
 }
 
-TEST_F(RecordTest, ComparisonsGiveBool) {
+TEST_F(RecordTest, ComparisonsReturnBool) {
   EXPECT_EQ((x < 1).dtype(), boolean);
   EXPECT_EQ(eq(flag, flag).dtype(), boolean);
   EXPECT_EQ(logical_not(flag).dtype(), boolean);
@@ -106,7 +107,7 @@ TEST_F(RecordTest, ReductionsDropOrKeepTheirAxes) {
   EXPECT_EQ(shape_of(sum(graph.scalar("s", f32))), "[]");
 }
 
-TEST_F(RecordTest, ReductionsOfIntegersAndBoolCountIn64Bits) {
+TEST_F(RecordTest, SumsOfIntegersAndBoolsAreI64) {
   EXPECT_EQ(sum(count).dtype(), i64);
   EXPECT_EQ(sum(flag).dtype(), i64);
   EXPECT_EQ(max(count).dtype(), i32);
@@ -114,7 +115,7 @@ TEST_F(RecordTest, ReductionsOfIntegersAndBoolCountIn64Bits) {
   EXPECT_EQ(sum(half).dtype(), bf16);
 }
 
-TEST_F(RecordTest, StructuralOpsThatChangeNothingRecordNothing) {
+TEST_F(RecordTest, NoOpStructuralOpsRecordNothing) {
   EXPECT_EQ(cast(x, f32).node(), x.node());
   EXPECT_EQ(reshape(x, {64, -1}).node(), x.node());
   EXPECT_EQ(permute(x, {0, 1}).node(), x.node());
@@ -123,7 +124,7 @@ TEST_F(RecordTest, StructuralOpsThatChangeNothingRecordNothing) {
   EXPECT_EQ(concat({x}, 0).node(), x.node());
 }
 
-TEST_F(RecordTest, ShapesFollowSymbols) {
+TEST_F(RecordTest, ShapesMayBeSymbolic) {
   const Extent rows = graph.extent("rows");
   const Tensor y = graph.input("y", f32, {rows, 16});
   EXPECT_EQ(shape_of(reshape(y, {-1})), "[rows * 16]");
@@ -134,13 +135,13 @@ TEST_F(RecordTest, ShapesFollowSymbols) {
   EXPECT_EQ(shape_of(iota(graph, rows)), "[rows]");
 }
 
-TEST_F(RecordTest, TheCallersPlaceIsKept) {
+TEST_F(RecordTest, RecordsTheLocationOfTheCaller) {
   const int line = __LINE__ + 1;
   const Tensor y = x * 2 + 1;
   EXPECT_EQ(graph.data().location_text(y.node()), "record_test.cpp:" + std::to_string(line));
 }
 
-TEST_F(RecordTest, TheCallersPlaceIsKeptBelowComposites) {
+TEST_F(RecordTest, CompositesRecordTheLocationOfTheCaller) {
   const std::size_t first = graph.data().nodes.size();
   const int line = __LINE__ + 1;
   log_softmax(gelu(sigmoid(x)));
@@ -149,7 +150,7 @@ TEST_F(RecordTest, TheCallersPlaceIsKeptBelowComposites) {
               "record_test.cpp:" + std::to_string(line));
 }
 
-TEST_F(RecordTest, AnOutputNamesItsValue) {
+TEST_F(RecordTest, OutputsLabelTheirValue) {
   const Tensor y = exp(x);
   graph.output("y", y);
   graph.output("again", y);
@@ -157,7 +158,7 @@ TEST_F(RecordTest, AnOutputNamesItsValue) {
   EXPECT_EQ(graph.data().outputs.size(), 2U);
 }
 
-TEST_F(RecordTest, ZeroSizeTensorsAreTensors) {
+TEST_F(RecordTest, AcceptsZeroSizeTensors) {
   const Tensor empty = graph.input("empty", f32, {0, 5});
   EXPECT_EQ(shape_of(exp(empty) + 1), "[0, 5]");
   EXPECT_EQ(shape_of(sum(empty, {0})), "[5]");
@@ -165,7 +166,7 @@ TEST_F(RecordTest, ZeroSizeTensorsAreTensors) {
   EXPECT_EQ(shape_of(concat({empty, empty}, 0)), "[0, 5]");
 }
 
-TEST_F(RecordTest, AnOrderOfAxesCanBeGiven) {
+TEST_F(RecordTest, AcceptsAnOrderOfAxes) {
   const std::int64_t axes[] = {0, 1};
   const std::int64_t order[] = {1, 0};
   const Tensor y = record_reduction(Op::sum, x, axes, {.order = order});
@@ -179,16 +180,16 @@ TEST_F(RecordTest, AnOrderOfAxesCanBeGiven) {
             "sum: the order [1, 1] must name the axes [0, 1], each once (recorded at m.cpp:3)");
 }
 
-TEST_F(RecordTest, VectorsOfTensorsAreOperands) {
+TEST_F(RecordTest, AcceptsVectorsOfTensorsAsOperands) {
   const std::vector<Tensor> segments = split(x, 24);
   EXPECT_EQ(shape_of(concat(segments, 0)), "[64, 128]");
   EXPECT_EQ(concat(segments, 0).node(), concat({segments[0], segments[1], segments[2]}, 0).node());
   EXPECT_EQ(shape_of(stack(std::vector<Tensor>{x, x}, -1)), "[64, 128, 2]");
-  const std::vector<Tensor> places = {count, count};
+  const std::vector<Tensor> indices = {count, count};
   const Tensor read = index(x, {count, count}, {0, 1});
-  EXPECT_EQ(index(x, places, {0, 1}).node(), read.node());
+  EXPECT_EQ(index(x, indices, {0, 1}).node(), read.node());
   const Tensor written = index_put(x, read, {count, count}, {0, 1}, true);
-  EXPECT_EQ(index_put(x, read, places, {0, 1}, true).node(), written.node());
+  EXPECT_EQ(index_put(x, read, indices, {0, 1}, true).node(), written.node());
   EXPECT_EQ(shape_of(written), "[64, 128]");
 
   const std::vector<Tensor> different = {x, half};

@@ -1,3 +1,4 @@
+// Extents: canonical forms, exact division, proofs and errors.
 #include "ir/shape/extent.h"
 #include "ir/ops/evaluate_op.h"
 
@@ -20,7 +21,7 @@ class ExtentTest : public testing::Test {
   Extent columns = graph.extent("columns");
 };
 
-TEST_F(ExtentTest, EqualExpressionsAreTheSame) {
+TEST_F(ExtentTest, EqualExpressionsAreIdentical) {
   EXPECT_EQ(rows * 16 + rows, rows * 17);
   EXPECT_EQ((rows + columns) * (rows - columns), rows * rows - columns * columns);
   EXPECT_EQ(rows * columns, columns * rows);
@@ -30,7 +31,7 @@ TEST_F(ExtentTest, EqualExpressionsAreTheSame) {
   EXPECT_NE(rows + 1, rows);
 }
 
-TEST_F(ExtentTest, PrintsInTheOrderOfTheAlphabet) {
+TEST_F(ExtentTest, PrintsInAlphabeticalOrder) {
   EXPECT_EQ(to_string(rows * 16 + 1), "rows * 16 + 1");
   EXPECT_EQ(to_string(Extent(1) + rows * columns + columns), "columns + columns * rows + 1");
   EXPECT_EQ(to_string(Extent(5) - rows), "rows * -1 + 5");
@@ -41,7 +42,7 @@ TEST_F(ExtentTest, PrintsInTheOrderOfTheAlphabet) {
   EXPECT_EQ(to_string(std::span<const Extent>()), "[]");
 }
 
-TEST_F(ExtentTest, DividesWhatDividesExactly) {
+TEST_F(ExtentTest, DividesExactly) {
   EXPECT_EQ(divide_exactly(rows * 16, 16), rows);
   EXPECT_EQ(divide_exactly(rows * columns * 6, columns * 3), rows * 2);
   EXPECT_EQ(divide_exactly(rows + 1, rows + 1), Extent(1));
@@ -52,14 +53,14 @@ TEST_F(ExtentTest, DividesWhatDividesExactly) {
   EXPECT_EQ(divide_exactly(12, 5), std::nullopt);
 }
 
-TEST_F(ExtentTest, OnlyTheRestStaysUnderAQuotient) {
+TEST_F(ExtentTest, ExtractsMultiplesFromQuotients) {
   EXPECT_EQ(floor_div(rows * 16 + 5, 16), rows);
   EXPECT_EQ(floor_div(rows * 16 + 37, 16), rows + 2);
   EXPECT_EQ(floor_div(rows * 16 - 1, 16), rows - 1);
   EXPECT_EQ(ceil_div(rows * 4, 4), rows);
   EXPECT_EQ(ceil_div(rows * 4 + 1, 4), rows + 1);
   EXPECT_EQ(floor_div(floor_div(rows, 3), 5), floor_div(rows, 15));
-  // Unless the product is too large.
+  // Nested quotients are not merged if the product of the divisors is too large.
   constexpr std::int64_t kLarge = std::int64_t{1} << 40;
   const Extent nested = floor_div(floor_div(rows, kLarge), kLarge);
   EXPECT_EQ(to_string(nested), "floor_div(floor_div(rows, 1099511627776), 1099511627776)");
@@ -68,7 +69,7 @@ TEST_F(ExtentTest, OnlyTheRestStaysUnderAQuotient) {
   EXPECT_EQ(floor_div(-7, 2), Extent(-4));
 }
 
-/// A random expression and, beside it, its value by plain arithmetic.
+/// A random expression and its value, computed with plain integers.
 struct Sample {
   Extent extent;
   std::int64_t value;
@@ -109,7 +110,7 @@ TEST_F(ExtentTest, CanonicalFormsKeepTheirValue) {
   }
 }
 
-TEST_F(ExtentTest, ProofsHoldForEverySize) {
+TEST_F(ExtentTest, ProofsHoldForAllSizes) {
   std::mt19937 random(2);
   const Extent symbols[] = {rows, columns};
   int proven = 0;
@@ -127,7 +128,7 @@ TEST_F(ExtentTest, ProofsHoldForEverySize) {
   EXPECT_GT(proven, 100);
 }
 
-TEST_F(ExtentTest, ProvesTheUsualComparisons) {
+TEST_F(ExtentTest, ProvesCommonComparisons) {
   EXPECT_TRUE(provably_nonnegative(rows - 1));
   EXPECT_TRUE(provably_less(rows, rows + 1));
   EXPECT_TRUE(provably_less(3, 4));
@@ -152,12 +153,12 @@ TEST_F(ExtentTest, MixingTwoGraphsIsAnError) {
             "extents rows and n belong to two graphs; take both from one");
 }
 
-TEST_F(ExtentTest, ADivisorMustBePositive) {
+TEST_F(ExtentTest, DivisorMustBePositive) {
   EXPECT_EQ(error_of([&] { floor_div(rows, 0); }),
             "floor_div(rows, 0): the divisor must be above 0");
 }
 
-TEST_F(ExtentTest, ASymbolNeedsALegalName) {
+TEST_F(ExtentTest, SymbolsNeedLegalNames) {
   EXPECT_EQ(error_of([&] { graph.extent("batch size"); }),
             "extent 'batch size': a symbol name consists of letters, digits and _ and is not "
             "floor_div, inf, nan, true or false");
@@ -166,7 +167,7 @@ TEST_F(ExtentTest, ASymbolNeedsALegalName) {
   EXPECT_NE(error_of([&] { graph.extent("2d"); }), "(nothing thrown)");
 }
 
-TEST_F(ExtentTest, EndlessExpressionsAreRefused) {
+TEST_F(ExtentTest, RejectsHugeExpressions) {
   EXPECT_EQ(error_of([&] {
               Extent sum = 0;
               for (int i = 0; i < 100; ++i) sum = sum + graph.extent("s" + std::to_string(i));

@@ -1,3 +1,4 @@
+// Index expressions: simplification, evaluation, bounds and coefficients.
 #include "ir/shape/index_map.h"
 
 #include <numeric>
@@ -6,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "sinter/graph.h"
+#include "tests/support/graphs/index_text.h"
 
 namespace sinter::index_map_test {
 namespace {
@@ -36,7 +38,7 @@ std::vector<Index> add_axes(IndexSpace& space, std::span<const Extent> shape) {
   return axes;
 }
 
-/// `total` cut into factors in a random way.
+/// Random factors with the product `total`.
 Numbers random_factors(std::mt19937& random, std::int64_t total) {
   Numbers shape(1 + random() % 4, 1);
   for (std::int64_t prime = 2; total > 1;) {
@@ -50,7 +52,7 @@ Numbers random_factors(std::mt19937& random, std::int64_t total) {
   return shape;
 }
 
-TEST(IndexMapTest, DelinearizeUndoesLinearize) {
+TEST(IndexMapTest, DelinearizeInvertsLinearize) {
   Graph graph("g");
   const Extent rows = graph.extent("rows");
   const Extent columns = graph.extent("columns");
@@ -64,7 +66,7 @@ TEST(IndexMapTest, DelinearizeUndoesLinearize) {
   }
 }
 
-TEST(IndexMapTest, LinearizeUndoesDelinearize) {
+TEST(IndexMapTest, LinearizeInvertsDelinearize) {
   Graph graph("g");
   const Extent rows = graph.extent("rows");
   const std::vector<Extent> shapes[] = {{6, 4}, {rows, 16}, {3, rows, 5}};
@@ -75,7 +77,7 @@ TEST(IndexMapTest, LinearizeUndoesDelinearize) {
   }
 }
 
-TEST(IndexMapTest, AChainOfReshapesBackToTheStartIsTheIdentity) {
+TEST(IndexMapTest, ReshapesBackToTheFirstShapeAreTheIdentity) {
   std::mt19937 random(3);
   for (int round = 0; round < 300; ++round) {
     const std::int64_t total = std::int64_t{1} << (3 + random() % 6);
@@ -94,7 +96,7 @@ TEST(IndexMapTest, AChainOfReshapesBackToTheStartIsTheIdentity) {
   }
 }
 
-TEST(IndexMapTest, DelinearizeGivesTheRowMajorPosition) {
+TEST(IndexMapTest, DelinearizeReturnsTheRowMajorPosition) {
   std::mt19937 random(4);
   for (int round = 0; round < 200; ++round) {
     const Numbers from = random_factors(random, 2 * 2 * 2 * 3 * 3 * 5);
@@ -106,14 +108,14 @@ TEST(IndexMapTest, DelinearizeGivesTheRowMajorPosition) {
     for_each_position(from, [&](const Numbers& at, std::int64_t position) {
       std::int64_t rest = position;
       for (std::size_t axis = to.size(); axis-- > 0;) {
-        ASSERT_EQ(evaluate(index[axis], at, {}), rest % to[axis]) << to_string(index[axis]);
+        ASSERT_EQ(evaluate(index[axis], at, {}), rest % to[axis]) << index_text(index[axis]);
         rest /= to[axis];
       }
     });
   }
 }
 
-/// A random expression over the axes of `space`, with its value at `at` beside it.
+/// A random expression over the axes of `space`.
 Index random_index(std::mt19937& random, IndexSpace& space, const Numbers& shape, int depth) {
   if (depth == 0) return space.axis(static_cast<int>(random() % shape.size()));
   const Index a = random_index(random, space, shape, depth - 1);
@@ -128,7 +130,7 @@ Index random_index(std::mt19937& random, IndexSpace& space, const Numbers& shape
   }
 }
 
-/// The same walk over plain numbers.
+/// The value at `at` of the expression that `random_index` builds from the same random state.
 std::int64_t random_value(std::mt19937& random, const Numbers& at, int depth) {
   if (depth == 0) return at[random() % at.size()];
   const std::int64_t a = random_value(random, at, depth - 1);
@@ -143,7 +145,7 @@ std::int64_t random_value(std::mt19937& random, const Numbers& at, int depth) {
   }
 }
 
-TEST(IndexMapTest, SimplifyingKeepsEveryValueAndItsBounds) {
+TEST(IndexMapTest, SimplifyingKeepsValuesAndBounds) {
   for (unsigned seed = 0; seed < 400; ++seed) {
     std::mt19937 random(seed);
     const Numbers shape = {1 + static_cast<std::int64_t>(random() % 9),
@@ -157,18 +159,18 @@ TEST(IndexMapTest, SimplifyingKeepsEveryValueAndItsBounds) {
     for_each_position(shape, [&](const Numbers& at, std::int64_t) {
       std::mt19937 again = begin;
       const std::int64_t expected = random_value(again, at, 4);
-      ASSERT_EQ(evaluate(index, at, {}), expected) << to_string(index) << " seed " << seed;
+      ASSERT_EQ(evaluate(index, at, {}), expected) << index_text(index) << " seed " << seed;
       if (low) {
-        ASSERT_LE(low->number(), expected) << to_string(index);
+        ASSERT_LE(low->number(), expected) << index_text(index);
       }
       if (high) {
-        ASSERT_GE(high->number(), expected) << to_string(index);
+        ASSERT_GE(high->number(), expected) << index_text(index);
       }
     });
   }
 }
 
-TEST(IndexMapTest, SymbolicIndicesHaveTheValuesOfNumericOnes) {
+TEST(IndexMapTest, SymbolicIndicesHaveTheExpectedValues) {
   Graph graph("g");
   const Extent rows = graph.extent("rows");
   for (std::int64_t size = 1; size < 8; ++size) {
@@ -186,7 +188,7 @@ TEST(IndexMapTest, SymbolicIndicesHaveTheValuesOfNumericOnes) {
   }
 }
 
-TEST(IndexMapTest, SubstituteEqualsEvaluatingInTwoSteps) {
+TEST(IndexMapTest, SubstituteEqualsTwoStepEvaluation) {
   IndexSpace inner;
   const std::vector<Extent> shape = {6, 10};
   const std::vector<Index> axes = add_axes(inner, shape);
@@ -202,7 +204,7 @@ TEST(IndexMapTest, SubstituteEqualsEvaluatingInTwoSteps) {
   EXPECT_EQ(result, outer.modulo(linear, 7));
 }
 
-TEST(IndexMapTest, BoundedIndicesSimplifyAsAnAxisDoes) {
+TEST(IndexMapTest, BoundedIndicesSimplifyLikeAxes) {
   Graph graph("g");
   const Extent rows = graph.extent("rows");
   for (const Extent extent : {Extent(32), rows * 8}) {
@@ -214,9 +216,9 @@ TEST(IndexMapTest, BoundedIndicesSimplifyAsAnAxisDoes) {
     EXPECT_EQ(space.modulo(inside, extent), inside);
     EXPECT_EQ(space.divide(inside, extent), Index());
     const std::vector<Extent> shape = {7, extent};
-    const std::vector<Index> place = {row, inside};
-    EXPECT_EQ(space.delinearize(space.linearize(place, shape), shape), place);
-    // Backwards, and in segments of 8 put together again.
+    const std::vector<Index> position = {row, inside};
+    EXPECT_EQ(space.delinearize(space.linearize(position, shape), shape), position);
+    // Reversed, and split into segments of 8 and combined again.
     const Index last = space.add(space.scale(inside, -1), constant_index(extent - Extent(1)));
     EXPECT_EQ(space.modulo(last, extent), last);
     const std::vector<Extent> eights = {divide_exactly(extent, 8).value(), 8};
@@ -224,7 +226,7 @@ TEST(IndexMapTest, BoundedIndicesSimplifyAsAnAxisDoes) {
   }
 }
 
-TEST(IndexMapTest, WhatIsKnownToBeWithinIsNotBounded) {
+TEST(IndexMapTest, IndicesKnownToBeInRangeAreNotBounded) {
   IndexSpace space;
   const Index column = space.add_axis(8);
   EXPECT_EQ(space.assume_bounded(column, 8), column);
@@ -234,8 +236,8 @@ TEST(IndexMapTest, WhatIsKnownToBeWithinIsNotBounded) {
   EXPECT_EQ(space.assume_bounded(inner, 6), inner);
 }
 
-TEST(IndexMapTest, PlainIndicesHaveTheValuesOfBoundedOnes) {
-  // Random views of a segment of an axis, and what they are without its bound.
+TEST(IndexMapTest, IndicesWithoutBoundsHaveEqualValues) {
+  // Random views of a segment of an axis, with and without its bound.
   std::mt19937 random(6);
   for (int round = 0; round < 200; ++round) {
     const Numbers from = random_factors(random, 2 * 2 * 2 * 3 * 3);
@@ -256,8 +258,8 @@ TEST(IndexMapTest, PlainIndicesHaveTheValuesOfBoundedOnes) {
       std::int64_t rest = position;
       for (std::size_t i = to.size(); i-- > 0;) {
         const Index plain = space.without_bounds(index[i]);
-        ASSERT_EQ(evaluate(index[i], at, {}), rest % to[i]) << to_string(index[i]);
-        ASSERT_EQ(evaluate(plain, at, {}), rest % to[i]) << to_string(plain);
+        ASSERT_EQ(evaluate(index[i], at, {}), rest % to[i]) << index_text(index[i]);
+        ASSERT_EQ(evaluate(plain, at, {}), rest % to[i]) << index_text(plain);
         ASSERT_EQ(space.without_bounds(plain), plain);
         rest /= to[i];
       }
@@ -265,7 +267,7 @@ TEST(IndexMapTest, PlainIndicesHaveTheValuesOfBoundedOnes) {
   }
 }
 
-TEST(IndexMapTest, PlainIndicesOfReadsAreReadAtPlainPlaces) {
+TEST(IndexMapTest, RemovesBoundsInsideIndirectIndices) {
   Graph graph("g");
   const Tensor indices = graph.input("indices", i64, {5});
   IndexSpace space;
@@ -276,7 +278,7 @@ TEST(IndexMapTest, PlainIndicesOfReadsAreReadAtPlainPlaces) {
             space.scale(space.indirect(indices.node(), {moved}, 10, 1), 3));
 }
 
-TEST(IndexMapTest, CoefficientsAreReadOffLinearIndices) {
+TEST(IndexMapTest, FindsCoefficientsOfLinearIndices) {
   IndexSpace space;
   const Index i = space.add_axis(6);
   const Index j = space.add_axis(10);
@@ -290,7 +292,7 @@ TEST(IndexMapTest, CoefficientsAreReadOffLinearIndices) {
   EXPECT_TRUE(depends_on(space.add(index, k), 2));
 }
 
-TEST(IndexMapTest, AnAxisOfExtent1StandsStill) {
+TEST(IndexMapTest, AxisOfExtent1IsTheConstant0) {
   IndexSpace space;
   EXPECT_EQ(space.add_axis(1), Index());
 }
@@ -308,16 +310,16 @@ TEST(IndexMapTest, IndirectIndicesWrapOnceAndAreClamped) {
   const std::int64_t expected[] = {3, 9, 0, 9, 9};
   for (std::int64_t i = 0; i < 5; ++i) {
     const std::int64_t axis[] = {i};
-    const auto read = [&](const Node*, std::span<const std::int64_t> place) {
-      return values[place[0]];
+    const auto read = [&](const Node*, std::span<const std::int64_t> position) {
+      return values[position[0]];
     };
     EXPECT_EQ(evaluate(index, axis, {}, read), expected[i]);
   }
 }
 
 TEST(IndexMapTest, LongChainsOfViewsStayCheap) {
-  // Each step cuts every axis anew, so that the atoms nest; asking what they depend on must not
-  // walk all paths through them.
+  // Each step splits the axes differently, so that the atoms nest. depends_on must not visit all
+  // paths through them.
   std::mt19937 random(5);
   IndexSpace space;
   const Numbers numbers = {40, 36, 7};

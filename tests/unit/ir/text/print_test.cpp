@@ -1,3 +1,4 @@
+// The text form of graphs: names, literals and attributes.
 #include "ir/text/print.h"
 
 #include "ir/record/record.h"
@@ -11,7 +12,7 @@
 namespace sinter::print_test {
 namespace {
 
-TEST(PrintTest, AGraphReadsAsItWasRecorded) {
+TEST(PrintTest, PrintsARecordedGraph) {
   Graph graph("rms_norm");
   const Extent rows = graph.extent("rows");
   const Tensor x = graph.input("x", bf16, {rows, 4096});
@@ -35,7 +36,7 @@ TEST(PrintTest, AGraphReadsAsItWasRecorded) {
             "}\n");
 }
 
-TEST(PrintTest, DeadValuesAreLeftOut) {
+TEST(PrintTest, OmitsDeadValues) {
   Graph graph("g");
   const Tensor x = graph.input("x", f32, {4});
   exp(x);
@@ -47,7 +48,7 @@ TEST(PrintTest, DeadValuesAreLeftOut) {
             "}\n");
 }
 
-TEST(PrintTest, ALongHeadHasALineForEachInput) {
+TEST(PrintTest, LongHeadsHaveALinePerInput) {
   Graph graph("g");
   graph.input("image", bf16, {128, 320, 8, 8}, {.strides = {20480, 1, 2560, 320}, .low = 0});
   graph.scalar("learning_rate", f32);
@@ -78,7 +79,7 @@ TEST(PrintTest, OutputsAndUpdatesNameTheirValues) {
             "}\n");
 }
 
-TEST(PrintTest, LabelsAreMadeLegalAndDifferent) {
+TEST(PrintTest, MakesLabelsLegalAndUnique) {
   Graph graph("my graph");
   const Tensor x = graph.input("input/x", f32, {4});
   const Tensor a = exp(x).label("h");
@@ -96,7 +97,7 @@ TEST(PrintTest, LabelsAreMadeLegalAndDifferent) {
             "}\n");
 }
 
-TEST(PrintTest, OutputsKeepDifferentNames) {
+TEST(PrintTest, OutputNamesAreUnique) {
   Graph graph("g");
   const Tensor x = graph.input("x", f32, {4});
   graph.output("loss value", exp(x).label("a"));
@@ -106,7 +107,7 @@ TEST(PrintTest, OutputsKeepDifferentNames) {
   EXPECT_EQ(print(parse(text)), text);
 }
 
-TEST(PrintTest, AMadeUpNameGivesWayToALabel) {
+TEST(PrintTest, LabelsTakePrecedenceOverGeneratedNames) {
   Graph graph("g");
   const Tensor x = graph.input("x", f32, {4});
   const Tensor y = log(exp(x)).label("exp_1");
@@ -120,7 +121,7 @@ TEST(PrintTest, AMadeUpNameGivesWayToALabel) {
             "}\n");
 }
 
-TEST(PrintTest, NumbersAreTheShortestThatReadBack) {
+TEST(PrintTest, NumbersAreTheShortestThatRoundTrip) {
   const auto real = [](double value, DType dtype) {
     return literal_text({.kind = Literal::Kind::real, .integer = 0, .real = value}, dtype);
   };
@@ -140,14 +141,14 @@ TEST(PrintTest, NumbersAreTheShortestThatReadBack) {
             "true");
 }
 
-TEST(PrintTest, ANumberThatCannotStandInlineIsAnArrayOfRank0) {
+TEST(PrintTest, NonInlineConstantsAreArraysOfRank0) {
   Graph graph("g");
   GraphData& data = graph.data();
   const Tensor x = graph.input("x", f64, {4});
   const Tensor flag = graph.input("flag", boolean, {4});
   const Node* two = constant(data, "test", {.real = 2}, f64, {});
   const Node* three = constant(data, "test", {.real = 3}, f64, {});
-  // Nothing tells the dtype of where's numbers but the numbers, and those would be read as f32.
+  // Only the numbers determine the dtype of this `where`, and the parser would read them as f32.
   const Node* operands[] = {flag.node(), two, three};
   const Node* chosen = data.make(
       {.op = Op::where, .dtype = f64, .operands = operands, .shape = x.shape()}, {"m.cpp", 1});
@@ -164,7 +165,7 @@ TEST(PrintTest, ANumberThatCannotStandInlineIsAnArrayOfRank0) {
   EXPECT_EQ(print(parse(text)), text);
 }
 
-TEST(PrintTest, AnOrderIsShownWhereItIsNotRowMajor) {
+TEST(PrintTest, ShowsAnOrderThatIsNotRowMajor) {
   Graph graph("g");
   const Tensor x = graph.input("x", f32, {6, 4}, {.strides = {1, 6}});
   graph.output("y", sum(x));
@@ -172,7 +173,7 @@ TEST(PrintTest, AnOrderIsShownWhereItIsNotRowMajor) {
             std::string::npos);
 }
 
-TEST(PrintTest, AnOrderIsShownWhereReadingWouldFindAnother) {
+TEST(PrintTest, ShowsAnOrderThatDiffersFromTheDefault) {
   Graph graph("g");
   const Tensor x = graph.input("x", f32, {6, 4}, {.strides = {1, 6}});
   const std::int64_t axes[] = {0, 1};

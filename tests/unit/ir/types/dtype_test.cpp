@@ -1,4 +1,4 @@
-// Which dtype two operands have in common: every pair.
+// The common dtype of all pairs of operands.
 #include "sinter/dtype.h"
 
 #include "ir/graph/node.h"
@@ -55,7 +55,7 @@ constexpr std::string_view kCommon =
     "c64     -      -      -      -      -      -      -      -      -      -      -      -      - "
     "     -      -      c64    \n";
 
-TEST(DTypeTest, EveryPairHasWhatTheTableSays) {
+TEST(DTypeTest, CommonDTypesMatchTheTable) {
   std::string text = fmt::format("{:8}", "");
   for (const DTypeInfo& row : kDTypes) text += fmt::format("{:7}", row.name);
   text += "\n";
@@ -68,7 +68,7 @@ TEST(DTypeTest, EveryPairHasWhatTheTableSays) {
   EXPECT_EQ(text, kCommon);
 }
 
-TEST(DTypeTest, OperandsAreCastToWhatTheyHaveInCommon) {
+TEST(DTypeTest, OperandsAreCastToTheCommonDType) {
   Graph graph("g");
   for (const DTypeInfo& a : kDTypes)
     for (const DTypeInfo& b : kDTypes) {
@@ -87,7 +87,7 @@ TEST(DTypeTest, OperandsAreCastToWhatTheyHaveInCommon) {
     }
 }
 
-TEST(DTypeTest, NumbersBesideTensors) {
+TEST(DTypeTest, NumbersAdaptToTensors) {
   Graph graph("g");
   const auto input = [&](DType dtype) { return graph.input(std::string(name(dtype)), dtype, {3}); };
   const Tensor flag = input(boolean), small = input(u8), whole = input(i64), half = input(f16);

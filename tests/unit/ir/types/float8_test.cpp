@@ -1,6 +1,7 @@
+// Values and rounding of the 8-bit floating formats.
 #include "ir/types/float8.h"
 
-#include "ir/types/rounding.h"
+#include "ir/types/casts.h"
 
 #include <cmath>
 #include <limits>
@@ -17,7 +18,7 @@ bool is_number(const Float8Format& format, int bits) {
 }
 
 // OCP 8-bit Floating Point Specification, revision 1.0, table 1.
-TEST(Float8Test, TheValuesOfTheSpecification) {
+TEST(Float8Test, MatchesTheSpecification) {
   EXPECT_EQ(f8_value(kF8e4m3, 0x7e), 448);
   EXPECT_EQ(f8_value(kF8e4m3, 0x08), std::ldexp(1.0F, -6));
   EXPECT_EQ(f8_value(kF8e4m3, 0x07), std::ldexp(0.875F, -6));
@@ -32,7 +33,7 @@ TEST(Float8Test, TheValuesOfTheSpecification) {
   EXPECT_TRUE(std::isnan(f8_value(kF8e5m2, 0x7d)));
 }
 
-TEST(Float8Test, EveryNumberIsItsOwnNearest) {
+TEST(Float8Test, RepresentableNumbersAreUnchanged) {
   for (const Float8Format* format : kFormats)
     for (int bits = 0; bits < 256; ++bits)
       if (is_number(*format, bits)) {
@@ -42,7 +43,7 @@ TEST(Float8Test, EveryNumberIsItsOwnNearest) {
       }
 }
 
-TEST(Float8Test, BetweenNeighboursTheNearestAndHalfwayTheEvenOne) {
+TEST(Float8Test, RoundsToNearestWithTiesToEven) {
   for (const Float8Format* format : kFormats)
     for (int bits = 0; bits < 127; ++bits) {
       if (!is_number(*format, bits) || !is_number(*format, bits + 1)) continue;

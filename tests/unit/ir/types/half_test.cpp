@@ -1,4 +1,4 @@
-// Every f16 and bf16 there is, and every place where a wider number rounds to one or the other.
+// All f16 and bf16 numbers, and the rounding of wider types at all ties between them.
 #include "ir/types/half.h"
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kPatterns = 1 << 16;
 
-/// The value of the bits by the definition of the format, on a path of its own.
+/// The value of `bits` by the definition of the format, as an independent reference.
 double by_definition(std::uint16_t bits, int mantissa, int bias) {
   const double sign = bits >> 15 ? -1 : 1;
   const int field = (bits & 0x7fff) >> mantissa;
@@ -58,7 +58,7 @@ class HalfTest : public testing::TestWithParam<int> {
   Format format = GetParam() == 0 ? f16_format() : bf16_format();
 };
 
-TEST_P(HalfTest, EveryPatternHasTheValueOfItsDefinition) {
+TEST_P(HalfTest, AllPatternsHaveTheirDefinedValue) {
   for (int i = 0; i < kPatterns; ++i) {
     const auto bits = static_cast<std::uint16_t>(i);
     const double expected = by_definition(bits, format.mantissa, format.bias);
@@ -68,7 +68,7 @@ TEST_P(HalfTest, EveryPatternHasTheValueOfItsDefinition) {
   }
 }
 
-TEST_P(HalfTest, EveryPatternComesBackThroughEveryWiderType) {
+TEST_P(HalfTest, AllPatternsRoundTripThroughWiderTypes) {
   for (int i = 0; i < kPatterns; ++i) {
     const auto bits = static_cast<std::uint16_t>(i);
     const float value = format.value(bits);
@@ -79,12 +79,12 @@ TEST_P(HalfTest, EveryPatternComesBackThroughEveryWiderType) {
   }
 }
 
-TEST_P(HalfTest, RoundsToTheNearestAndTiesToEven) {
+TEST_P(HalfTest, RoundsToNearestWithTiesToEven) {
   for (int i = 0; i < format.infinity(); ++i) {
     const auto below = static_cast<std::uint16_t>(i);
     const auto above = static_cast<std::uint16_t>(i + 1);
     const double low = format.value(below);
-    // Above the largest number stands what would be next if the exponent went on.
+    // The successor of the largest number is the next number if the exponent had no limit.
     const double step = low - (i == 0 ? 0.0 : format.value(static_cast<std::uint16_t>(i - 1)));
     const double high = i + 1 == format.infinity() ? low + step : double{format.value(above)};
     const double middle = low + (high - low) / 2;
@@ -94,7 +94,8 @@ TEST_P(HalfTest, RoundsToTheNearestAndTiesToEven) {
     ASSERT_EQ(format.from_double(std::nextafter(middle, HUGE_VAL)), above) << i;
     ASSERT_EQ(format.from_double(-middle), even | 0x8000) << i;
     ASSERT_EQ(format.from_float(static_cast<float>(middle)), even) << i;
-    // Nearer to the tie than any double: a rounding to double on the way would lose the side.
+    // Nearer to the tie than any other double. An intermediate rounding to double would give the
+    // tie.
     const long double tie = middle;
     ASSERT_EQ(format.from_long_double(std::nextafter(tie, 0.0L)), below) << i;
     ASSERT_EQ(format.from_long_double(std::nextafter(tie, HUGE_VALL)), above) << i;
@@ -102,7 +103,7 @@ TEST_P(HalfTest, RoundsToTheNearestAndTiesToEven) {
   }
 }
 
-TEST_P(HalfTest, WhatIsFarOutOfRangeIsInfiniteOrZero) {
+TEST_P(HalfTest, OutOfRangeNumbersBecomeInfiniteOrZero) {
   const auto infinity = static_cast<std::uint16_t>(format.infinity());
   EXPECT_EQ(format.from_double(1e300), infinity);
   EXPECT_EQ(format.from_long_double(-1e4000L), infinity | 0x8000);

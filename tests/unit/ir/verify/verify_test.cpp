@@ -1,4 +1,4 @@
-// Graphs that recording never makes, each broken in one way by hand.
+// verify: invalid graphs that recording never creates. Each test breaks one property.
 #include "ir/verify/verify.h"
 
 #include "sinter/ops.h"
@@ -26,25 +26,25 @@ class VerifyTest : public testing::Test {
         {.op = op, .dtype = dtype, .operands = operands, .shape = shape, .attributes = attributes},
         {"model.cpp", 42});
   }
-  /// What verify says is wrong, without the frame around it.
+  /// The error of verify, without its common prefix and suffix.
   std::string verdict() {
     std::string message = test::error_of<InternalError>([&] { verify(graph); });
-    const std::string frame = "; please report it with the graph";
-    if (message.ends_with(frame)) message.resize(message.size() - frame.size());
-    const std::string place = "(recorded at model.cpp:42): ";
-    const std::size_t at = message.find(place);
-    return at == message.npos ? message : message.substr(at + place.size());
+    const std::string suffix = "; please report it with the graph";
+    if (message.ends_with(suffix)) message.resize(message.size() - suffix.size());
+    const std::string prefix = "(recorded at model.cpp:42): ";
+    const std::size_t at = message.find(prefix);
+    return at == message.npos ? message : message.substr(at + prefix.size());
   }
 };
 
-TEST_F(VerifyTest, RecordedGraphsAreWhole) {
+TEST_F(VerifyTest, RecordedGraphsAreValid) {
   graph.output("y", softmax(x) + where(flag, half * 2, 0.5).rank());
   graph.output("z", argmax(concat({x, x}, 1), 0));
   graph.update(x, sigmoid(x));
   EXPECT_EQ(verdict(), "(nothing thrown)");
 }
 
-TEST_F(VerifyTest, AMessageNamesGraphNodeAndPlace) {
+TEST_F(VerifyTest, MessagesNameGraphNodeAndLocation) {
   make(Op::exp, f32, {x.node()}, {6, 5});
   EXPECT_EQ(
       test::error_of<InternalError>([&] { verify(graph); }),
@@ -52,17 +52,17 @@ TEST_F(VerifyTest, AMessageNamesGraphNodeAndPlace) {
       "expected [6, 4]; please report it with the graph");
 }
 
-TEST_F(VerifyTest, CatchesWrongDtypes) {
+TEST_F(VerifyTest, CatchesWrongDTypes) {
   make(Op::exp, bf16, {x.node()}, {6, 4});
   EXPECT_EQ(verdict(), "the dtype is bf16, expected f32");
 }
 
-TEST_F(VerifyTest, CatchesDtypesThatTheOpDoesNotTake) {
+TEST_F(VerifyTest, CatchesUnsupportedDTypes) {
   make(Op::exp, i64, {count.node()}, {6, 4});
   EXPECT_EQ(verdict(), "the op does not take i64");
 }
 
-TEST_F(VerifyTest, CatchesOperandsOfDifferentDtypes) {
+TEST_F(VerifyTest, CatchesOperandsOfDifferentDTypes) {
   make(Op::add, f32, {x.node(), half.node()}, {6, 4});
   EXPECT_EQ(verdict(), "operand %1 is bf16, expected f32");
 }
@@ -77,14 +77,14 @@ TEST_F(VerifyTest, CatchesAConditionThatIsNotBool) {
   EXPECT_EQ(verdict(), "the dtype of the condition is f32, expected bool");
 }
 
-TEST_F(VerifyTest, CatchesANumberOfAnotherDtype) {
+TEST_F(VerifyTest, CatchesANumberOfAnotherDType) {
   const Node* number =
       make(Op::constant, i64, {}, {}, {{.literal = {Literal::Kind::integer, 1, 0}}});
   make(Op::add, f32, {x.node(), number}, {6, 4});
   EXPECT_EQ(verdict(), "operand %4 is i64, expected f32");
 }
 
-TEST_F(VerifyTest, AllowsF32NumbersBesideHalves) {
+TEST_F(VerifyTest, AllowsF32NumbersWithHalves) {
   const Node* number = make(Op::constant, f32, {}, {}, {{.literal = {.real = 1}}});
   make(Op::add, bf16, {half.node(), number}, {6, 4});
   EXPECT_EQ(verdict(), "(nothing thrown)");
@@ -118,7 +118,7 @@ TEST_F(VerifyTest, CatchesAttributesOfAnotherKind) {
   EXPECT_EQ(verdict(), "attribute to has a value of another kind");
 }
 
-TEST_F(VerifyTest, CatchesACastToAnotherDtypeThanItSays) {
+TEST_F(VerifyTest, CatchesACastToAnotherDType) {
   make(Op::cast, f16, {x.node()}, {6, 4}, {{.dtype = bf16}});
   EXPECT_EQ(verdict(), "the dtype is f16, expected bf16");
 }
@@ -135,7 +135,7 @@ TEST_F(VerifyTest, CatchesAPermuteThatRepeatsAnAxis) {
   EXPECT_EQ(verdict(), "the axes are [0, 0], expected each of [6, 4] once");
 }
 
-TEST_F(VerifyTest, CatchesABroadcastThatDoesNotFit) {
+TEST_F(VerifyTest, CatchesAnInvalidBroadcast) {
   const std::vector<Extent> shape = {6, 8};
   make(Op::broadcast_to, f32, {x.node()}, shape, {{.extents = shape}});
   EXPECT_EQ(verdict(), "the operand's shape [6, 4] does not broadcast to [6, 8]");
@@ -153,13 +153,13 @@ TEST_F(VerifyTest, CatchesASliceOfTheWrongLength) {
   EXPECT_EQ(verdict(), "the shape is [4, 4], expected [3, 4]");
 }
 
-TEST_F(VerifyTest, CatchesAConcatThatDoesNotFit) {
+TEST_F(VerifyTest, CatchesAnInvalidConcat) {
   const Node* other = graph.input("other", f32, {6, 5}).node();
   make(Op::concat, f32, {x.node(), other}, {12, 4}, {{.integer = 0}});
   EXPECT_EQ(verdict(), "operands [6, 4] and [6, 5] do not fit along axis 0");
 }
 
-TEST_F(VerifyTest, CatchesIndicesThatAreNoIntegers) {
+TEST_F(VerifyTest, CatchesNonIntegerIndices) {
   make(Op::take, f32, {x.node(), x.node()}, {6, 4, 4}, {{.integer = 0}});
   EXPECT_EQ(verdict(), "the indices are f32");
 }
@@ -177,7 +177,7 @@ TEST_F(VerifyTest, CatchesAnOrderOfOtherAxes) {
   EXPECT_EQ(verdict(), "the order is [1], expected none or another order of [0]");
 }
 
-TEST_F(VerifyTest, CatchesAnOrderThatShouldBeLeftOut) {
+TEST_F(VerifyTest, CatchesARedundantOrder) {
   const std::int64_t axes[] = {0, 1};
   make(Op::sum, f32, {x.node()}, {}, {{.integers = axes}, {}, {.integers = axes}});
   EXPECT_EQ(verdict(), "the order is [0, 1], expected none or another order of [0, 1]");

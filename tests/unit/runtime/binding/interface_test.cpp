@@ -1,4 +1,4 @@
-// What an executable takes, and which sizes follow from what.
+// The interface of a graph: its slots, and the steps that solve symbols from bound shapes.
 #include "runtime/binding/interface.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ TEST(Interface, SolvesSymbolsFromTheFirstAxisThatHasOneUnknown) {
                           "rows from columns * rows of input x"));
 }
 
-TEST(Interface, TakesSizesFromOutputsOnlyWhereInputsDoNotTell) {
+TEST(Interface, UsesOutputsOnlyForUnsolvedSymbols) {
   Graph graph("g");
   const Extent n = graph.extent("n");
   const Extent m = graph.extent("m");
@@ -60,7 +60,7 @@ TEST(Interface, TakesSizesFromOutputsOnlyWhereInputsDoNotTell) {
               ElementsAre("n from n of input x", "m from m of output i"));
 }
 
-TEST(Interface, RefusesASizeThatNothingTells) {
+TEST(Interface, RejectsUnsolvableSymbols) {
   Graph graph("g");
   const Extent n = graph.extent("n");
   graph.output("y", sum(iota(graph, n)));
@@ -69,7 +69,7 @@ TEST(Interface, RefusesASizeThatNothingTells) {
             "input an axis of that extent (compiled at model.cpp:42)");
 }
 
-TEST(Interface, RefusesAGraphWithoutOutput) {
+TEST(Interface, RejectsGraphsWithoutOutputs) {
   Graph graph("g");
   graph.input("x", f32, {4});
   EXPECT_EQ(test::error_of([&] { interface_of(graph, kHere); }),
@@ -77,8 +77,8 @@ TEST(Interface, RefusesAGraphWithoutOutput) {
             "record one with graph.output (compiled at model.cpp:42)");
 }
 
-/// Each input is solved only when the one after it is: time is in proportion to what there is.
-TEST(Interface, SolvesLongChainsFromTheirEnd) {
+/// Each equation becomes solvable after the next input's. The time must stay linear in the length.
+TEST(Interface, SolvesLongChainsInLinearTime) {
   constexpr int kLength = 20000;
   Graph graph("chain");
   std::vector<Extent> symbols;

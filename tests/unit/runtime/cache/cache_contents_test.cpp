@@ -1,4 +1,4 @@
-// What the owner of the disk cache sees and does: listing, checking, repairing, pruning.
+// Maintenance of the disk cache: listing, checking, repairing and pruning entries.
 #include "runtime/cache/cache_contents.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 class CacheContentsTest : public ::testing::Test {
  protected:
   CacheContentsTest() {
-    // The first was used longest ago.
+    // Entry 0 was used least recently.
     for (int i = 0; i < 3; ++i) {
       const CacheName name = names[static_cast<std::size_t>(i)];
       cache.store(name, bytes_of("contents"), {.extension = "cu", .text = "// source"});
@@ -45,7 +45,7 @@ class CacheContentsTest : public ::testing::Test {
     file.seekp(70);
     file << 'X';
   }
-  /// As read; changing a file makes it the latest used.
+  /// The damage that check_entry reports for `name`.
   std::string damage_of(const CacheName& name) const {
     for (const CachedEntry& entry : list_cache(entries).entries)
       if (entry.name == name.hex()) return check_entry(entry).damage;
@@ -60,7 +60,7 @@ class CacheContentsTest : public ::testing::Test {
   const std::int64_t entry_bytes = 64 + 8 + 9;
 };
 
-TEST_F(CacheContentsTest, EntriesAreListedWithTheirSourcesTheOldestFirst) {
+TEST_F(CacheContentsTest, ListsEntriesWithSourcesOldestFirst) {
   EXPECT_THAT(listed(), ElementsAre(names[0].hex(), names[1].hex(), names[2].hex()));
   EXPECT_EQ(listed(0).files.size(), 2U);
   EXPECT_EQ(listed(0).files.front().extension(), ".entry");
@@ -68,11 +68,11 @@ TEST_F(CacheContentsTest, EntriesAreListedWithTheirSourcesTheOldestFirst) {
   EXPECT_EQ(list_cache(entries).bytes(), 3 * entry_bytes);
 }
 
-TEST_F(CacheContentsTest, WhatIsNotThereIsEmpty) {
+TEST_F(CacheContentsTest, MissingFoldersAreEmpty) {
   EXPECT_THAT(list_cache(folder.path() + "/nothing").entries, IsEmpty());
 }
 
-TEST_F(CacheContentsTest, SoundEntriesAreReadAndStayAsOldAsTheyAre) {
+TEST_F(CacheContentsTest, CheckingKeepsTheTimeOfUse) {
   const auto used = listed(0).used;
   const CheckedEntry checked = check_entry(listed(0));
   EXPECT_EQ(checked.damage, "");
@@ -80,7 +80,7 @@ TEST_F(CacheContentsTest, SoundEntriesAreReadAndStayAsOldAsTheyAre) {
   EXPECT_EQ(listed(0).used, used);
 }
 
-TEST_F(CacheContentsTest, DamageIsFound) {
+TEST_F(CacheContentsTest, FindsDamage) {
   overwrite(names[0]);
   EXPECT_EQ(damage_of(names[0]), "its contents are changed");
   fs::resize_file(cache.path_of(names[1], "entry"), 10);
@@ -89,12 +89,12 @@ TEST_F(CacheContentsTest, DamageIsFound) {
   EXPECT_EQ(damage_of(names[2]), "the entry itself is missing");
 }
 
-TEST_F(CacheContentsTest, WhatOthersCouldHaveWrittenIsNotTrusted) {
+TEST_F(CacheContentsTest, DistrustsFilesWritableByOthers) {
   ASSERT_EQ(chmod(cache.path_of(names[0], "entry").c_str(), 0666), 0);
   EXPECT_EQ(damage_of(names[0]), "it could be another user's");
 }
 
-TEST_F(CacheContentsTest, FilesOfOthersAreNoEntriesAndStay) {
+TEST_F(CacheContentsTest, KeepsForeignFiles) {
   fs::create_directories(entries + "/zz");
   std::ofstream(entries + "/zz/notes.txt") << "mine";
   CachedEntry alien;
@@ -106,24 +106,24 @@ TEST_F(CacheContentsTest, FilesOfOthersAreNoEntriesAndStay) {
   EXPECT_TRUE(fs::exists(entries + "/zz/notes.txt"));
 }
 
-TEST_F(CacheContentsTest, AnEntryThatGoesMeanwhileIsGone) {
+TEST_F(CacheContentsTest, ToleratesEntriesRemovedMeanwhile) {
   const CachedEntry entry = listed(0);
   fs::remove(cache.path_of(names[0], "entry"));
   EXPECT_TRUE(check_entry(entry).is_gone);
   EXPECT_TRUE(remove_damaged(entries, entry));
 }
 
-TEST_F(CacheContentsTest, RepairTakesAwayWhatIsDamagedAndNothingElse) {
+TEST_F(CacheContentsTest, RepairRemovesOnlyDamagedEntries) {
   const CachedEntry sound = listed(1);
   overwrite(names[0]);
-  const CachedEntry damaged = listed(2);  // it was written last
+  const CachedEntry damaged = listed(2);  // writing it made it the most recent
   ASSERT_EQ(damaged.name, names[0].hex());
   EXPECT_TRUE(remove_damaged(entries, damaged));
   EXPECT_FALSE(remove_damaged(entries, sound));
   EXPECT_THAT(listed(), ElementsAre(names[1].hex(), names[2].hex()));
 }
 
-TEST_F(CacheContentsTest, RepairKeepsWhatWasMadeAnewMeanwhile) {
+TEST_F(CacheContentsTest, RepairKeepsEntriesStoredAgainMeanwhile) {
   overwrite(names[0]);
   const CachedEntry damaged = listed(2);
   cache.store(names[0], bytes_of("contents"));
@@ -131,7 +131,7 @@ TEST_F(CacheContentsTest, RepairKeepsWhatWasMadeAnewMeanwhile) {
   EXPECT_EQ(damage_of(names[0]), "");
 }
 
-TEST_F(CacheContentsTest, PruneTakesTheOldestDownToAsManyBytes) {
+TEST_F(CacheContentsTest, PruneRemovesTheOldestDownToASize) {
   const PruneResult result = prune_cache(entries, {.bytes = 2 * entry_bytes, .age = {}});
   EXPECT_TRUE(result.is_done);
   EXPECT_EQ(result.entries, 1);
@@ -139,12 +139,12 @@ TEST_F(CacheContentsTest, PruneTakesTheOldestDownToAsManyBytes) {
   EXPECT_THAT(listed(), ElementsAre(names[1].hex(), names[2].hex()));
 }
 
-TEST_F(CacheContentsTest, PruneTakesWhatWasNotUsedForLong) {
+TEST_F(CacheContentsTest, PruneRemovesUnusedEntriesByAge) {
   EXPECT_EQ(prune_cache(entries, {.bytes = {}, .age = std::chrono::hours(30)}).entries, 2);
   EXPECT_THAT(listed(), ElementsAre(names[2].hex()));
 }
 
-TEST_F(CacheContentsTest, PruneLeavesWhatIsBeingWritten) {
+TEST_F(CacheContentsTest, PruneKeepsFilesBeingWritten) {
   const std::string part = cache.path_of(names[0], "entry.abcdef.tmp");
   const std::string left = cache.path_of(names[1], "entry.abcdef.tmp");
   std::ofstream{part} << "part";
@@ -155,13 +155,13 @@ TEST_F(CacheContentsTest, PruneLeavesWhatIsBeingWritten) {
   EXPECT_FALSE(fs::exists(left));
 }
 
-TEST_F(CacheContentsTest, AWholeLockThatIsHeldIsWaitedForAndNotForEver) {
+TEST_F(CacheContentsTest, WaitsForTheGlobalLockUntilATimeout) {
   const CacheLock held = CacheLock::lock_all(entries + "/locks", {});
   ASSERT_TRUE(held.is_held());
   EXPECT_FALSE(CacheLock::lock_all(entries + "/locks", std::chrono::milliseconds(5)).is_held());
 }
 
-TEST_F(CacheContentsTest, ContentsSayWhatTheyAre) {
+TEST_F(CacheContentsTest, DescribesStoredContents) {
   NvrtcUnit unit;
   unit.image = {std::byte{1}};
   unit.ptx = ".version 8.0\n.target sm_90\n.address_size 64";

@@ -1,4 +1,5 @@
-// The disk cache: entries, the folder they lie in, locks, and what goes first.
+// The disk cache: entries, folder permissions, locks, eviction, and recovery from damage and
+// crashes.
 #include "runtime/cache/disk_cache.h"
 
 #include <fmt/format.h>
@@ -25,10 +26,10 @@
 #include "tests/support/files/read_text.h"
 #include "tests/support/files/scratch_folder.h"
 
-/// Folders that were synced, by device and number.
+/// Folders that were synced, by device and inode.
 static std::set<std::pair<dev_t, ino_t>> synced_folders;
 
-/// In place of the C library's: notes of which folders it was asked for.
+/// Replaces fsync of the C library and records the synced folders.
 extern "C" int fsync(int file) {
   struct stat status = {};
   if (fstat(file, &status) == 0 && S_ISDIR(status.st_mode))
@@ -53,7 +54,7 @@ class DiskCacheTest : public ::testing::Test {
   CacheOptions options(CacheMode mode = CacheMode::read_write) const {
     return {.mode = mode, .directory = folder.path() + "/cache"};
   }
-  /// The text of the only reason so far, with how often there was one.
+  /// All reasons so far, each with its count.
   static std::string reasons(const DiskCache& cache) {
     std::string text;
     for (const DiskCounters::Reason& reason : cache.counters().reasons)
@@ -70,7 +71,7 @@ TEST_F(DiskCacheTest, NamesAreTheSha256OfKeys) {
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
-TEST_F(DiskCacheTest, FindsWhatWasStored) {
+TEST_F(DiskCacheTest, FindsStoredEntries) {
   DiskCache cache(options());
   ASSERT_EQ(cache.off_reason(), "");
   EXPECT_FALSE(cache.find(name));
@@ -85,7 +86,7 @@ TEST_F(DiskCacheTest, FindsWhatWasStored) {
   EXPECT_EQ(test::read_text(cache.path_of(name, "cu")), "// source");
 }
 
-TEST_F(DiskCacheTest, AnotherProcessFindsIt) {
+TEST_F(DiskCacheTest, SharesEntriesAcrossProcesses) {
   const pid_t child = fork();
   if (child == 0) {
     DiskCache cache(options());
@@ -97,7 +98,7 @@ TEST_F(DiskCacheTest, AnotherProcessFindsIt) {
   EXPECT_EQ(DiskCache(options()).find(name), bytes("contents"));
 }
 
-TEST_F(DiskCacheTest, FolderIsForTheUserAlone) {
+TEST_F(DiskCacheTest, FolderIsPrivateToTheUser) {
   DiskCache cache(options());
   cache.store(name, bytes("contents"));
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder.path()))
@@ -106,7 +107,7 @@ TEST_F(DiskCacheTest, FolderIsForTheUserAlone) {
         << entry.path();
 }
 
-TEST_F(DiskCacheTest, RefusesAFolderThatOthersCanWriteTo) {
+TEST_F(DiskCacheTest, RejectsFoldersThatOthersCanWriteTo) {
   fs::create_directory(options().directory);
   fs::permissions(options().directory, fs::perms::all);
   DiskCache cache(options());
@@ -120,8 +121,8 @@ TEST_F(DiskCacheTest, RefusesAFolderThatOthersCanWriteTo) {
   EXPECT_TRUE(fs::is_empty(options().directory));
 }
 
-TEST_F(DiskCacheTest, RefusesAFolderOfAnotherUser) {
-  // The root folder is root's; root can give one away.
+TEST_F(DiskCacheTest, RejectsFoldersOfAnotherUser) {
+  // "/" belongs to root. Root itself gives a folder to another user instead.
   std::string theirs = "/";
   if (geteuid() == 0) {
     theirs = options().directory;
@@ -135,7 +136,7 @@ TEST_F(DiskCacheTest, RefusesAFolderOfAnotherUser) {
                   theirs, geteuid() == 0 ? 12345 : 0, geteuid()));
 }
 
-TEST_F(DiskCacheTest, RefusesWhatIsNoFolder) {
+TEST_F(DiskCacheTest, RejectsPathsThatAreNoFolders) {
   std::ofstream(options().directory) << "a file";
   for (const CacheMode mode : {CacheMode::read_only, CacheMode::read_write})
     EXPECT_EQ(DiskCache(options(mode)).off_reason(), options().directory + " is not a folder");
@@ -144,9 +145,8 @@ TEST_F(DiskCacheTest, RefusesWhatIsNoFolder) {
   EXPECT_EQ(DiskCache(below).off_reason(), below.directory + " cannot be made: Not a directory");
 }
 
-/// Once others could write to the folder, what is there could be theirs, whatever the folder is
-/// now.
-TEST_F(DiskCacheTest, UsesNoEntryThatCouldBeSomebodyElses) {
+/// Others could have replaced entries while the folder was writable, even if it no longer is.
+TEST_F(DiskCacheTest, IgnoresEntriesWritableByOthers) {
   DiskCache cache(options());
   cache.store(name, bytes("contents"));
   fs::permissions(cache.path_of(name, "entry"), fs::perms::others_write, fs::perm_options::add);
@@ -157,12 +157,12 @@ TEST_F(DiskCacheTest, UsesNoEntryThatCouldBeSomebodyElses) {
   EXPECT_THAT(DiskCache(options()).off_reason(), HasSubstr("/cache/1 can be written by others"));
 }
 
-TEST_F(DiskCacheTest, IsOffWhereNothingSaysWhereItLies) {
+TEST_F(DiskCacheTest, IsOffWithoutAFolder) {
   EXPECT_THAT(open_cache_directory("", CacheOwner::user), HasSubstr("SINTER_CACHE_DIR"));
   EXPECT_EQ(DiskCache({.mode = CacheMode::off}).off_reason(), "it was turned off");
 }
 
-TEST_F(DiskCacheTest, ReadsOnlyWhereItMayNotWrite) {
+TEST_F(DiskCacheTest, ReadOnlyModeStoresNothing) {
   DiskCache(options()).store(name, bytes("contents"));
   const CacheName other = name_of("another key");
   DiskCache cache(options(CacheMode::read_only));
@@ -171,7 +171,7 @@ TEST_F(DiskCacheTest, ReadsOnlyWhereItMayNotWrite) {
   EXPECT_FALSE(fs::exists(cache.path_of(other, "entry")));
 }
 
-TEST_F(DiskCacheTest, MakesTheFolderAgainWhenItIsRemoved) {
+TEST_F(DiskCacheTest, RecreatesARemovedFolder) {
   DiskCache cache(options());
   cache.store(name, bytes("contents"));
   fs::remove_all(options().directory);
@@ -180,7 +180,7 @@ TEST_F(DiskCacheTest, MakesTheFolderAgainWhenItIsRemoved) {
   EXPECT_EQ(cache.find(name), bytes("contents"));
 }
 
-/// Root writes where it likes, so only a limit on the size of files stands for a full disk.
+/// A file size limit simulates a full disk. It also applies to root, unlike permissions.
 TEST_F(DiskCacheTest, SurvivesAFullDisk) {
   DiskCache cache(options());
   cache.store(name, bytes("contents"));
@@ -204,8 +204,8 @@ TEST_F(DiskCacheTest, SurvivesAFullDisk) {
     EXPECT_FALSE(entry.path().string().ends_with(kTemporarySuffix)) << entry.path();
 }
 
-/// Root may write anywhere, so that a user without rights tries it.
-TEST_F(DiskCacheTest, SurvivesAFolderThatIsMadeReadOnly) {
+/// Root may write anywhere, so under root the test changes to an unprivileged user.
+TEST_F(DiskCacheTest, SurvivesAReadOnlyFolder) {
   constexpr uid_t kSomebody = 12345;
   if (geteuid() == 0) {
     ASSERT_EQ(chown(folder.path().c_str(), kSomebody, kSomebody), 0);
@@ -235,7 +235,7 @@ TEST_F(DiskCacheTest, SurvivesAFolderThatIsMadeReadOnly) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-/// 10,000 entries that were cut, flipped or exchanged: none of them is ever taken for contents.
+/// 10,000 entries that were truncated, flipped or exchanged: none is accepted.
 TEST_F(DiskCacheTest, NeverUsesADamagedEntry) {
   constexpr int kMutations = 10'000;
   std::mt19937_64 random(7);
@@ -268,7 +268,7 @@ TEST_F(DiskCacheTest, NeverUsesADamagedEntry) {
   std::printf("%d cut, %d flipped, %d exchanged: none was used\n", cut, flipped, exchanged);
 }
 
-TEST_F(DiskCacheTest, HealsItself) {
+TEST_F(DiskCacheTest, ReplacesDamagedEntries) {
   DiskCache cache(options());
   cache.store(name, bytes("contents"));
   fs::resize_file(cache.path_of(name, "entry"), 70);
@@ -279,7 +279,7 @@ TEST_F(DiskCacheTest, HealsItself) {
   EXPECT_EQ(cache.find(name), bytes("contents"));
 }
 
-TEST_F(DiskCacheTest, OneMakesAnEntryAndOthersWait) {
+TEST_F(DiskCacheTest, OneProcessCreatesAnEntryWhileOthersWait) {
   DiskCache cache(options());
   const std::vector<CacheName> names = {name};
   int ready[2];
@@ -289,24 +289,24 @@ TEST_F(DiskCacheTest, OneMakesAnEntryAndOthersWait) {
     const CacheLock lock = cache.lock(names, std::chrono::seconds(10));
     const char held = lock.is_held() ? 'y' : 'n';
     if (write(ready[1], &held, 1) != 1) _exit(1);
-    pause();  // until it is killed
+    pause();  // until the parent kills it
   }
   char held = 0;
   ASSERT_EQ(read(ready[0], &held, 1), 1);
   EXPECT_EQ(held, 'y');
   EXPECT_FALSE(cache.lock(names, std::chrono::milliseconds(20)).is_held());
   EXPECT_TRUE(cache.lock(std::vector{name_of("another key")}, {}).is_held());
-  // What a process held that was killed is free.
+  // The lock of a killed process is free.
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   const CacheLock lock = cache.lock(names, std::chrono::seconds(10));
   EXPECT_TRUE(lock.is_held());
-  // Between threads it holds as well.
+  // Locks also exclude other threads of the process.
   EXPECT_FALSE(cache.lock(names, std::chrono::milliseconds(20)).is_held());
 }
 
-/// A process that is forked while a lock is held has come to hold it too, and may live on.
-TEST_F(DiskCacheTest, LocksEndWithWhoTookThem) {
+/// A process that is forked while a lock is held inherits it, and may outlive the owner.
+TEST_F(DiskCacheTest, ReleasesLocksDespiteForkedChildren) {
   const std::string path = folder.path() + "/locks";
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
@@ -329,7 +329,7 @@ TEST_F(DiskCacheTest, LocksEndWithWhoTookThem) {
   waitpid(child, nullptr, 0);
 }
 
-TEST_F(DiskCacheTest, WhatWasUsedLongestAgoGoesFirst) {
+TEST_F(DiskCacheTest, EvictsLeastRecentlyUsedEntriesFirst) {
   DiskCache cache(options());
   const auto now = fs::file_time_type::clock::now();
   std::vector<CacheName> names;
@@ -340,7 +340,7 @@ TEST_F(DiskCacheTest, WhatWasUsedLongestAgoGoesFirst) {
     for (const std::string extension : {"entry", "cu"})
       fs::last_write_time(cache.path_of(names.back(), extension), now - std::chrono::hours(20 - i));
   }
-  ASSERT_TRUE(cache.find(names[0]));  // is as new as can be again
+  ASSERT_TRUE(cache.find(names[0]));  // becomes the most recently used
   const std::string entries = options().directory + "/1";
   const PruneResult pruned = prune_cache(entries, {.bytes = 11'000, .headroom = 1'100});
   EXPECT_EQ(pruned.entries, 11);
@@ -352,7 +352,7 @@ TEST_F(DiskCacheTest, WhatWasUsedLongestAgoGoesFirst) {
   }
 }
 
-TEST_F(DiskCacheTest, KeepsWithinItsSize) {
+TEST_F(DiskCacheTest, StaysWithinItsSizeLimit) {
   CacheOptions small = options();
   small.max_bytes = 100'000;
   DiskCache cache(small);
@@ -365,7 +365,7 @@ TEST_F(DiskCacheTest, KeepsWithinItsSize) {
   EXPECT_GT(cache.counters().evicted, 200);
 }
 
-TEST_F(DiskCacheTest, TakesAwayWhatNobodyFinished) {
+TEST_F(DiskCacheTest, RemovesUnfinishedFiles) {
   DiskCache cache(options());
   cache.store(name, bytes("contents"));
   const std::string old = cache.path_of(name, "entry.abcdef.tmp");
@@ -379,8 +379,8 @@ TEST_F(DiskCacheTest, TakesAwayWhatNobodyFinished) {
   EXPECT_TRUE(cache.find(name));
 }
 
-/// Eight processes write 500 entries while they are killed at random points. What one of them has
-/// said to be written is there whole, and nothing else is ever seen.
+/// Eight processes write 500 entries and are killed at random points. Every entry that a process
+/// reported as written is complete, and no damaged entry is visible.
 TEST_F(DiskCacheTest, SurvivesKilledWriters) {
   constexpr int kProcesses = 8;
   constexpr int kEntries = 500;
@@ -403,7 +403,7 @@ TEST_F(DiskCacheTest, SurvivesKilledWriters) {
         _exit(1);
     _exit(0);
   };
-  // Those that are killed go on behind what they last wrote.
+  // A restarted process continues after the last entry that it wrote.
   std::vector<pid_t> children(kProcesses);
   std::vector<int> next(kProcesses);
   for (int i = 0; i < kProcesses; ++i) {
@@ -437,7 +437,7 @@ TEST_F(DiskCacheTest, SurvivesKilledWriters) {
       drain();
       if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
         ++kills;
-        // Late kills end with few entries each: let the last ones through.
+        // After 400 kills, the remaining processes finish undisturbed.
         children[i] = kills < 400 ? start(next[i]) : (waitpid(start(next[i]), &status, 0), -1);
         if (children[i] < 0) --running;
       } else {
@@ -464,8 +464,8 @@ TEST_F(DiskCacheTest, SurvivesKilledWriters) {
               static_cast<long long>(cache.counters().hits), lost, damaged);
 }
 
-/// A file is no longer there after the lights went out if nobody has its folder written.
-TEST_F(DiskCacheTest, HasFoldersWrittenWithTheirEntries) {
+/// After a power failure, a new file is lost unless its folder was synced too.
+TEST_F(DiskCacheTest, SyncsFoldersOfNewEntries) {
   DiskCache cache(options());
   synced_folders.clear();
   ASSERT_TRUE(cache.store(name, bytes("contents")));

@@ -1,4 +1,4 @@
-// NVRTC compiles without a GPU, and what it made is read back.
+// NVRTC compiles without a GPU, and the resource use of its cubins is read back.
 #include "runtime/compile/nvrtc.h"
 
 #include "codegen/prelude/prelude.h"
@@ -45,7 +45,7 @@ extern "C" __global__ void __launch_bounds__(256) scale(const float* x, float* y
   if (i < size) y[i] = x[i] * 3.0f + 1.0f;
 })"};
 
-// More live values than a thread of so large a block has registers for.
+// More live values than the registers of a thread in a block of 1024 threads.
 constexpr SourcePart kSpill = {"spill", R"(
 extern "C" __global__ void __launch_bounds__(1024) spill(const float* x, float* y, int n) {
   __shared__ float first[100];
@@ -58,27 +58,21 @@ extern "C" __global__ void __launch_bounds__(1024) spill(const float* x, float* 
   for (int i = 0; i < 80; ++i) y[i * n + threadIdx.x] = a[i];
 })"};
 
-TEST_F(NvrtcTest, CompilesACubinAndReadsItsResourcesBack) {
+TEST_F(NvrtcTest, CompilesACubinAndReadsItsResources) {
   const NvrtcOutput output = compile({kSpill, kScale});
   EXPECT_GT(output.cubin.size(), 1000u);
   EXPECT_THAT(output.ptx, HasSubstr(".entry scale"));
   EXPECT_GT(output.milliseconds, 0);
   ASSERT_EQ(output.kernels.size(), 2u);
 
-  const KernelResources& scale = output.kernels[0];
-  EXPECT_EQ(scale.entry, "scale");
+  const CubinReport& scale = output.kernels.at("scale");
   EXPECT_THAT(scale.registers, AllOf(Gt(3), ::testing::Lt(32)));
-  EXPECT_EQ(scale.stack_bytes, 0);
   EXPECT_EQ(scale.spill_bytes, 0);
-  EXPECT_EQ(scale.static_shared_bytes, 0);
   EXPECT_THAT(scale.instructions, AllOf(Gt(8), ::testing::Lt(100)));
 
-  const KernelResources& spill = output.kernels[1];
-  EXPECT_EQ(spill.entry, "spill");
-  EXPECT_EQ(spill.registers, 64);  // 65536 for 1024 threads
-  EXPECT_GT(spill.stack_bytes, 0);
+  const CubinReport& spill = output.kernels.at("spill");
+  EXPECT_EQ(spill.registers, 64);  // 65536 registers / 1024 threads
   EXPECT_GT(spill.spill_bytes, 0);
-  EXPECT_EQ(spill.static_shared_bytes, 400);
 }
 
 TEST_F(NvrtcTest, NeverContractsAMultiplyAndAnAdd) {
@@ -94,14 +88,14 @@ TEST_F(NvrtcTest, CompilesTheWholePreludeForEveryArchitecture) {
   }
 }
 
-TEST_F(NvrtcTest, CompilesPtxAloneForAVirtualArchitecture) {
+TEST_F(NvrtcTest, CompilesOnlyPtxForVirtualArchitectures) {
   const NvrtcOutput output = compile({kScale}, "compute_90");
   EXPECT_TRUE(output.cubin.empty());
   EXPECT_TRUE(output.kernels.empty());
   EXPECT_THAT(output.ptx, HasSubstr(".target sm_90"));
 }
 
-TEST_F(NvrtcTest, ShowsTheNumberedLinesOfAFailure) {
+TEST_F(NvrtcTest, ShowsNumberedSourceLinesOfErrors) {
   const SourcePart bad = {"bad", R"(extern "C" __global__ void bad(float* x) {
   const float sum = x[0] + bb[0];
   x[0] = sum;
@@ -117,14 +111,14 @@ TEST_F(NvrtcTest, ShowsTheNumberedLinesOfAFailure) {
   EXPECT_THAT(message, HasSubstr("nvrtc " + std::to_string(nvrtc().nvrtc->version() / 1000)));
 }
 
-TEST_F(NvrtcTest, NamesTheArchitecturesItKnows) {
+TEST_F(NvrtcTest, ListsSupportedArchitecturesInErrors) {
   EXPECT_THAT(message_of<UserError>({kScale}, "sm_12"),
               AllOf(StartsWith("architecture sm_12: nvrtc "), HasSubstr("compiles for sm_"),
                     HasSubstr("sm_90")));
   EXPECT_THAT(message_of<UserError>({kScale}, "volta"), StartsWith("architecture volta: "));
 }
 
-TEST_F(NvrtcTest, CompilesInSeveralThreadsAtOnce) {
+TEST_F(NvrtcTest, CompilesInSeveralThreads) {
   std::vector<std::byte> images[3];
   {
     std::vector<std::jthread> threads;
@@ -138,14 +132,14 @@ TEST_F(NvrtcTest, CompilesInSeveralThreadsAtOnce) {
   EXPECT_EQ(images[0], images[2]);
 }
 
-TEST(OpenNvrtc, SaysWhyALibraryCannotBeOpened) {
+TEST(OpenNvrtc, ReportsWhyALibraryCannotBeOpened) {
   const NvrtcOrReason opened = open_nvrtc("libnvrtc-that-is-not-there.so");
   EXPECT_EQ(opened.nvrtc, nullptr);
   EXPECT_THAT(opened.reason,
               StartsWith("NVRTC libnvrtc-that-is-not-there.so cannot be opened (libnvrtc-that"));
 }
 
-TEST(OpenNvrtc, RejectsALibraryThatIsNoNvrtc) {
+TEST(OpenNvrtc, RejectsLibrariesThatAreNotNvrtc) {
   const NvrtcOrReason opened = open_nvrtc("libc.so.6");
   EXPECT_EQ(opened.nvrtc, nullptr);
   EXPECT_EQ(opened.reason, "NVRTC libc.so.6 does not report its version");

@@ -1,4 +1,4 @@
-// What is read from a kernel's PTX: widths of accesses, and whose memory they are of.
+// Global memory accesses that are read from PTX: their widths, and the parameters they use.
 #include "runtime/compile/ptx_info.h"
 
 #include <string>
@@ -59,7 +59,7 @@ TEST(PtxInfoTest, AccessesHaveWidthParameterAndLine) {
   EXPECT_TRUE(accesses[2].is_store);
 }
 
-TEST(PtxInfoTest, PointersAreFollowedThroughLoops) {
+TEST(PtxInfoTest, FollowsPointersThroughLoops) {
   const std::vector<PtxAccess> accesses = read(
       "\tmov.b64 \t%rd9, %rd4;\n"
       "$L__BB1_1:\n"
@@ -70,7 +70,7 @@ TEST(PtxInfoTest, PointersAreFollowedThroughLoops) {
   EXPECT_EQ(accesses[0].parameter, 1);
 }
 
-TEST(PtxInfoTest, AnAddressThatWasLoadedIsFollowedOnce) {
+TEST(PtxInfoTest, FollowsLoadedAddressesOneLevel) {
   const std::vector<PtxAccess> accesses = read(
       "\tld.global.b64 \t%rd7, [%rd6+24];\n"
       "\tadd.s64 \t%rd8, %rd4, %rd7;\n"
@@ -92,7 +92,7 @@ TEST(PtxInfoTest, AnAddressThatWasLoadedIsFollowedOnce) {
   EXPECT_EQ(accesses[4].parameter, -1);
 }
 
-TEST(PtxInfoTest, TablesOfTheProgramAreItsOwn) {
+TEST(PtxInfoTest, IgnoresTablesOfTheProgram) {
   const std::vector<PtxAccess> accesses = read(
       "\tmov.b64 \t%rd7, table+16;\n"
       "\tcvta.global.u64 \t%rd8, %rd7;\n"
@@ -105,11 +105,11 @@ TEST(PtxInfoTest, TablesOfTheProgramAreItsOwn) {
   EXPECT_EQ(accesses[0].parameter, 1);
 }
 
-TEST(PtxInfoTest, OtherKernelsAreLeftOut) {
+TEST(PtxInfoTest, IgnoresOtherKernels) {
   EXPECT_EQ(read_accesses(kHead + std::string("\tret;\n}\n"), "other").size(), 0U);
 }
 
-TEST(PtxInfoTest, InlineAssemblyAndScopesAreRead) {
+TEST(PtxInfoTest, ReadsInlineAssemblyAndScopes) {
   const std::vector<PtxAccess> accesses = read(
       "\t// begin inline asm\n"
       "\t{ cvt.f32.f16 %f1, %rs1; }\n"
@@ -123,12 +123,13 @@ TEST(PtxInfoTest, InlineAssemblyAndScopesAreRead) {
   EXPECT_EQ(accesses.size(), 2U);
 }
 
-TEST(PtxInfoTest, AKernelThatIsNotThereIsABug) {
+TEST(PtxInfoTest, MissingKernelsAreInternalErrors) {
   EXPECT_THROW(read_accesses(kHead, "g"), InternalError);
 }
 
-/// As NVRTC writes calls: arguments are stored, and the call names them over several lines.
-TEST(PtxInfoTest, AccessesOfFunctionsAreThoseOfTheKernelThatCallsThem) {
+/// The form in which NVRTC writes calls: arguments are stored, and the call lists them on several
+/// lines.
+TEST(PtxInfoTest, AttributesAccessesOfFunctionsToTheCallingKernel) {
   const std::string function = R"(
 .func copy(
 	.param .b64 copy_param_0,
@@ -171,9 +172,9 @@ TEST(PtxInfoTest, AccessesOfFunctionsAreThoseOfTheKernelThatCallsThem) {
   EXPECT_EQ(accesses[4].parameter, 0);
 }
 
-/// What a cluster's blocks share, or a thread has for itself, may be accessed without the state
-/// space in the instruction; tables of constants lie in global memory.
-TEST(PtxInfoTest, MemoryThatAKernelIsNotGivenIsLeftOut) {
+/// Generic accesses, without a state space in the instruction, to shared memory of a cluster and to
+/// local memory. Tables of constants are in global memory.
+TEST(PtxInfoTest, IgnoresSharedLocalAndConstantMemory) {
   const std::vector<PtxAccess> accesses = read(
       "\tcvta.shared.u64 \t%rd20, %rd19;\n"
       "\tadd.s64 \t%rd21, %rd20, 16;\n"
@@ -195,8 +196,8 @@ TEST(PtxInfoTest, MemoryThatAKernelIsNotGivenIsLeftOut) {
   EXPECT_EQ(accesses[1].parameter, -1) << "nobody knows where that is";
 }
 
-/// What a function does that is elsewhere, nobody knows.
-TEST(PtxInfoTest, CallsOfFunctionsThatAreNotThereAreSaid) {
+/// The accesses of a function outside the PTX are unknown.
+TEST(PtxInfoTest, ReportsCallsOfUndefinedFunctions) {
   const std::string declared = R"(
 .extern .func  (.param .b32 func_retval0) elsewhere
 (
@@ -216,6 +217,31 @@ TEST(PtxInfoTest, CallsOfFunctionsThatAreNotThereAreSaid) {
   EXPECT_EQ(accesses[1].callee, "elsewhere");
   EXPECT_EQ(accesses[1].parameter, -1);
   EXPECT_EQ(accesses[1].line, accesses[0].line + 2);
+}
+
+TEST(PtxInfoTest, RecursiveFunctionsTerminate) {
+  const std::string function = R"(
+.func again(
+	.param .b64 again_param_0
+)
+{
+	ld.param.u64 	%rd1, [again_param_0];
+	cvta.to.global.u64 	%rd2, %rd1;
+	st.global.u32 	[%rd2], %r1;
+	st.param.b64 	[param0], %rd1;
+	call.uni again, (param0);
+	ret;
+}
+)";
+  const std::vector<PtxAccess> accesses = read_accesses(function + kHead +
+                                                            "	st.param.b64 	[param0], %rd1;\n"
+                                                            "	call.uni again, (param0);\n"
+                                                            "	ret;\n}\n",
+                                                        "f");
+  ASSERT_EQ(accesses.size(), 2U);
+  EXPECT_EQ(accesses[0].bytes, 4);
+  EXPECT_EQ(accesses[0].parameter, 0);
+  EXPECT_EQ(accesses[1].callee, "again");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Memory that lies idle: how sizes are rounded, and which block is taken.
+// Idle memory of the pool: how sizes are rounded, and which block is taken.
 #include "runtime/device/free_list.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ FreeList::Node block_of(std::int64_t bytes, CUdeviceptr pointer) {
 
 constexpr auto kAny = [](const MemoryBlock&) { return true; };
 
-TEST(BlockBytes, AreEighthsOfPowersOfTwo) {
+TEST(BlockBytes, RoundToEighthsOfPowersOfTwo) {
   EXPECT_EQ(rounded_block_size(1), 512);
   EXPECT_EQ(rounded_block_size(512), 512);
   EXPECT_EQ(rounded_block_size(513), 1024);
@@ -27,7 +27,7 @@ TEST(BlockBytes, AreEighthsOfPowersOfTwo) {
   EXPECT_EQ(rounded_block_size((1 << 20) + 1), (1 << 20) + (1 << 17));
 }
 
-TEST(BlockBytes, WasteLittleOfWhatIsLarge) {
+TEST(BlockBytes, WasteLittleOfLargeSizes) {
   EXPECT_EQ(rounded_block_size((std::int64_t{100} << 30) + 1),
             (std::int64_t{100} << 30) + (2 << 20));
 }
@@ -39,12 +39,12 @@ TEST(BlockBytes, WasteAtMostAnEighth) {
   }
 }
 
-TEST(BlockBytes, OfMoreThanAnyDeviceHasDoNotOverflow) {
+TEST(BlockBytes, HugeSizesDoNotOverflow) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   EXPECT_EQ(rounded_block_size(kMost), kMost);
 }
 
-TEST(FreeList, GiveTheSmallestThatIsLargeEnough) {
+TEST(FreeList, TakesTheSmallestSufficientBlock) {
   FreeList blocks;
   for (const std::int64_t bytes : {2048, 512, 1024, 4096})
     blocks.add(block_of(bytes, static_cast<CUdeviceptr>(bytes)));
@@ -55,7 +55,7 @@ TEST(FreeList, GiveTheSmallestThatIsLargeEnough) {
   EXPECT_EQ(blocks.bytes(), 4608);
 }
 
-TEST(FreeList, OfOneSizeGiveTheFirstThatCameBack) {
+TEST(FreeList, TakesEqualSizesInOrderOfReturn) {
   FreeList blocks;
   for (const CUdeviceptr pointer : {3, 1, 2}) blocks.add(block_of(512, pointer));
   EXPECT_EQ(blocks.take(512, 512, kAny).mapped().pointer, 3u);
@@ -64,7 +64,7 @@ TEST(FreeList, OfOneSizeGiveTheFirstThatCameBack) {
   EXPECT_EQ(blocks.take(512, 512, kAny).mapped().pointer, 1u);
 }
 
-TEST(FreeList, AreLookedAtInTurn) {
+TEST(FreeList, ReinsertedBlocksGoLast) {
   FreeList blocks;
   for (const CUdeviceptr pointer : {1, 2}) blocks.add(block_of(512, pointer));
   blocks.reinsert(blocks.take(512, 512, kAny));
@@ -73,7 +73,7 @@ TEST(FreeList, AreLookedAtInTurn) {
   EXPECT_EQ(blocks.take(512, 512, kAny).mapped().pointer, 1u);
 }
 
-TEST(FreeList, AreTrimmedFromTheOldestOn) {
+TEST(FreeList, TakesTheOldestFirst) {
   FreeList blocks;
   EXPECT_FALSE(blocks.take_oldest());
   blocks.add(block_of(4096, 1));

@@ -1,4 +1,4 @@
-// Which kernels of a CUDA Graph wait for which.
+// The edges of a replayed CUDA Graph: which kernels wait for which.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,18 +40,18 @@ std::vector<std::string> edges(std::vector<std::int64_t> offsets) {
   return texts;
 }
 
-TEST(ReplayEdges, AreTheDependenciesWhereBuffersLieApart) {
+TEST(ReplayEdges, AreTheDependenciesForDisjointBuffers) {
   EXPECT_THAT(edges({0, 400}), ElementsAre("0 -> 1"));
 }
 
-TEST(ReplayEdges, KeepAWriterBehindAllUsersOfTheMemoryItReuses) {
+TEST(ReplayEdges, OrderWritersAfterUsersOfReusedMemory) {
   EXPECT_THAT(edges({0, 0}), ElementsAre("0 -> 1", "1 -> 2"));
   EXPECT_THAT(edges({0, 396}), ElementsAre("0 -> 1", "1 -> 2"));
 }
 
-/// Kernels that pass values on through two places in turn wait for the one before them alone,
-/// however many there are.
-TEST(ReplayEdges, GrowWithTheKernels) {
+/// Kernels that alternate between two memory ranges wait only for their predecessor. The number of
+/// edges stays linear in the number of kernels.
+TEST(ReplayEdges, AreLinearInTheKernels) {
   constexpr int kKernels = 500;
   Variant variant;
   variant.program.kernels.resize(kKernels);
@@ -69,9 +69,9 @@ TEST(ReplayEdges, GrowWithTheKernels) {
   for (const LaunchEdge& edge : edges) EXPECT_EQ(edge.before, edge.after - 1);
 }
 
-/// A writer of a small place waits for the users of the large buffer there; so do all who write to
-/// the rest of it, and not only for that writer.
-TEST(ReplayEdges, LargeBuffersAreLeftPieceByPiece) {
+/// Two small buffers reuse the memory of a large one. The writer of each waits for the users of the
+/// large buffer, not for the other writer.
+TEST(ReplayEdges, SplitLargeBuffers) {
   Variant variant;
   variant.program.buffers = {{.dtype = f32, .elements = 200},
                              {.dtype = f32, .elements = 100},
@@ -87,7 +87,7 @@ TEST(ReplayEdges, LargeBuffersAreLeftPieceByPiece) {
 }
 
 /// Two kernels that write parts of one buffer do not wait for each other.
-TEST(ReplayEdges, PartsSideBySideAreWrittenAtOnce) {
+TEST(ReplayEdges, DoNotOrderWritersOfDisjointParts) {
   Variant variant = three_kernels();
   variant.program.buffers.push_back({.dtype = f32, .elements = 200});
   variant.program.buffers[0].parent = variant.program.buffers[1].parent = 2;

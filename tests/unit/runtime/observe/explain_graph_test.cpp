@@ -1,5 +1,5 @@
-// What becomes of recorded values: which kernels compute them, see through them, or need nothing of
-// them.
+// The role of each recorded value in an explanation: computed by kernels, read through as a view,
+// or simplified away.
 #include <algorithm>
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ const RecordedNode& node(const Explanation& explanation, const std::string& name
   return *found;
 }
 
-TEST(ExplainGraphTest, SaysWhatKernelsComputeAndSeeThroughAndWhatIsGone) {
+TEST(ExplainGraphTest, ReportsComputedViewedAndSimplifiedValues) {
   const Explanation explanation = explain(parse(R"(graph g(x: f32[64, 256], s: f32) {
   t = permute x {axes = [1, 0]}
   same = add t, 0
@@ -47,7 +47,7 @@ TEST(ExplainGraphTest, SaysWhatKernelsComputeAndSeeThroughAndWhatIsGone) {
   EXPECT_EQ(explanation.nodes[static_cast<std::size_t>(y.operands[0])].name, "back");
 }
 
-TEST(ExplainGraphTest, WhatIsComputedAgainIsInSeveralGroups) {
+TEST(ExplainGraphTest, RecomputedValuesHaveSeveralGroups) {
   const Explanation explanation = explain(parse(R"(graph g(x: f32[4096, 4096]) {
   e = exp x
   rows = sum e {axes = [1], keep = false}
@@ -65,7 +65,7 @@ TEST(ExplainGraphTest, WhatIsComputedAgainIsInSeveralGroups) {
   EXPECT_THAT(reader->reads[0].from, ElementsAre(explanation.groups[0].name));
 }
 
-TEST(ExplainGraphTest, UpdatesSayWhatTheyAreWrittenInto) {
+TEST(ExplainGraphTest, ReportsTheTargetsOfUpdates) {
   const Explanation explanation = explain(parse(R"(graph g(w: f32[64], d: f32[64]) {
   n = sub w, d
   update w, n
@@ -74,7 +74,7 @@ TEST(ExplainGraphTest, UpdatesSayWhatTheyAreWrittenInto) {
   EXPECT_THAT(node(explanation, "n").outputs, IsEmpty());
 }
 
-TEST(ExplainGraphTest, AProfileOfTheSameGraphIsAdded) {
+TEST(ExplainGraphTest, AddsAProfileOfTheSameGraph) {
   Explanation explanation =
       explain(parse("graph g(x: f32[rows]) { y = exp x\n return y }"), {{"rows", 4096}});
   Profile profile{.graph = "g", .device = "a GPU", .sizes = {"rows = 4096"}, .caches = "cold"};
@@ -86,7 +86,7 @@ TEST(ExplainGraphTest, AProfileOfTheSameGraphIsAdded) {
   EXPECT_NE(explanation_json(explanation).find("\"median_us\": 2.5"), std::string::npos);
 }
 
-TEST(ExplainGraphTest, WhatWasMeasuredOfOthersIsTheCallersMistake) {
+TEST(ExplainGraphTest, RejectsMeasurementsOfOtherGraphs) {
   Explanation explanation =
       explain(parse("graph g(x: f32[rows]) { y = exp x\n return y }"), {{"rows", 4096}});
   EXPECT_EQ(
@@ -103,7 +103,7 @@ TEST(ExplainGraphTest, WhatWasMeasuredOfOthersIsTheCallersMistake) {
             "that was run, for its sizes, options and target");
 }
 
-TEST(ExplainGraphTest, TheTuningTableOfAReportIsAdded) {
+TEST(ExplainGraphTest, AddsTheTuningTableOfAReport) {
   Explanation explanation = explain(parse("graph g(x: f32[4096]) { y = exp x\n return y }"));
   EXPECT_FALSE(explanation.kernels[0].report.candidates.empty());
   EXPECT_EQ(explanation.kernels[0].report.candidates[0].median_us, 0);

@@ -1,4 +1,4 @@
-// The page of an explanation is one file that needs no other, and names in it stay text.
+// The explanation page is one self-contained file, and names in it are never interpreted as markup.
 #include <regex>
 #include <string>
 
@@ -21,14 +21,14 @@ std::size_t count(const std::string& text, const std::string& what) {
   return number;
 }
 
-/// What stands in the page's script element of data.
+/// The contents of the page's script element with the data.
 std::string data_of(const std::string& page) {
   const std::string head = "<script type=\"application/json\" id=\"data\">";
   const std::size_t begin = page.find(head) + head.size();
   return page.substr(begin, page.find("</script>", begin) - begin);
 }
 
-TEST(ExplainHtmlTest, NamesAreNeverMarkup) {
+TEST(ExplainHtmlTest, EscapesNames) {
   const Explanation explanation = explain(test::hostile_graph());
   const std::string page = explanation_html(explanation);
   EXPECT_EQ(count(page, "<script"), 2U);
@@ -39,14 +39,14 @@ TEST(ExplainHtmlTest, NamesAreNeverMarkup) {
               HasSubstr("<title>&lt;/title&gt;&lt;script&gt;complain('title')&lt;/script&gt;"));
 }
 
-TEST(ExplainHtmlTest, TheDataAreThoseOfTheJson) {
+TEST(ExplainHtmlTest, EmbedsTheJson) {
   const Explanation explanation = explain(test::hostile_graph());
   const std::string data = data_of(explanation_html(explanation));
   EXPECT_EQ(nlohmann::json::parse(data), nlohmann::json::parse(explanation_json(explanation)));
   EXPECT_THAT(data, HasSubstr("\\u003c/script\\u003e"));
 }
 
-TEST(ExplainHtmlTest, MarksInNamesAreNotFilledIn) {
+TEST(ExplainHtmlTest, DoesNotExpandPlaceholdersInNames) {
   Graph graph("{{data}} {{script}}");
   graph.output("y", exp(graph.input("x", f32, {64}).label("{{style}}")));
   const std::string page = explanation_html(explain(graph));
@@ -55,13 +55,13 @@ TEST(ExplainHtmlTest, MarksInNamesAreNotFilledIn) {
   EXPECT_EQ(count(page, "new Page("), 1U);
 }
 
-TEST(ExplainHtmlTest, NothingIsFetchedFromElsewhere) {
+TEST(ExplainHtmlTest, LoadsNothingExternal) {
   const std::string page = explanation_html(explain(test::hostile_graph()));
   const std::size_t data = page.find(data_of(page));
   const std::string rest = page.substr(0, data) + page.substr(data + data_of(page).size());
   static const std::regex elsewhere(R"((src|href)\s*=|url\([^#]|@import|fetch\(|XMLHttpRequest)");
   EXPECT_FALSE(std::regex_search(rest, elsewhere));
-  // The one address is the name of SVG, which is not asked for.
+  // The only URL is the SVG namespace, which browsers do not load.
   EXPECT_EQ(count(rest, "http://") + count(rest, "https://"), 1U);
   EXPECT_THAT(rest, Not(HasSubstr("innerHTML")));
 }

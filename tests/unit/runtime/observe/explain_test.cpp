@@ -1,4 +1,4 @@
-// What is said of kernels before they run, with or without NVRTC.
+// Predictions for kernels before they run, with or without NVRTC.
 #include "sinter/explain.h"
 
 #include <gmock/gmock.h>
@@ -36,20 +36,20 @@ TEST(ExplainTest, PredictsBytesLaunchesAndTime) {
   EXPECT_EQ(explanation.predicted_us, explanation.kernels[0].predicted_us);
 }
 
-TEST(ExplainTest, IsForTheTargetThatIsNamed) {
+TEST(ExplainTest, UsesTheNamedTarget) {
   const Explanation a100 = explain(parse(kAdd), {{"rows", 1 << 16}}, {.target = "a100"});
   const Explanation h200 = explain(parse(kAdd), {{"rows", 1 << 16}});
   EXPECT_EQ(a100.arch, "sm_80");
   EXPECT_GT(a100.predicted_us, h200.predicted_us);
 }
 
-TEST(ExplainTest, WhatIsEmptyTakesNoTime) {
+TEST(ExplainTest, EmptyGraphsTakeNoTime) {
   const Explanation explanation = explain(parse(kAdd), {{"rows", 0}});
   EXPECT_EQ(explanation.launches, 0);
   EXPECT_EQ(explanation.predicted_us, 0);
 }
 
-TEST(ExplainTest, SectionsOfOneLaunchPayForItOnce) {
+TEST(ExplainTest, SectionsShareOneLaunchOverhead) {
   const char* const text = R"(graph batch_norm(x: f32[256, 64], running: f32[64], momentum: f32) {
   v, m = var_mean x {axes = [0], correction = 0, keep = false}
   c = sub x, m
@@ -62,15 +62,15 @@ TEST(ExplainTest, SectionsOfOneLaunchPayForItOnce) {
   update running, n
   return y
 })";
-  const Explanation joined = explain(parse(text));
-  const Explanation apart = explain(parse(text), {}, {.skip = {"fuse_launches"}});
-  ASSERT_EQ(joined.launches, 1);
-  ASSERT_EQ(apart.launches, 2);
+  const Explanation fused = explain(parse(text));
+  const Explanation separate = explain(parse(text), {}, {.skip = {"fuse_launches"}});
+  ASSERT_EQ(fused.launches, 1);
+  ASSERT_EQ(separate.launches, 2);
   const double launch_us = 1e6 * find_target("h200")->launch_seconds;
-  EXPECT_NEAR(joined.predicted_us, apart.predicted_us - launch_us, 1e-6);
+  EXPECT_NEAR(fused.predicted_us, separate.predicted_us - launch_us, 1e-6);
 }
 
-TEST(ExplainTest, ATargetThatNobodyKnowsIsTheCallersMistake) {
+TEST(ExplainTest, RejectsUnknownTargets) {
   try {
     explain(parse(kAdd), {{"rows", 64}}, {.target = "h2000"});
     FAIL() << "nothing was thrown";

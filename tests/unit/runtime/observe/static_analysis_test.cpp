@@ -1,4 +1,4 @@
-// What the PTX of a kernel shows against what its text means.
+// Compares the memory accesses in a kernel's PTX with the planned ones.
 #include "runtime/observe/static_analysis.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-/// PTX of a kernel with four pointers as parameters, into whose memory `%rd4` to `%rd7` point.
+/// PTX of a kernel with four pointer parameters. `%rd4` to `%rd7` point into their arrays.
 std::string ptx_of(const Source& source, const std::string& body) {
   return fmt::format(R"(
 .visible .entry {0}(
@@ -53,7 +53,7 @@ constexpr const char* kLoadA = "\tld.global.v4.f32 \t{%f1, %f2, %f3, %f4}, [%rd4
 constexpr const char* kLoadB = "\tld.global.v4.f32 \t{%f5, %f6, %f7, %f8}, [%rd5];\n";
 constexpr const char* kStoreY = "\tst.global.v4.f32 \t[%rd6], {%f1, %f2, %f3, %f4};\n";
 
-TEST(StaticAnalysisTest, WhatIsMeantIsFound) {
+TEST(StaticAnalysisTest, FindsPlannedAccesses) {
   const auto arrays = arrays_of(planned(kAdd), std::string(kLoadA) + kLoadB + kLoadB + kStoreY);
   ASSERT_THAT(arrays, SizeIs(3));
   for (const AccessReport& array : arrays) EXPECT_EQ(array.problem, "") << array.array;
@@ -61,8 +61,8 @@ TEST(StaticAnalysisTest, WhatIsMeantIsFound) {
   EXPECT_EQ(arrays[2].predicted_narrowest_store_bytes, 16);
 }
 
-/// One wide load does not hide a scalar one.
-TEST(StaticAnalysisTest, EveryLoadIsJudged) {
+/// A wide load does not hide a scalar one.
+TEST(StaticAnalysisTest, ChecksEveryLoad) {
   const auto arrays = arrays_of(planned(kAdd), std::string(kLoadA) + kLoadB +
                                                    "\tld.global.f32 \t%f9, [%rd5+16];\n" + kStoreY);
   ASSERT_THAT(arrays, SizeIs(3));
@@ -74,15 +74,15 @@ TEST(StaticAnalysisTest, EveryLoadIsJudged) {
   EXPECT_THAT(arrays[1].problem, HasSubstr("ld.global.f32 \t%f9, [%rd5+16];"));
 }
 
-TEST(StaticAnalysisTest, EveryStoreIsJudged) {
+TEST(StaticAnalysisTest, ChecksEveryStore) {
   const auto arrays = arrays_of(
       planned(kAdd), std::string(kLoadA) + kLoadB + kStoreY + "\tst.global.f32 \t[%rd6+4], %f2;\n");
   ASSERT_THAT(arrays, SizeIs(3));
   EXPECT_THAT(arrays[2].problem, HasSubstr("a store of 4 bytes, although at least 16"));
 }
 
-/// The rest of a vector that is not whole goes element by element.
-TEST(StaticAnalysisTest, TailsAreMeantToBeNarrow) {
+/// A partial last vector is accessed element by element.
+TEST(StaticAnalysisTest, AllowsNarrowTails) {
   const Program program =
       plan(parse("graph g(a: f32[n], b: f32[n]) {\n  y = add a, b\n  return y\n}\n"),
            *find_target("h200"), {.symbols = {{4099}}}, {});
@@ -94,14 +94,14 @@ TEST(StaticAnalysisTest, TailsAreMeantToBeNarrow) {
   EXPECT_EQ(source.arguments[2].stores.narrowest, 4);
 }
 
-/// `%rd8` is what stands in the table at `column` of the first row.
+/// Loads the table entry at `column` of the first row into `%rd8`.
 std::string through_table(int column, std::string_view access) {
   return fmt::format(
       "\tld.global.nc.u64 \t%rd8, [%rd4+{}];\n\tcvta.to.global.u64 \t%rd9, %rd8;\n{}", 8 * column,
       access);
 }
 
-TEST(StaticAnalysisTest, ArraysInATableAreJudged) {
+TEST(StaticAnalysisTest, ChecksArraysInATable) {
   const Program program = planned("graph g(" + repeated("x#: f32[4096]", 12, ", ") + ") {\n" +
                                   repeated("  y# = tanh x#", 12, "\n") + "\n  return " +
                                   repeated("y#", 12, ", ") + "\n}\n");
@@ -115,11 +115,12 @@ TEST(StaticAnalysisTest, ArraysInATableAreJudged) {
   for (const AccessReport& array : arrays) EXPECT_EQ(array.problem, "") << array.array;
   const auto narrow =
       arrays_of(program, load + through_table(2, "\tst.global.f32 \t[%rd9], %f1;\n"));
-  EXPECT_THAT(narrow[1].problem, HasSubstr("no store of more than 4 bytes, although 16 were predicted"));
+  EXPECT_THAT(narrow[1].problem,
+              HasSubstr("no store of more than 4 bytes, although 16 were predicted"));
 }
 
-/// A column of the table that is no address.
-TEST(StaticAnalysisTest, AddressesFromElsewhereInATableAreAProblem) {
+/// A column of the table that is not an address.
+TEST(StaticAnalysisTest, ReportsAddressesFromOtherTableColumns) {
   const Program program = planned("graph g(" + repeated("x#: f32[4096]", 12, ", ") + ") {\n" +
                                   repeated("  y# = tanh x#", 12, "\n") + "\n  return " +
                                   repeated("y#", 12, ", ") + "\n}\n");
@@ -128,7 +129,7 @@ TEST(StaticAnalysisTest, AddressesFromElsewhereInATableAreAProblem) {
   EXPECT_EQ(arrays[2].array, "an unknown array");
 }
 
-TEST(StaticAnalysisTest, AccessesOfUnknownArraysAreAProblem) {
+TEST(StaticAnalysisTest, ReportsAccessesOfUnknownArrays) {
   const std::string whole = std::string(kLoadA) + kLoadB + kStoreY;
   const auto arrays =
       arrays_of(planned(kAdd), whole + "\tld.global.v2.f32 \t{%f5, %f6}, [%rd9];\n" +
@@ -142,15 +143,15 @@ TEST(StaticAnalysisTest, AccessesOfUnknownArraysAreAProblem) {
   EXPECT_THAT(arrays[3].problem, HasSubstr("ld.global.v2.f32 \t{%f5, %f6}, [%rd9];"));
 }
 
-/// The fourth parameter of this kernel is none that it has.
-TEST(StaticAnalysisTest, AccessesThroughWhatIsNoArrayAreAProblem) {
+/// The kernel has three parameters, but the PTX uses a fourth.
+TEST(StaticAnalysisTest, ReportsAccessesThroughUnknownParameters) {
   const auto arrays = arrays_of(
       planned(kAdd), std::string(kLoadA) + kLoadB + kStoreY + "\tst.global.f32 \t[%rd7], %f1;\n");
   ASSERT_THAT(arrays, SizeIs(4));
   EXPECT_THAT(arrays[3].problem, HasSubstr("a store of 4 bytes whose array was not found"));
 }
 
-TEST(StaticAnalysisTest, CallsOfWhatIsNotThereAreAProblem) {
+TEST(StaticAnalysisTest, ReportsCallsOfUndefinedFunctions) {
   const auto arrays = arrays_of(planned(kAdd), std::string(kLoadA) + kLoadB + kStoreY +
                                                    "\tcall.uni (retval0), elsewhere, (param0);\n");
   ASSERT_THAT(arrays, SizeIs(4));
@@ -158,8 +159,8 @@ TEST(StaticAnalysisTest, CallsOfWhatIsNotThereAreAProblem) {
               HasSubstr("a call of elsewhere, whose accesses are not in the PTX; line "));
 }
 
-/// Blocks leave one another their parts of a sum in memory that is no array of the graph.
-TEST(StaticAnalysisTest, ScratchMemoryIsKnown) {
+/// Blocks exchange their partial sums in memory that is not an array of the graph.
+TEST(StaticAnalysisTest, KnowsScratchMemory) {
   const Program program = planned("graph g(x: f32[4194304]) {\n  s = sum x\n  return s\n}\n");
   const Source source = emit(program, program.kernels[0], program.kernels[0].schedule, "k");
   std::string body;

@@ -1,4 +1,4 @@
-// Which of the architectures in a saved file runs where.
+// Which saved architecture runs on a device.
 #include "runtime/saved/arch_choice.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ TEST(ArchChoice, CubinsRunOnLaterMinorVersions) {
   EXPECT_FALSE(runs_on("sm_10", "sm_100"));
 }
 
-TEST(ArchChoice, EmbeddedSystemsRunTheirOwnAlone) {
+TEST(ArchChoice, EmbeddedSystemsRunOnlyTheirOwn) {
   EXPECT_TRUE(runs_on("sm_87", "sm_87"));
   EXPECT_FALSE(runs_on("sm_86", "sm_87"));
   EXPECT_FALSE(runs_on("sm_87", "sm_89"));
@@ -27,13 +27,13 @@ TEST(ArchChoice, EmbeddedSystemsRunTheirOwnAlone) {
   EXPECT_FALSE(runs_on("sm_88", "sm_89"));
 }
 
-TEST(ArchChoice, TheHostRunsItsOwnAlone) {
+TEST(ArchChoice, TheHostRunsOnlyItsOwn) {
   EXPECT_TRUE(runs_on("host", "host"));
   EXPECT_FALSE(runs_on("host", "sm_80"));
   EXPECT_FALSE(runs_on("sm_80", "host"));
 }
 
-TEST(ArchChoice, WhatIsNoArchitectureRunsNowhere) {
+TEST(ArchChoice, InvalidNamesRunNowhere) {
   for (const char* arch : {"", "sm_", "sm_9x", "sm_-90", "sm_99999999999", "SM_90"})
     EXPECT_FALSE(runs_on(arch, "sm_90")) << arch;
 }

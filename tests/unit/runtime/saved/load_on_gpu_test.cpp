@@ -1,5 +1,5 @@
-// What is loaded on which GPU, with a driver that poses as several: no GPU and no compiler is
-// asked.
+// Loading saved executables on fake GPUs of several architectures. The driver is a stub; neither a
+// GPU nor a compiler is used.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ class LoadOnGpu : public ::testing::Test {
  protected:
   LoadOnGpu() { test::loaded_images().clear(); }
 
-  /// A file with kernels for `archs`, whose images say what they are for.
+  /// Writes a file with kernels for `archs`. Each image names its architecture.
   void save(const std::vector<std::string>& archs, bool is_cooperative = false) const {
     const Graph graph = parse(kGraph);
     std::vector<SavedSection> sections = {{kProgramSection, "",
@@ -82,7 +82,7 @@ class LoadOnGpu : public ::testing::Test {
   std::string path = folder.path() + "/softmax.sinterx";
 };
 
-TEST_F(LoadOnGpu, TakesTheKernelsOfItsArchitecture) {
+TEST_F(LoadOnGpu, TakesTheKernelsOfTheArchitecture) {
   save({"sm_80", "sm_90", "sm_86"});
   const Executable loaded = load(path, test::fake_gpu<90>());
   EXPECT_THAT(test::loaded_images(), ElementsAre("// for sm_90"));
@@ -95,20 +95,20 @@ TEST_F(LoadOnGpu, TakesTheKernelsOfItsArchitecture) {
   EXPECT_EQ(context.counters().kernel_launches, 1);
 }
 
-TEST_F(LoadOnGpu, TakesThoseOfTheNearestThatRunsOnIt) {
+TEST_F(LoadOnGpu, TakesTheNearestCompatibleKernels) {
   save({"sm_80", "sm_90", "sm_86"});
   load(path, test::fake_gpu<89>());
   EXPECT_THAT(test::loaded_images(), ElementsAre("// for sm_86"));
 }
 
-TEST_F(LoadOnGpu, SaysWhichArchitecturesThereAre) {
+TEST_F(LoadOnGpu, ListsTheSavedArchitectures) {
   save({"sm_80", "sm_90", "sm_86"});
   EXPECT_EQ(test::error_of([&] { load(path, test::fake_gpu<120>()); }),
             "load: " + path +
                 " has kernels for sm_80, sm_90, sm_86, but none for a GPU (sm_120); save it with "
                 "options.archs = {\"sm_120\"} (sinter compile --arch sm_120)");
   EXPECT_THAT(test::loaded_images(), IsEmpty());
-  // Of these sinter knows no GPU.
+  // Architectures for which sinter has no target.
   EXPECT_THAT(
       test::error_of([&] { load(path, test::fake_gpu<103>()); }),
       EndsWith(
@@ -117,7 +117,7 @@ TEST_F(LoadOnGpu, SaysWhichArchitecturesThereAre) {
               EndsWith(" (sm_110); sinter cannot save kernels for it; compile it there"));
 }
 
-TEST_F(LoadOnGpu, RefusesBlocksThatDoNotFit) {
+TEST_F(LoadOnGpu, RejectsCooperativeBlocksThatDoNotFit) {
   save({"sm_90"}, /*is_cooperative=*/true);
   EXPECT_EQ(test::error_of([&] { load(path, test::fake_gpu<90>()); }), "(nothing thrown)");
   EXPECT_THAT(test::error_of<UserError>([&] { load(path, test::fake_gpu<90, 101376, 0>()); }),
@@ -126,8 +126,8 @@ TEST_F(LoadOnGpu, RefusesBlocksThatDoNotFit) {
                                EndsWith(" does not fit on a GPU; save it for sm_90")));
 }
 
-/// What was planned for the large GPU of an architecture need not fit the small one.
-TEST_F(LoadOnGpu, SaysWhatTheGpuHasNoRoomFor) {
+/// A plan for the largest GPU of an architecture may not fit a smaller one.
+TEST_F(LoadOnGpu, RejectsTooMuchSharedMemory) {
   save({"sm_80"});
   load(path, test::fake_gpu<80, 166912>());
   EXPECT_THAT(test::loaded_images(), ElementsAre("// for sm_80"));
@@ -138,14 +138,14 @@ TEST_F(LoadOnGpu, SaysWhatTheGpuHasNoRoomFor) {
                                         "sm_86")));
 }
 
-/// What the driver says of any kernel's parameters.
+/// The parameter sizes in bytes that the stub reports for every kernel.
 std::vector<std::size_t>& parameters() {
   static std::vector<std::size_t> bytes;
   return bytes;
 }
 
-/// An image of another kernel by the same name would read what is no address.
-TEST_F(LoadOnGpu, RefusesImagesThatTakeOtherParameters) {
+/// An image of another kernel with the same name would interpret other parameters as addresses.
+TEST_F(LoadOnGpu, RejectsImagesWithOtherParameters) {
   static const Driver driver = [] {
     Driver table = test::fake_gpu<90>().state()->driver;
     table.cuFuncGetParamInfo = [](CUfunction, std::size_t index, std::size_t* offset,
@@ -175,7 +175,7 @@ TEST_F(LoadOnGpu, RefusesImagesThatTakeOtherParameters) {
               EndsWith(" takes 4 bytes as parameter 0, but the plan has 8; save it again"));
 }
 
-TEST_F(LoadOnGpu, RefusesOtherSizesWithoutCompiling) {
+TEST_F(LoadOnGpu, RejectsOtherSizesWithoutCompiling) {
   save({"sm_90"});
   const Executable loaded = load(path, test::fake_gpu<90>());
   const std::int64_t rows = std::int64_t{1} << 28;
@@ -185,7 +185,7 @@ TEST_F(LoadOnGpu, RefusesOtherSizesWithoutCompiling) {
               StartsWith(fmt::format("softmax: {} has no kernels for [rows = {}]: ", path, rows)));
 }
 
-TEST(NearestTarget, IsTheOneThatTheNameTells) {
+TEST(NearestTarget, MatchesTheDeviceName) {
   const auto nearest = [](std::string_view name, std::string_view arch) {
     const NearestTarget found = nearest_target(name, arch);
     return fmt::format("{} {}", found.target->name, found.is_named);

@@ -1,5 +1,5 @@
-// What saved executables hold: everything in them that refers to something is checked against it,
-// and what follows from sizes stays within its memory.
+// Validation of saved executables: references are checked against the program, and offsets and
+// sizes must stay within their memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-/// The text may mention symbols in another order than they were made in.
+/// The text may list symbols in another order than their declaration.
 TEST(SavedContents, FindsSymbolsByName) {
   SavedProgram program{.symbols = {"rows", "n"}};
   program.graph = print(parse(R"(
@@ -29,7 +29,7 @@ graph norm(t: f32[n], x: f32[rows, n], rate: f32) {
   ASSERT_EQ(graph.data().extents->symbols()[0]->name, "n");
   SavedKernels kernels{.arch = "sm_90", .variants = std::vector<SavedVariant>(1)};
   kernels.variants[0].sizes = {7, 11};
-  const Graph old = parse(kGraph);  // rows, then n
+  const Graph old = parse(kGraph);  // declares rows before n
   const Extent rows = Extent(old.data().extents->symbol("rows"));
   const Extent n = Extent(old.data().extents->symbol("n"));
   kernels.variants[0].variant.program.guards = {
@@ -43,8 +43,8 @@ graph norm(t: f32[n], x: f32[rows, n], rate: f32) {
             to_string(kernels.variants[0].variant.program.guards[0].value));
 }
 
-/// What a function of the user's is given lies in memory that the plan has for it.
-TEST(SavedContents, GivesCallsNoMoreThanTheirMemory) {
+/// The arrays of an opaque call must be within the memory that the plan has for them.
+TEST(SavedContents, RejectsCallArraysOutsideTheirMemory) {
   const auto lay_out_with = [&](const std::function<void(SavedVariant&)>& change) {
     SavedKernels kernels = saved_kernels("sm_90");
     change(kernels.variants[0]);
@@ -106,8 +106,8 @@ TEST(SavedContents, GivesCallsNoMoreThanTheirMemory) {
                         "(recorded at "));
 }
 
-/// Memory is shared out by what a file says: nobody gets what is another's.
-TEST(SavedContents, SharesOutNoMemoryBySizesThatCannotBe) {
+/// Offsets and sizes come from the file. No buffer may get memory of another one.
+TEST(SavedContents, RejectsImpossibleSizes) {
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
   const auto lay_out_with = [&](const std::function<void(Variant&)>& change) {
     SavedKernels kernels = saved_kernels("sm_90");
@@ -150,9 +150,11 @@ TEST(SavedContents, SharesOutNoMemoryBySizesThatCannotBe) {
   };
   EXPECT_EQ(with_part(4), "(nothing thrown)");
   EXPECT_THAT(with_part(5), HasSubstr("buffer part takes bytes 20 to 36 of the 32 bytes of whole"));
-  EXPECT_THAT(with_part(-1), HasSubstr("sub-buffer part begins -4 bytes into a buffer of 256 bytes"));
-  EXPECT_THAT(with_part(1000), HasSubstr("sub-buffer part begins 4000 bytes into a buffer of 256 bytes"));
-  // The same of what a caller binds.
+  EXPECT_THAT(with_part(-1),
+              HasSubstr("sub-buffer part begins -4 bytes into a buffer of 256 bytes"));
+  EXPECT_THAT(with_part(1000),
+              HasSubstr("sub-buffer part begins 4000 bytes into a buffer of 256 bytes"));
+  // The same for a buffer that the caller binds.
   const auto with_part_of_output = [&](std::int64_t offset, std::int64_t elements) {
     return lay_out_with([&](Variant& variant) {
       std::vector<Buffer>& buffers = variant.program.buffers;
@@ -170,13 +172,13 @@ TEST(SavedContents, SharesOutNoMemoryBySizesThatCannotBe) {
     });
   };
   EXPECT_EQ(with_part_of_output(4, 4), "(nothing thrown)");
-  EXPECT_EQ(with_part_of_output(8, -4), "(nothing thrown)");  // none: an axis is 0
+  EXPECT_EQ(with_part_of_output(8, -4), "(nothing thrown)");  // an empty part
   EXPECT_THAT(with_part_of_output(4, 5), HasSubstr("buffer part takes bytes "));
   EXPECT_THAT(with_part_of_output(-1, 1), HasSubstr("buffer part takes bytes -"));
   EXPECT_THAT(with_part_of_output(most / 4, most / 4), HasSubstr(" does not fit in 64 bits"));
 }
 
-TEST(SavedContents, SaysWhichPartMeansNothing) {
+TEST(SavedContents, ReportsInvalidParts) {
   const std::string here(sinter_version());
   const auto problem_with = [](const SavedProgram& program, const SavedKernels& kernels) {
     return problem_of(pack_saved_file(std::vector<SavedSection>{
@@ -200,16 +202,14 @@ TEST(SavedContents, SaysWhichPartMeansNothing) {
   };
   const auto expect = [&](const char* what, const std::function<void(SavedKernels&)>& change) {
     EXPECT_THAT(with_kernels(change),
-                StartsWith(fmt::format(
-                    "load: norm.sinterx is invalid: the kernels for sm_90: {} (", what)));
+                StartsWith(fmt::format("load: norm.sinterx is invalid: the kernels for sm_90: {} (",
+                                       what)));
   };
   expect("a plan has a wrong number of symbols", [](auto& k) { k.variants[0].sizes.pop_back(); });
-  expect("a plan has an alignment below 1",
-         [](auto& k) { k.variants[0].variant.alignment = 0; });
+  expect("a plan has an alignment below 1", [](auto& k) { k.variants[0].variant.alignment = 0; });
   expect("a plan omits outputs that do not exist",
          [](auto& k) { k.variants[0].variant.unwritten_outputs = {true}; });
-  expect("a plan has inconsistent kernel counts",
-         [](auto& k) { k.variants[0].images.pop_back(); });
+  expect("a plan has inconsistent kernel counts", [](auto& k) { k.variants[0].images.pop_back(); });
   expect("a kernel is in an image that does not exist",
          [](auto& k) { k.variants[0].images[0] = static_cast<int>(k.images.size()); });
   expect("an image is incomplete", [](auto& k) { k.images[1].pop_back(); });
@@ -278,7 +278,7 @@ TEST(SavedContents, SaysWhichPartMeansNothing) {
     call_of(k).outputs[0].is_number = true;
     arguments_of(k)[2] = arguments_of(k)[1];
   });
-  // A number is no address.
+  // A scalar is not an address.
   expect("a call takes a buffer that does not exist",
          [&](auto& k) { call_of(k).inputs[1].is_number = false; });
   expect("a call takes a buffer that does not exist",

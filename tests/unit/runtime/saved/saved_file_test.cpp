@@ -1,5 +1,5 @@
-// Saved executables as bytes: what is written is read, and whatever else the bytes are, the reader
-// ends with a sentence.
+// Saved executables as bytes. Files round-trip, and the reader rejects all other bytes with an
+// error.
 #include "runtime/saved/saved_file.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-TEST(SavedFile, GivesBackWhatItWasMadeOf) {
+TEST(SavedFile, RoundTrips) {
   const SavedExecutable saved = read_saved(sound(), kPath);
   EXPECT_EQ(saved.version, sinter_version());
   EXPECT_EQ(saved.archs, (std::vector<std::string>{"sm_80", "sm_90"}));
@@ -32,7 +32,7 @@ TEST(SavedFile, GivesBackWhatItWasMadeOf) {
   EXPECT_EQ(variant.report.kernels[0].candidates[0].median_us, 1.0 / 3);
 }
 
-TEST(SavedFile, IsRefusedWhereverItIsCut) {
+TEST(SavedFile, RejectsTruncatedFiles) {
   for (std::size_t size = 0; size < sound().size(); ++size) {
     const std::string problem = problem_of(std::span(sound()).first(size));
     if (size < 8)
@@ -46,8 +46,8 @@ TEST(SavedFile, IsRefusedWhereverItIsCut) {
   EXPECT_EQ(problem_of(sound()), "");
 }
 
-/// What checksums do not tell.
-TEST(SavedFile, IsRefusedWhereverASectionIsCut) {
+/// Truncation within a section, with valid checksums.
+TEST(SavedFile, RejectsTruncatedSections) {
   SavedKernels kernels = saved_kernels("sm_90");
   for (SavedVariant& saved : kernels.variants)
     for (VariantKernel& kernel : saved.variant.kernels) kernel.source.text.clear();
@@ -70,18 +70,18 @@ TEST(SavedFile, IsRefusedWhereverASectionIsCut) {
   EXPECT_EQ(problem_with(program, all), "");
 }
 
-TEST(SavedFile, IsRefusedWhicheverBitIsTurned) {
+TEST(SavedFile, RejectsFlippedBits) {
   Bytes file = sound();
   for (std::size_t i = 0; i < file.size(); ++i)
     for (const int bit : {0, 7}) {
-      const auto turned = static_cast<std::byte>(1 << bit);
-      file[i] ^= turned;
+      const auto flipped = static_cast<std::byte>(1 << bit);
+      file[i] ^= flipped;
       ASSERT_THAT(problem_of(file), StartsWith("load: norm.sinterx ")) << i;
-      file[i] ^= turned;
+      file[i] ^= flipped;
     }
 }
 
-TEST(SavedFile, SaysWhatIsWrongAndWhatToDo) {
+TEST(SavedFile, ReportsTheProblemAndTheRemedy) {
   const std::string here(sinter_version());
   EXPECT_EQ(problem_of(text_bytes("")),
             "load: norm.sinterx is not an executable that sinter saved: write one with save");
@@ -103,7 +103,7 @@ TEST(SavedFile, SaysWhatIsWrongAndWhatToDo) {
             fmt::format("load: norm.sinterx is damaged: it has {} bytes instead of {}; copy or "
                         "save it again",
                         sound().size() + 1, sound().size()));
-  // Of another version, whatever the rest of its header means there.
+  // Another version, in which the rest of the header may have another meaning.
   file = sound();
   file[8] = std::byte{7};
   std::memcpy(file.data() + 16, "9.1.0\0\a", 7);
@@ -113,8 +113,8 @@ TEST(SavedFile, SaysWhatIsWrongAndWhatToDo) {
                 here + "): save it again with this version");
 }
 
-/// Later releases may have more to say, or say it in other ways.
-TEST(SavedFile, SaysWhichSectionItCannotRead) {
+/// Later releases may add sections, or change the version of one.
+TEST(SavedFile, ReportsUnreadableSections) {
   const std::string here(sinter_version());
   const auto about = [&](const std::string& what) {
     return "load: norm.sinterx has " + what + " (it was saved by sinter " + here + ", this is " +
@@ -140,8 +140,8 @@ TEST(SavedFile, SaysWhichSectionItCannotRead) {
   EXPECT_EQ(problem(), about("version 0 of the program, but this sinter reads version 1"));
 }
 
-/// The table of sections with a checksum that fits.
-TEST(SavedFile, RefusesSectionsThatDoNotLieWhereTheyShould) {
+/// Invalid section tables with valid checksums.
+TEST(SavedFile, RejectsMisplacedSections) {
   constexpr std::size_t kHeader = 64, kRow = 56, kOffset = 40, kBytes = 48;
   const auto number = [](Bytes& file, std::size_t at) -> std::uint64_t& {
     return *reinterpret_cast<std::uint64_t*>(file.data() + at);
@@ -150,11 +150,10 @@ TEST(SavedFile, RefusesSectionsThatDoNotLieWhereTheyShould) {
   for (std::size_t i = 0; i < kRow; ++i) std::swap(file[kHeader + i], file[kHeader + kRow + i]);
   EXPECT_THAT(problem_of(sealed(file)),
               HasSubstr("a section does not begin where the previous one ends"));
-  // Their contents alone.
+  // Exchange only their kinds.
   file = sound();
   for (std::size_t i = 0; i < 32; ++i) std::swap(file[kHeader + i], file[kHeader + kRow + i]);
-  EXPECT_THAT(problem_of(sealed(file)),
-              StartsWith("load: norm.sinterx is invalid: the program: "));
+  EXPECT_THAT(problem_of(sealed(file)), StartsWith("load: norm.sinterx is invalid: the program: "));
   for (const std::size_t at : {kOffset, kBytes, kRow + kOffset, kRow + kBytes})
     for (const std::uint64_t value :
          {std::uint64_t{0}, std::uint64_t{1} << 40, ~std::uint64_t{0}}) {
@@ -171,29 +170,32 @@ TEST(SavedFile, RefusesSectionsThatDoNotLieWhereTheyShould) {
   EXPECT_THAT(problem_of(sealed(file)), HasSubstr("there are bytes after its last section"));
 }
 
-/// Whoever wants to harm us gets the checksums right.
+/// Mutations with valid checksums, as an attacker would write them.
 TEST(SavedFile, SurvivesTenThousandMutations) {
   std::mt19937 random(11);
   const auto below = [&](std::size_t most) { return random() % most; };
   SavedKernels kernels = saved_kernels("sm_90");
-  for (SavedVariant& saved : kernels.variants)  // what stands in texts breaks nothing
+  for (SavedVariant& saved : kernels.variants)  // mutations in source texts would be harmless
     for (VariantKernel& kernel : saved.variant.kernels) kernel.source.text.clear();
   const std::vector<Bytes> sections = {pack(saved_program()), pack(kernels)};
   const auto mutate = [&](Bytes bytes) {
     for (std::size_t changes = 1 + below(3); changes > 0 && !bytes.empty(); --changes) {
       const auto at = static_cast<std::ptrdiff_t>(below(bytes.size()));
-      const auto place = bytes.begin() + at;
-      const auto count = std::min(bytes.end() - place, static_cast<std::ptrdiff_t>(1 + below(40)));
+      const auto position = bytes.begin() + at;
+      const auto count =
+          std::min(bytes.end() - position, static_cast<std::ptrdiff_t>(1 + below(40)));
       switch (below(5)) {
-        case 0: *place = static_cast<std::byte>(random()); break;
-        case 1: *place ^= static_cast<std::byte>(1 << below(8)); break;
-        case 2: bytes.erase(place, place + count); break;
+        case 0: *position = static_cast<std::byte>(random()); break;
+        case 1: *position ^= static_cast<std::byte>(1 << below(8)); break;
+        case 2: bytes.erase(position, position + count); break;
         case 3: {
-          const Bytes again(place, place + count);
-          bytes.insert(place, again.begin(), again.end());
+          const Bytes again(position, position + count);
+          bytes.insert(position, again.begin(), again.end());
           break;
         }
-        default: std::fill(place, place + count, static_cast<std::byte>(below(2) * 255)); break;
+        default:
+          std::fill(position, position + count, static_cast<std::byte>(below(2) * 255));
+          break;
       }
     }
     return bytes;

@@ -1,4 +1,4 @@
-// The format of saved executables stays what its number says.
+// The format of saved executables changes only together with its version numbers.
 #include <gtest/gtest.h>
 
 #include "runtime/cache/cache_entry.h"
@@ -12,9 +12,9 @@ std::string hash_of(const std::vector<std::byte>& bytes) {
   return name_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}).hex().substr(0, 16);
 }
 
-/// Every field of every struct once. Whoever changes what is saved, or what it means, counts up
-/// the version of its section, and writes down here what comes out.
-TEST(SavedFormat, ChangesWithItsFormatAlone) {
+/// Sets every field of every struct. If the saved data or their meaning change, increment the
+/// version of the section and update the hash here.
+TEST(SavedFormat, HashChangesOnlyWithTheVersion) {
   Graph graph("g");
   const Extent rows = graph.extent("rows");
   const Extent grid = floor_div(rows * rows + 7, 4) * 3 - 1;

@@ -1,4 +1,4 @@
-// Reading values from bytes that may say anything.
+// Reading values from untrusted bytes.
 #include "runtime/support/archive.h"
 
 #include <gmock/gmock.h>
@@ -48,7 +48,7 @@ std::string damage_of(const Bytes& bytes, auto value) {
   return "(none)";
 }
 
-TEST(Archive, TakesNoLengthOnTrust) {
+TEST(Archive, ChecksLengths) {
   ArchiveWriter writer;
   writer(std::numeric_limits<std::int64_t>::max());
   const Bytes most = writer.take();
@@ -62,8 +62,8 @@ TEST(Archive, TakesNoLengthOnTrust) {
               StartsWith("a number is too long"));
 }
 
-/// A thousand bytes for each of a million empty plans.
-TEST(Archive, TakesNoMoreMemoryThanItHasBytesFor) {
+/// A million empty plans would take about a thousand bytes each.
+TEST(Archive, LimitsMemoryByInputSize) {
   Bytes bytes(1 << 20, std::byte{0});
   ArchiveWriter writer;
   writer(std::int64_t{1} << 30);
@@ -75,8 +75,8 @@ TEST(Archive, TakesNoMoreMemoryThanItHasBytesFor) {
               StartsWith("it ends in the middle of a number"));
 }
 
-/// Deeper than any stack.
-TEST(Archive, EndsWhereQuotientsDoNot) {
+/// Nesting that would overflow the stack.
+TEST(Archive, RejectsDeeplyNestedQuotients) {
   ArchiveWriter quotient;
   // One product of one atom, which is a quotient, whose numerator is one product …
   for (int i = 0; i < 1000000; ++i)
@@ -84,12 +84,12 @@ TEST(Archive, EndsWhereQuotientsDoNot) {
   EXPECT_THAT(damage_of(quotient.take(), Extent()), StartsWith("quotients are nested too deeply"));
 }
 
-TEST(Archive, ReadsWholeImagesAlone) {
+TEST(Archive, RecognisesCompleteImages) {
   EXPECT_FALSE(is_complete_image({}, "sm_90"));
   EXPECT_TRUE(is_complete_image(bytes_of(std::string_view("// ptx\n\0", 8)), "sm_90"));
   EXPECT_FALSE(is_complete_image(bytes_of("// ptx\n"), "sm_90"));
   EXPECT_FALSE(is_complete_image(bytes_of(std::string_view("// \0tx\n\0", 8)), "sm_90"));
-  // The host device looks for the mark of an ELF file, however short the image is.
+  // The host device checks the ELF magic, even of very short images.
   EXPECT_FALSE(is_complete_image(bytes_of(std::string_view("a\0", 2)), "host"));
   EXPECT_FALSE(is_complete_image(bytes_of(std::string_view("// ptx\n\0", 8)), "host"));
   Bytes elf(sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Shdr) + 100);

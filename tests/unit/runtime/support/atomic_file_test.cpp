@@ -1,4 +1,4 @@
-// Files written whole, and where a user says.
+// Atomic writes of whole files, and writes to paths that a user names.
 #include "runtime/support/atomic_file.h"
 #include "tests/support/files/read_text.h"
 #include "tests/support/files/scratch_folder.h"
@@ -35,8 +35,8 @@ class NamedFile : public testing::Test {
   test::ScratchFolder folder_;
 };
 
-/// What would not be read is not written.
-TEST(File, IsNoLargerThanWhatIsRead) {
+/// Files that the reader would reject as too large are not written.
+TEST(File, RejectsFilesLargerThanTheReadLimit) {
   const test::ScratchFolder folder;
   const std::string path = folder.path() + "/large";
   const std::size_t bytes = kLargestFile + 1;
@@ -49,13 +49,13 @@ TEST(File, IsNoLargerThanWhatIsRead) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST_F(NamedFile, TakesThePlaceOfAnEarlierOne) {
+TEST_F(NamedFile, ReplacesAnExistingFile) {
   std::ofstream(path("it")) << "a longer text than the next";
   EXPECT_EQ(write_named_file(path("it"), bytes_of("next")), 0);
   EXPECT_EQ(test::read_text(path("it")), "next");
 }
 
-TEST_F(NamedFile, IsWrittenThroughLinks) {
+TEST_F(NamedFile, WritesThroughSymlinks) {
   fs::create_directory(path("there"));
   fs::create_symlink("there/second", path("first"));
   fs::create_symlink("real", path("there/second"));
@@ -67,7 +67,7 @@ TEST_F(NamedFile, IsWrittenThroughLinks) {
   }
 }
 
-TEST_F(NamedFile, OfACircleOfLinksIsAnError) {
+TEST_F(NamedFile, RejectsSymlinkCycles) {
   fs::create_symlink("b", path("a"));
   fs::create_symlink("a", path("b"));
   EXPECT_EQ(write_named_file(path("a"), bytes_of("text")), ELOOP);
@@ -75,7 +75,7 @@ TEST_F(NamedFile, OfACircleOfLinksIsAnError) {
   EXPECT_TRUE(fs::is_symlink(path("b")));
 }
 
-TEST_F(NamedFile, LeavesAPipeAPipe) {
+TEST_F(NamedFile, WritesIntoPipes) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), S_IRUSR | S_IWUSR), 0);
   const File reader(open(path("pipe").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   ASSERT_TRUE(reader);
@@ -86,7 +86,7 @@ TEST_F(NamedFile, LeavesAPipeAPipe) {
   EXPECT_STREQ(got.data(), "text");
 }
 
-TEST_F(NamedFile, IsNoFolder) {
+TEST_F(NamedFile, RejectsFolders) {
   fs::create_directory(path("folder"));
   EXPECT_EQ(write_named_file(path("folder"), bytes_of("text")), EISDIR);
   EXPECT_EQ(write_named_file(path("no/file"), bytes_of("text")), ENOENT);

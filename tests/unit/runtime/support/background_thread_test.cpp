@@ -1,4 +1,5 @@
-// Work in the background: in order, waited for where that is asked, and dropped at the end.
+// The background thread: it runs tasks in order, waits on request, and drops pending tasks at the
+// end.
 #include "runtime/support/background_thread.h"
 
 #include <gmock/gmock.h>
@@ -15,15 +16,15 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(BackgroundThread, DoesOneAfterTheOther) {
+TEST(BackgroundThread, RunsTasksInOrder) {
   BackgroundThread background;
-  std::vector<int> done;  // by one thread
+  std::vector<int> done;  // only the background thread writes it
   for (int i = 0; i < 4; ++i) background.add([&done, i] { done.push_back(i); });
   background.wait();
   EXPECT_THAT(done, ElementsAre(0, 1, 2, 3));
 }
 
-TEST(BackgroundThread, WaitsForNothingThatIsAddedLater) {
+TEST(BackgroundThread, DoesNotWaitForLaterTasks) {
   BackgroundThread background;
   std::promise<void> go_on;
   std::atomic<bool> is_done = false;
@@ -39,9 +40,9 @@ TEST(BackgroundThread, WaitsForNothingThatIsAddedLater) {
   EXPECT_TRUE(is_done);
 }
 
-TEST(BackgroundThread, NothingToWaitForIsNotWaitedFor) { BackgroundThread().wait(); }
+TEST(BackgroundThread, WaitWithoutTasksReturns) { BackgroundThread().wait(); }
 
-TEST(BackgroundThread, EndsWithWhatItIsDoing) {
+TEST(BackgroundThread, EndsAfterTheCurrentTask) {
   std::promise<void> has_begun;
   std::promise<void> go_on;
   std::atomic<int> done = 0;
@@ -54,14 +55,14 @@ TEST(BackgroundThread, EndsWithWhatItIsDoing) {
     });
     for (int i = 0; i < 100; ++i) background.add([&] { done += 100; });
     has_begun.get_future().wait();
-    // It is destroyed while the first task still runs.
+    // The destructor runs while the first task is still active.
     background.add([] {});
     go_on.set_value();
   }
   EXPECT_EQ(done % 100, 1);
 }
 
-TEST(BackgroundThread, AsksWhatIsUnderWayToStop) {
+TEST(BackgroundThread, RequestsTheCurrentTaskToStop) {
   std::promise<void> has_begun;
   bool was_asked = false;
   {
@@ -78,7 +79,7 @@ TEST(BackgroundThread, AsksWhatIsUnderWayToStop) {
   EXPECT_TRUE(was_asked);
 }
 
-TEST(BackgroundThread, EndsWhileOthersAddToIt) {
+TEST(BackgroundThread, EndsWhileOtherThreadsAddTasks) {
   for (int i = 0; i < 20; ++i) {
     std::thread other;
     {

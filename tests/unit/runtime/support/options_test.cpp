@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-/// Sets a variable for the length of a test.
+/// Sets an environment variable during a test.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
@@ -29,14 +29,14 @@ class Variable {
   const char* name_;
 };
 
-TEST(Options, StayAsGivenWithoutVariables) {
+TEST(Options, AreUnchangedWithoutVariables) {
   const Options options = options_from_environment({.tune = Tune::wide, .skip = {"fold"}});
   EXPECT_EQ(options.tune, Tune::wide);
   EXPECT_THAT(options.skip, ElementsAre("fold"));
   EXPECT_THAT(options.dump, IsEmpty());
 }
 
-TEST(Options, TakeListsFromTheEnvironment) {
+TEST(Options, ReadListsFromTheEnvironment) {
   const Variable dump("SINTER_DUMP", "fuse,source");
   const Variable skip("SINTER_SKIP", "fold");
   const Variable tune("SINTER_TUNE", "off");
@@ -46,13 +46,13 @@ TEST(Options, TakeListsFromTheEnvironment) {
   EXPECT_EQ(options.tune, Tune::off);
 }
 
-TEST(Options, RefuseAnUnknownEffort) {
+TEST(Options, RejectAnUnknownTuneEffort) {
   const Variable tune("SINTER_TUNE", "hard");
   EXPECT_EQ(test::error_of([] { options_from_environment(); }),
             "SINTER_TUNE=hard: expected off, quick or wide");
 }
 
-TEST(Options, TakeEveryVariableOfTheTable) {
+TEST(Options, ReadEveryVariableOfTheTable) {
   const Variable debug("SINTER_DEBUG", "3");
   const Variable trace("SINTER_TRACE", "/tmp/trace.json");
   const Variable cache("SINTER_CACHE", "read_only");
@@ -66,14 +66,14 @@ TEST(Options, TakeEveryVariableOfTheTable) {
   EXPECT_EQ(options.cache.max_bytes, 1000);
   EXPECT_TRUE(options.cache.verify);
   EXPECT_EQ(options.tune, Tune::wide);
-  // Those that count for everybody, and no others.
+  // with_environment applies only the variables that override options of the program.
   const Options always = with_environment({.tune = Tune::off, .debug = 1});
   EXPECT_EQ(always.debug, 3);
   EXPECT_EQ(always.cache.mode, CacheMode::read_only);
   EXPECT_EQ(always.tune, Tune::off);
 }
 
-TEST(Options, SayWhichValuesThereAre) {
+TEST(Options, ListAllowedValuesInErrors) {
   for (const OptionInfo& option : option_table()) {
     if (option.variable.empty() || option.values.find('|') == std::string_view::npos) continue;
     const std::string variable(option.variable);
@@ -87,7 +87,7 @@ TEST(Options, SayWhichValuesThereAre) {
             "SINTER_CACHE_BYTES=-5: expected a number of bytes");
 }
 
-TEST(Options, HaveTheirDefaultsInTheTable) {
+TEST(Options, TableHasTheDefaults) {
   const auto default_of = [](std::string_view name) {
     for (const OptionInfo& option : option_table())
       if (option.name == name) return option.default_text;

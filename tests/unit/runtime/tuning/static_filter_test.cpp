@@ -1,4 +1,4 @@
-// Candidates that are not worth measuring.
+// The static filter, which skips candidates that cannot win.
 #include "runtime/tuning/static_filter.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ const Target& target() { return *find_target("h200"); }
 constexpr StaticEstimate kDefault{
     .spill_bytes = 0, .threads = 132 * 2048, .bytes_in_flight = 8 << 20, .bytes = 1000};
 
-TEST(StaticFilter, SpillsAreHopeless) {
+TEST(StaticFilter, SkipsSpillingCandidates) {
   StaticEstimate candidate = kDefault;
   candidate.spill_bytes = 8;
   EXPECT_EQ(skip_reason(candidate, kDefault, target()),
@@ -29,7 +29,7 @@ TEST(StaticFilter, SpillsAreHopeless) {
   EXPECT_THAT(skip_reason(kDefault, candidate, target()), IsEmpty());
 }
 
-TEST(StaticFilter, TooLittleUnderWayIsHopeless) {
+TEST(StaticFilter, SkipsCandidatesWithTooFewBytesInFlight) {
   StaticEstimate candidate = kDefault;
   candidate.bytes_in_flight = 1 << 20;
   EXPECT_THAT(skip_reason(candidate, kDefault, target()),
@@ -46,7 +46,7 @@ TEST(StaticFilter, TooLittleUnderWayIsHopeless) {
   EXPECT_THAT(skip_reason(candidate, plenty, target()), IsEmpty()) << "the memory is busy";
 }
 
-TEST(StaticFilter, ThreadsCountWhereLoadsAreNotKnown) {
+TEST(StaticFilter, ComparesThreadsIfLoadsAreUnknown) {
   StaticEstimate candidate = kDefault;
   candidate.threads = 132 * 128;
   EXPECT_THAT(skip_reason(candidate, kDefault, target()), IsEmpty());
@@ -57,7 +57,7 @@ TEST(StaticFilter, ThreadsCountWhereLoadsAreNotKnown) {
   EXPECT_THAT(skip_reason(candidate, kDefault, target()), IsEmpty());
 }
 
-/// What a compiler says becomes figures of the device.
+/// Figures of the whole device, estimated from the compiler's output.
 class StaticFiguresTest : public ::testing::Test {
  protected:
   std::optional<StaticEstimate> figures(std::int64_t blocks) {
@@ -83,7 +83,7 @@ class StaticFiguresTest : public ::testing::Test {
   CompiledUnit unit;
 };
 
-TEST_F(StaticFiguresTest, AreUnknownWithoutACompilerForGpus) {
+TEST_F(StaticFiguresTest, AreUnknownWithoutAGpuCompiler) {
   EXPECT_FALSE(figures(1000));
   unit.cubins = {{.reason = "there is no NVRTC"}};
   EXPECT_FALSE(figures(1000));
@@ -94,13 +94,13 @@ TEST_F(StaticFiguresTest, FollowFromTheCubin) {
   const auto many = figures(132000);
   ASSERT_TRUE(many);
   EXPECT_EQ(many->spill_bytes, 3);
-  EXPECT_EQ(many->threads, 132 * 1024);  // 65536 registers per SM, 64 each
+  EXPECT_EQ(many->threads, 132 * 1024);  // 65536 registers per SM, 64 per thread
   EXPECT_EQ(many->bytes_in_flight, 132 * 1024 * 32);
   EXPECT_EQ(many->bytes, std::int64_t{132000} * 16384 + 5);
   EXPECT_EQ(figures(132)->threads, 132 * 256) << "there are no more";
 }
 
-TEST_F(StaticFiguresTest, FollowFromTheFunctionWhereTheDriverCompiles) {
+TEST_F(StaticFiguresTest, FollowFromTheFunctionIfTheDriverCompiles) {
   EXPECT_FALSE(figures(132000));
   function = {.registers = 128, .spill_bytes = 7};
   const auto known = figures(132000);

@@ -1,4 +1,4 @@
-// Facts in files: of the disk cache, shared by processes, and tuning files that come from anywhere.
+// Stored timings: in the disk cache, which processes share, and in untrusted tuning files.
 #include "runtime/tuning/tuning_store.h"
 
 #include <gmock/gmock.h>
@@ -10,7 +10,7 @@
 
 #include <random>
 
-#include "runtime/tuning/tuning_file.h"
+#include "runtime/tuning/tuning_format.h"
 #include "tests/support/files/scratch_folder.h"
 
 namespace sinter::tuning_store_test {
@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 std::string kernel(int number) { return name_of(std::to_string(number)).hex(); }
 std::string candidate(int number) { return kernel(number).substr(32); }
 
-TuningFact fact(double microseconds) {
+CandidateTiming timing(double microseconds) {
   return {.median_us = microseconds,
           .lower_quartile_us = 0.9 * microseconds,
           .upper_quartile_us = 1.1 * microseconds,
@@ -34,33 +34,33 @@ TuningFact fact(double microseconds) {
           .schedule = "threads 256"};
 }
 
-TunedSize size(std::int64_t n, std::map<std::string, TuningFact> facts) {
-  return {.numbers = {n, 0}, .sizes = fmt::format("n = {}", n), .facts = std::move(facts)};
+TunedSize size(std::int64_t n, std::map<std::string, CandidateTiming> timings) {
+  return {.numbers = {n, 0}, .sizes = fmt::format("n = {}", n), .timings = std::move(timings)};
 }
 
 StoredTunings sample() {
-  const TuningFact dropped{.blocks = 1,
-                           .rounds = 1,
-                           .launches = 4,
-                           .effort = Tune::wide,
-                           .problem = "its result differs",
-                           .differs = true};
+  const CandidateTiming dropped{.blocks = 1,
+                                .rounds = 1,
+                                .launches = 4,
+                                .effort = Tune::wide,
+                                .problem = "its result differs",
+                                .differs = true};
   return {
       .machine = "a GPU, 132 SMs",
       .kernels = {{kernel(1),
-                   {.sizes = {size(1, {{candidate(10), fact(1.0 / 3)}, {candidate(11), dropped}}),
-                              size(1LL << 62, {{candidate(10), fact(5e6)}})}}},
-                  {kernel(2), {.sizes = {size(3, {{candidate(12), fact(7)}})}}}}};
+                   {.sizes = {size(1, {{candidate(10), timing(1.0 / 3)}, {candidate(11), dropped}}),
+                              size(1LL << 62, {{candidate(10), timing(5e6)}})}}},
+                  {kernel(2), {.sizes = {size(3, {{candidate(12), timing(7)}})}}}}};
 }
 
 std::string problem_of(std::string_view file) { return unpack_tuning_file(file).problem; }
 
-/// The same with a checksum that fits.
+/// Prepends a header with the checksum of `text`.
 std::string with_checksum(std::string_view text) {
   return fmt::format("sinter tuning 1 {}\n{}", name_of(text).hex(), text);
 }
 
-TEST(TuningFile, GivesBackWhatItWasMadeOf) {
+TEST(TuningFile, RoundTrips) {
   const std::string file = pack_tuning_file(sample());
   const ParsedTunings parsed = unpack_tuning_file(file);
   ASSERT_TRUE(parsed.tunings) << parsed.problem;
@@ -68,7 +68,7 @@ TEST(TuningFile, GivesBackWhatItWasMadeOf) {
   EXPECT_EQ(pack_tuning_file(*parsed.tunings), file);
 }
 
-TEST(TuningFile, SaysWhatIsWrongAndWhatToDo) {
+TEST(TuningFile, ReportsTheProblemAndTheRemedy) {
   const std::string file = pack_tuning_file(sample());
   constexpr const char* kNone =
       "is not a tuning file: write one with export_tuning (sinter tune --export)";
@@ -83,10 +83,10 @@ TEST(TuningFile, SaysWhatIsWrongAndWhatToDo) {
   EXPECT_EQ(problem_of(with_checksum("{")), "cannot be parsed (it is not JSON): export it again");
 }
 
-/// Files of before there was such a thing say nothing of it.
-TEST(TuningFile, MayLeaveOutWhetherAFactWasDisturbed) {
+/// Files of earlier versions lack this field.
+TEST(TuningFile, WasDisturbedIsOptional) {
   StoredTunings disturbed = sample();
-  disturbed.kernels.at(kernel(2)).sizes[0].facts.at(candidate(12)).was_disturbed = true;
+  disturbed.kernels.at(kernel(2)).sizes[0].timings.at(candidate(12)).was_disturbed = true;
   std::string text = to_text(disturbed);
   EXPECT_EQ(parse_tunings(text).tunings, disturbed);
   for (const std::string value : {"true", "false"}) {
@@ -100,7 +100,7 @@ TEST(TuningFile, MayLeaveOutWhetherAFactWasDisturbed) {
   EXPECT_EQ(parse_tunings(text).tunings, sample());
 }
 
-TEST(TuningFile, SaysWhichPartMeansNothing) {
+TEST(TuningFile, ReportsInvalidParts) {
   const std::string text = to_text(sample());
   const auto problem_with = [&](const std::string& from, const std::string& to) {
     std::string changed = text;
@@ -129,7 +129,7 @@ TEST(TuningFile, SaysWhichPartMeansNothing) {
   EXPECT_THAT(parse_tunings(std::string(200000, '[')).problem, HasSubstr("not JSON"));
 }
 
-/// Bytes changed, put in, taken out and repeated: whoever reads it gets facts or a sentence.
+/// Bytes are changed, inserted, removed and repeated. The reader returns timings or an error.
 TEST(TuningFile, SurvivesTenThousandMutations) {
   const std::string sound = pack_tuning_file(sample());
   const std::string text = to_text(sample());
@@ -160,12 +160,12 @@ TEST(TuningFile, SurvivesTenThousandMutations) {
     EXPECT_EQ(parsed.tunings.has_value(), damaged == sound);
     EXPECT_NE(parsed.tunings.has_value(), !parsed.problem.empty());
     refused += !parsed.tunings;
-    // Whoever wants to harm us gets the checksum right.
+    // A mutation with a valid checksum, as an attacker would write it.
     const ParsedTunings repaired = unpack_tuning_file(with_checksum(mutate(text)));
     EXPECT_NE(repaired.tunings.has_value(), !repaired.problem.empty());
     if (!repaired.tunings) continue;
     ++meant_something;
-    // What means something is something that we write ourselves.
+    // Accepted timings round-trip.
     EXPECT_EQ(parse_tunings(to_text(*repaired.tunings)).tunings, repaired.tunings);
   }
   EXPECT_GT(refused, 9900);
@@ -179,10 +179,10 @@ class TuningStoreTest : public ::testing::Test {
   CacheOptions options{.directory = folder.path() + "/cache"};
 };
 
-TEST_F(TuningStoreTest, AnotherProcessFindsFacts) {
+TEST_F(TuningStoreTest, SharesTimingsAcrossProcesses) {
   DiskCache disk(options);
-  const TunedSize one = size(1, {{candidate(10), fact(1)}});
-  const TunedSize two = size(2, {{candidate(10), fact(2)}});
+  const TunedSize one = size(1, {{candidate(10), timing(1)}});
+  const TunedSize two = size(2, {{candidate(10), timing(2)}});
   TuningStore first;
   EXPECT_FALSE(first.was_queried(kernel(1)));
   EXPECT_THAT(first.find(kernel(1), disk).sizes, IsEmpty());
@@ -199,45 +199,45 @@ TEST_F(TuningStoreTest, AnotherProcessFindsFacts) {
 TEST_F(TuningStoreTest, WorksWithoutACache) {
   DiskCache disk({.mode = CacheMode::off});
   TuningStore store;
-  const TunedSize one = size(1, {{candidate(10), fact(1)}});
+  const TunedSize one = size(1, {{candidate(10), timing(1)}});
   store.put(kernel(1), one, disk);
   EXPECT_EQ(store.find(kernel(1), disk).sizes, std::vector{one});
   EXPECT_EQ(store.all().size(), 1U);
 }
 
-TEST_F(TuningStoreTest, ImportedFactsCountMore) {
+TEST_F(TuningStoreTest, ImportedTimingsTakePrecedence) {
   DiskCache disk(options);
   TuningStore store;
-  store.put(kernel(1), size(1, {{candidate(10), fact(1)}, {candidate(11), fact(1)}}), disk);
-  store.import({{kernel(1), {.sizes = {size(1, {{candidate(10), fact(5)}})}}}});
+  store.put(kernel(1), size(1, {{candidate(10), timing(1)}, {candidate(11), timing(1)}}), disk);
+  store.import({{kernel(1), {.sizes = {size(1, {{candidate(10), timing(5)}})}}}});
   EXPECT_EQ(store.find(kernel(1), disk).sizes,
-            std::vector{size(1, {{candidate(10), fact(5)}, {candidate(11), fact(1)}})});
+            std::vector{size(1, {{candidate(10), timing(5)}, {candidate(11), timing(1)}})});
 }
 
-/// What was measured or looked up here is in use here.
-TEST_F(TuningStoreTest, ImportedSizesAreTheFirstToGo) {
+/// Sizes that were measured or looked up in this process are in use.
+TEST_F(TuningStoreTest, ImportedSizesAreEvictedFirst) {
   DiskCache disk({.mode = CacheMode::off});
   TuningStore store;
   for (std::int64_t n = 1; n <= 30; ++n)
-    store.put(kernel(1), size(n, {{candidate(10), fact(1)}}), disk);
+    store.put(kernel(1), size(n, {{candidate(10), timing(1)}}), disk);
   KernelTunings imported;
   for (const std::int64_t n : {1, 101, 102, 103})
-    imported.sizes.push_back(size(n, {{candidate(10), fact(5)}}));
+    imported.sizes.push_back(size(n, {{candidate(10), timing(5)}}));
   store.import({{kernel(1), imported}});
   const KernelTunings known = store.find(kernel(1), disk);
   EXPECT_EQ(known.sizes.size(), kMaxTunedSizes);
   for (std::int64_t n = 1; n <= 30; ++n) {
     const TunedSize* const at_size = known.at(std::vector<std::int64_t>{n, 0});
     ASSERT_TRUE(at_size) << n;
-    EXPECT_EQ(at_size->facts.at(candidate(10)).median_us, n == 1 ? 5 : 1);
+    EXPECT_EQ(at_size->timings.at(candidate(10)).median_us, n == 1 ? 5 : 1);
   }
   EXPECT_FALSE(known.at(std::vector<std::int64_t>{101, 0}));
   EXPECT_TRUE(known.at(std::vector<std::int64_t>{103, 0}));
 }
 
-TEST_F(TuningStoreTest, DamagedEntriesAreNotThere) {
+TEST_F(TuningStoreTest, IgnoresDamagedEntries) {
   DiskCache disk(options);
-  TuningStore().put(kernel(1), size(1, {{candidate(10), fact(1)}}), disk);
+  TuningStore().put(kernel(1), size(1, {{candidate(10), timing(1)}}), disk);
   const CacheName entry = name_of("tunings\n" + kernel(1));
   ASSERT_TRUE(disk.find(entry));
   for (const char* const nonsense :
@@ -245,21 +245,21 @@ TEST_F(TuningStoreTest, DamagedEntriesAreNotThere) {
     disk.store(entry, bytes_of(nonsense));
     EXPECT_THAT(TuningStore().find(kernel(1), disk).sizes, IsEmpty()) << nonsense;
   }
-  TuningStore().put(kernel(1), size(2, {{candidate(10), fact(1)}}), disk);
+  TuningStore().put(kernel(1), size(2, {{candidate(10), timing(1)}}), disk);
   EXPECT_EQ(TuningStore().find(kernel(1), disk).sizes.size(), 1U);
 }
 
-TEST_F(TuningStoreTest, ProcessesAtOnceLoseNothing) {
+TEST_F(TuningStoreTest, ConcurrentProcessesLoseNothing) {
   constexpr int kProcesses = 8;
-  constexpr int kFacts = 12;
+  constexpr int kTimings = 12;
   std::vector<pid_t> children;
   for (int process = 0; process < kProcesses; ++process) {
     children.push_back(fork());
     if (children.back() != 0) continue;
     DiskCache disk(options);
     TuningStore store;
-    for (int i = 0; i < kFacts; ++i)
-      store.put(kernel(1), size(i % 3, {{candidate(100 * process + i), fact(1)}}), disk);
+    for (int i = 0; i < kTimings; ++i)
+      store.put(kernel(1), size(i % 3, {{candidate(100 * process + i), timing(1)}}), disk);
     _exit(0);
   }
   for (const pid_t child : children) {
@@ -271,7 +271,7 @@ TEST_F(TuningStoreTest, ProcessesAtOnceLoseNothing) {
   const KernelTunings known = TuningStore().find(kernel(1), disk);
   ASSERT_EQ(known.sizes.size(), 3U);
   for (const TunedSize& at_size : known.sizes)
-    EXPECT_EQ(at_size.facts.size(), std::size_t{kProcesses * kFacts / 3});
+    EXPECT_EQ(at_size.timings.size(), std::size_t{kProcesses * kTimings / 3});
 }
 
 }  // namespace

@@ -1,0 +1,63 @@
+// The column states of a kernel that reduces rows and columns, and how they are combined after the
+// rows. Blocks and clusters combine their states in shared memory. The last blocks combine the
+// remaining states in the workspace.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "codegen/kernels/row_passes.h"
+#include "compiler/program/reduction_tree.h"
+
+namespace sinter {
+
+class RowColumnStateWriter {
+ public:
+  RowColumnStateWriter(KernelWriter& writer, RowPasses& passes, const Tree& over_rows);
+
+  /// Declares `NAME_tree` for each column reduction and reserves its shared memory.
+  void declare();
+  /// Declares `split`, the index of the split that a thread processes, and the index of the
+  /// workspace states to which it contributes. Sets the grid and the cluster.
+  void declare_split();
+  /// After all splits: combines them and stores the column results.
+  void write();
+
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  bool combines_in_block() const;
+  std::string shared_name(std::size_t column) const { return names_[column] + "_block"; }
+  std::string workspace_name(std::size_t column) const { return names_[column] + "_splits"; }
+  /// The number of accesses, of `neighbours_` states each, to the states of all columns.
+  std::int64_t accesses() const;
+  void for_each_column(const std::function<void(std::size_t)>& inside) const;
+  void write_held();
+  void for_each_access(const std::function<void()>& inside);
+  void for_each_own_access(const std::function<void()>& inside);
+  void declare_workspace();
+  void write_combine_in_block();
+  void write_combine_in_cluster();
+  void write_last_blocks();
+  std::string ticket(const std::string& number) const;
+  void write_column();
+
+  KernelWriter& writer_;
+  const Body& body_;
+  const Schedule& schedule_;
+  SourceWriter& out_;
+  RowPasses& passes_;
+  Tree over_rows_;
+  int levels_;                      ///< tree levels whose states wait in shared memory
+  int workspace_states_;            ///< states per column in the workspace
+  int per_group_;                   ///< states that the last block of a group combines
+  int groups_;                      ///< groups of states; the last block combines them
+  int neighbours_ = 1;              ///< adjacent columns whose states one access moves
+  std::string state_index_;         ///< index of the workspace states of this block or cluster
+  std::vector<std::string> names_;  ///< the variables with the columns' states
+  std::vector<std::int64_t> shared_offsets_;  ///< their offsets in shared memory, in bytes
+};
+
+}  // namespace sinter

@@ -1,0 +1,232 @@
+// Writes tiles: the loads of a vector, the loop over its elements, and its stores. Also writes the
+// values of a row.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/statements/kernel_writer.h"
+#include "codegen/statements/loads_once.h"
+
+namespace sinter {
+
+void KernelWriter::write_kept_loads(std::span<const int> kept, const Tile& tile) {
+  for (const int value : kept) {
+    const Value& v = value_at(value);
+    if (v.kind == Value::Kind::load && load_form(v).access != Access::element)
+      write_vector_load(value, tile.count, kept_vector(value));
+  }
+}
+
+void KernelWriter::write_kept_element(int value) {
+  const Value& v = value_at(value);
+  const std::string place = kept_vector(value) + "[k]";
+  if (v.kind != Value::Kind::load) {
+    out.line(fmt::format("{} = {};", place, value_expression(value)));
+    return;
+  }
+  std::string guard = condition_text(v.conditions, true);
+  if (!count_.empty())
+    guard = fmt::format("k < {}{}{}", count_, guard.empty() ? "" : " && ", guard);
+  out.line(fmt::format("{}{} = {};", guard.empty() ? "" : "if (" + guard + ") ", place,
+                       load_call(v, {Access::element, {}}, {})));
+  count_load(v);
+}
+
+/// Loads of vectors with a masked tail. One test covers all of them, so that no branch separates
+/// the loads of whole vectors.
+void KernelWriter::write_masked_loads(std::span<const int> loads, const std::string& count) {
+  std::vector<bool> values(body.values.size());
+  for (const int load : loads) values[static_cast<std::size_t>(load)] = true;
+  if (loads.size() < 2 || !reads_once(body, values, {&vector_axis, 1})) {
+    for (const int load : loads) write_vector_load(load, count, {});
+    return;
+  }
+  std::vector<std::string> names;
+  for (const int load : loads) names.push_back(declare_loaded_vector(load));
+  const auto write = [&](const std::string& some) {
+    for (std::size_t i = 0; i < loads.size(); ++i)
+      out.line(fmt::format("{} = {};", names[i],
+                           load_call(value_at(loads[i]), {Access::vector, {}}, some)));
+  };
+  out.block(fmt::format("if ({} == {})", count, schedule.vector), [&] { write({}); });
+  out.block("else", [&] { write(count); });
+}
+
+/// Writes the statements before the loop over a vector's elements. Returns the values that the loop
+/// must compute.
+std::vector<int> KernelWriter::write_tile_loads(const std::vector<bool>& values, const Sinks& sinks,
+                                                const Tile& tile) {
+  std::vector<int> in_loop;
+  std::vector<int> conditional;
+  std::vector<int> random;
+  std::vector<int> masked;
+  for (std::size_t i = 0; i < body.values.size(); ++i) {
+    const Value& value = body.values[i];
+    const int id = static_cast<int>(i);
+    const bool is_done = !texts_[i].empty() && !is_kept(id);
+    if (!values[i] || is_done || is_plain(value)) continue;
+    const bool keep = std::ranges::find(sinks.kept, id) != sinks.kept.end();
+    if (is_kept(id) && !keep) continue;  // an earlier pass has computed it
+    if (!varies_along_vector(id) && !keep)
+      write_scalar(id);
+    else if (has_consecutive_words(id))
+      random.push_back(id);
+    else if (uses_division_call(id, sinks))
+      write_quotients(id);
+    else if (value.kind == Value::Kind::load && partial_vector_of(value).each > 1)
+      write_partial_vectors(id, tile.count);
+    else if (value.kind != Value::Kind::load || schedule.vector == 1 ||
+             load_form(value).access == Access::element)
+      in_loop.push_back(id);
+    else if (!keep && !value.conditions.empty())
+      conditional.push_back(id);
+    else if (!keep && !tile.count.empty() && load_form(value).access == Access::vector &&
+             vector_ahead(value).empty())
+      masked.push_back(id);
+    else if (!keep || !tile.loads_done)
+      write_vector_load(id, tile.count, kept_vectors_[i]);
+  }
+  write_masked_loads(masked, tile.count);
+  write_conditional_loads(conditional, tile.count);
+  for (const int value : random) write_random_words(value);  // while the loads are in flight
+  return in_loop;
+}
+
+/// True if an index, a reduction, or a value among `users` uses `value`.
+bool KernelWriter::has_use(int value, const std::vector<bool>& users, const Sinks& sinks) const {
+  for (std::size_t user = 0; user < body.values.size(); ++user)
+    if (users[user] && std::ranges::count(body.values[user].operands, value) > 0) return true;
+  for (const auto& [atom, source] : body.indirect)
+    if (source == value) return true;
+  const auto is_operand = [&](const std::vector<int>& indices,
+                              const std::vector<BodyReduction>& reductions) {
+    return std::ranges::any_of(indices, [&](int index) {
+      return reductions[static_cast<std::size_t>(index)].operand == value;
+    });
+  };
+  return is_operand(sinks.reductions, body.reductions) || is_operand(sinks.columns, body.columns);
+}
+
+/// The number of stores among `sinks` that write `value`.
+std::ptrdiff_t KernelWriter::stores_of(int value, const Sinks& sinks) const {
+  return std::ranges::count_if(sinks.stores, [&](int store) {
+    return body.stores[static_cast<std::size_t>(store)].value == value;
+  });
+}
+
+/// True if exactly one store and nothing else uses `value`. It then needs no variable.
+bool KernelWriter::is_only_stored(int value, const std::vector<bool>& values,
+                                  const Sinks& sinks) const {
+  return value_at(value).kind != Value::Kind::load && !is_kept(value) &&
+         !has_use(value, values, sinks) && stores_of(value, sinks) == 1;
+}
+
+/// Writes the body of the loop over a vector's elements.
+void KernelWriter::write_elements(std::span<const int> values, const Sinks& sinks, const Tile& tile,
+                                  std::span<const std::string> results) {
+  if (sinks.before_each) sinks.before_each();
+  for (const int value : values) {
+    if (is_kept(value))
+      write_kept_element(value);
+    else
+      write_scalar(value);
+  }
+  for (const int index : sinks.reductions) {
+    const BodyReduction& reduction = body.reductions[static_cast<std::size_t>(index)];
+    const std::string guard = tile.count.empty() ? "" : fmt::format("if (k < {}) ", tile.count);
+    const std::string accumulator = tile.accumulator.empty() ? "" : tile.accumulator + ", ";
+    out.line(fmt::format("{}{}.add({}k, {}, {});", guard, result_text(reduction), accumulator,
+                         operand_text(reduction.operand),
+                         gives_index(reduction.node->op) ? tile.index : "0"));
+  }
+  if (sinks.after_each) sinks.after_each();
+  for (const int index : sinks.columns) {
+    const BodyReduction& column = body.columns[static_cast<std::size_t>(index)];
+    std::string guard = tile.count.empty() ? "" : fmt::format("k < {}", tile.count);
+    if (!store_condition.empty()) guard = store_condition + (guard.empty() ? "" : " && ") + guard;
+    out.line(fmt::format("{}{}.add({}, {}, {});", guard.empty() ? "" : "if (" + guard + ") ",
+                         result_text(column), tile.held_index, operand_text(column.operand),
+                         gives_index(column.node->op) ? "row" : "0"));
+  }
+  for (std::size_t i = 0; i < sinks.stores.size(); ++i) {
+    const BodyStore& store = body.stores[static_cast<std::size_t>(sinks.stores[i])];
+    if (is_stored_whole(store, sinks)) continue;
+    const bool is_named =
+        !texts_[static_cast<std::size_t>(store.value)].empty() || is_plain(value_at(store.value));
+    out.line(fmt::format("{}[k] = {};", results[i],
+                         in_memory(store.node->dtype, is_named ? operand_text(store.value)
+                                                               : value_expression(store.value))));
+  }
+}
+
+void KernelWriter::write_tile(const std::vector<bool>& values, const Sinks& sinks,
+                              const Tile& tile) {
+  find_varying_values();
+  count_ = tile.count;
+  in_tile_ = true;
+  const std::vector<std::string> before = texts_;
+  std::vector<int> in_loop = write_tile_loads(values, sinks, tile);
+  drop_unused_philox_indices(in_loop, values, sinks);
+  std::erase_if(in_loop, [&](int value) { return is_only_stored(value, values, sinks); });
+
+  bool has_loop = !in_loop.empty() || !sinks.reductions.empty() || !sinks.columns.empty() ||
+                  sinks.after_each != nullptr;
+  std::vector<std::string> results;
+  for (const int store : sinks.stores) {
+    const BodyStore& to = body.stores[static_cast<std::size_t>(store)];
+    const bool is_whole = is_stored_whole(to, sinks);
+    results.push_back(is_whole ? quotients_name(to.value) : declare_stored_vector(to));
+    has_loop |= !is_whole;
+  }
+  if (has_loop)
+    out.unrolled("k", std::to_string(schedule.vector),
+                 [&] { write_elements(in_loop, sinks, tile, results); });
+  out.block_if(store_condition, [&] {
+    for (std::size_t i = 0; i < sinks.stores.size(); ++i)
+      write_store(body.stores[static_cast<std::size_t>(sinks.stores[i])], results[i], tile.count);
+  });
+
+  // Variables of this tile go out of scope here; kept values stay.
+  for (std::size_t i = 0; i < texts_.size(); ++i)
+    if (!is_kept(static_cast<int>(i))) texts_[i] = before[i];
+  for (const std::string& name : tile_names_) names_.release(name);
+  tile_names_.clear();
+  in_tile_ = false;
+  count_.clear();
+}
+
+// --- rows ---------------------------------------------------------------------------------------
+
+void KernelWriter::write_row_values(int stage, bool is_final) {
+  find_varying_values();
+  for (std::size_t i = 0; i < body.values.size(); ++i) {
+    const Value& value = body.values[i];
+    if (value.varies || value.stage != stage || value.is_final != is_final || is_plain(value) ||
+        value.kind == Value::Kind::reduced || !texts_[i].empty())
+      continue;
+    const int id = static_cast<int>(i);
+    if (!varies_along_vector(id) || schedule.vector == 1) {
+      write_scalar(id);
+      continue;
+    }
+    if (value.kind == Value::Kind::load && load_form(value).access != Access::element) {
+      write_vector_load(id, {}, {});
+      continue;
+    }
+    const std::string name = name_for(value.node);
+    out.line(fmt::format("Vector<{}, {}> {};", compute_c_type(value.dtype), schedule.vector, name));
+    out.unrolled("k", std::to_string(schedule.vector), [&] {
+      write_scalar(id);
+      out.line(fmt::format("{}[k] = {};", name, texts_[i]));
+    });
+    texts_[i] = name + "[k]";
+  }
+}
+
+void KernelWriter::write_row_values_from(int stage, bool is_final) {
+  int last = stage;
+  for (const Value& value : body.values) last = std::max(last, value.stage);
+  for (; stage <= last; ++stage) write_row_values(stage, is_final);
+}
+
+}  // namespace sinter
