@@ -73,8 +73,8 @@ std::optional<std::vector<std::byte>> DiskCache::find(const CacheName& name, Loo
   }
   const bool is_ours =
       file.owner == geteuid() || (file.owner == 0 && options_.mode == CacheMode::read_only);
-  const UnpackedEntry entry = unpack_entry(name, file.bytes);
   const bool is_trusted = is_ours && !file.others_can_write;
+  const UnpackedEntry entry = is_trusted ? unpack_entry(name, file.bytes) : UnpackedEntry();
   if (!is_trusted || !entry.damage.empty()) {
     count_miss(is_trusted ? fmt::format("the entry is damaged: {}", entry.damage)
                           : "the entry could be another user's");

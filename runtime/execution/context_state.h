@@ -67,10 +67,10 @@ struct ContextState {
                   int repeats);
 
   const std::shared_ptr<ExecutableState> executable;
-  std::vector<std::unique_ptr<VariantState>> variant_states;
-  std::int64_t kernel_launches = 0;
   /// Host work of opaque calls. The caller's CUDA Graphs that captured them share it.
   const std::shared_ptr<HostFunctions> host_functions = std::make_shared<HostFunctions>();
+  std::vector<std::unique_ptr<VariantState>> variant_states;  ///< they refer to `host_functions`
+  std::int64_t kernel_launches = 0;
 
  private:
   /// Launches with the values of `bound`; makes a variant first if none serves them. The device's
