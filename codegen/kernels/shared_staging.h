@@ -1,4 +1,5 @@
-// Values that passes keep in shared memory. Each thread has its own vectors there.
+// Values that passes keep in shared memory. Each thread has its own vectors there, so they need no
+// barrier.
 #pragma once
 
 #include <cstdint>

@@ -130,7 +130,9 @@ std::string KernelWriter::condition_of_vectors(const std::vector<Condition>& con
     // In an unrolled loop, the compiler then drops the tiles beyond the condition.
     if (before_tile > 0 && plain.at == body.space.axis(vector_axis) && plain.end.is_number())
       parts.push_back(fmt::format("tile < {}", ceil_div(plain.end, before_tile).number()));
-    parts.push_back(fmt::format("{} < {}", atomic(text(plain.at, false)), text(plain.end)));
+    // The end comes first, because texts name symbols when they are made.
+    const std::string end = text(plain.end);
+    parts.push_back(fmt::format("{} < {}", atomic(text(plain.at, false)), end));
   }
   return fmt::format("{}", fmt::join(parts, " && "));
 }

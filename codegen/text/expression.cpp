@@ -132,10 +132,12 @@ std::string IndexWriter::text(Extent extent) const {
   for (const ExtentTerm& term : terms_of(extent)) {
     std::string product;
     for (const ExtentAtom* atom : term.atoms) {
+      const bool is_quotient = atom->name.empty();
+      // The divisor comes first, because texts name symbols when they are made.
+      const std::string divisor = is_quotient ? atomic(text(atom->divisor)) : "";
       const std::string factor =
-          atom->name.empty()
-              ? fmt::format("({} / {})", atomic(text(atom->numerator)), atomic(text(atom->divisor)))
-              : symbol(*atom);
+          is_quotient ? fmt::format("({} / {})", atomic(text(atom->numerator)), divisor)
+                      : symbol(*atom);
       product += (product.empty() ? "" : " * ") + factor;
     }
     if (term.atoms.empty()) {
@@ -150,16 +152,14 @@ std::string IndexWriter::text(Extent extent) const {
 }
 
 std::string IndexWriter::text(const IndexAtom& atom) const {
-  switch (atom.kind) {
-    case IndexAtom::Kind::axis: return axis(atom.axis);
-    case IndexAtom::Kind::quotient:
-      return fmt::format("{} / {}", atomic(text(atom.numerator)), atomic(text(atom.divisor)));
-    case IndexAtom::Kind::remainder:
-      return fmt::format("{} % {}", atomic(text(atom.numerator)), atomic(text(atom.divisor)));
-    case IndexAtom::Kind::bounded: throw InternalError("a bounded index is written");
-    case IndexAtom::Kind::indirect: break;
-  }
-  return fmt::format("wrapped_index<{}>({}, {})", c_type, indirect(atom), text(atom.divisor));
+  if (atom.kind == IndexAtom::Kind::axis) return axis(atom.axis);
+  if (atom.kind == IndexAtom::Kind::bounded) throw InternalError("a bounded index is written");
+  // The divisor comes first, because texts name symbols when they are made.
+  const std::string divisor = text(atom.divisor);
+  if (atom.kind == IndexAtom::Kind::indirect)
+    return fmt::format("wrapped_index<{}>({}, {})", c_type, indirect(atom), divisor);
+  return fmt::format("{} {} {}", atomic(text(atom.numerator)),
+                     atom.kind == IndexAtom::Kind::quotient ? "/" : "%", atomic(divisor));
 }
 
 std::string IndexWriter::text(const Index& index) const {

@@ -51,7 +51,7 @@ class RowRegisters {
   std::int64_t of_others(const Schedule& schedule) const {
     return 40 + std::max<std::int64_t>(of_states(schedule) - 16, 0) + of_tail(schedule, 40);
   }
-  /// A thread that loops over its row, without its loads in flight.
+  /// A thread that loops over its row, without its loads in flight: at least 50.
   std::int64_t of_loop(const Schedule& schedule) const {
     return 40 + std::max<std::int64_t>(of_states(schedule) - 16, 10) + of_tail(schedule, 16);
   }
