@@ -40,17 +40,18 @@ std::string to_string(const Schedule& schedule) {
                         schedule.rows_per_block);
   if (schedule.cluster > 1)
     text += fmt::format(", clusters of {} blocks{}", schedule.cluster,
-                        schedule.combines_columns ? " that join columns" : "");
+                        schedule.combines_columns ? " that combine columns" : "");
   if (schedule.splits > 1) text += fmt::format(", {} splits", schedule.splits);
   if (schedule.groups > 1) text += fmt::format(", {} groups", schedule.groups);
   if (schedule.resident) text += schedule.in_shared ? ", resident in shared memory" : ", resident";
   if (schedule.splits_rows) text += ", split";
   if (schedule.has_hints) text += ", cache hints";
   if (schedule.tile > 0)
-    text += schedule.rows_per_block > 1 ? ", rows turned in tiles"
+    text += schedule.rows_per_block > 1 ? ", rows transposed in tiles"
                                         : fmt::format(", tiles of {0} x {0}", schedule.tile);
   if (schedule.strips) text += ", strips of " + counted(schedule.strips.channels, "channel");
-  if (schedule.block_limit > 0) text += fmt::format(", stops at {}", schedule.block_limit);
+  if (schedule.block_limit > 0)
+    text += fmt::format(", blocks end at multiples of {}", schedule.block_limit);
   if (schedule.blocks_per_sm > 0)
     text += fmt::format(", {} per SM", counted(schedule.blocks_per_sm, "block"));
   return text;

@@ -34,6 +34,7 @@ inline bool is_number(const Operand& x, double value) {
 }
 
 /// A composite of one operand: `formula` of x in the compute dtype, rounded once at the end.
+/// The LocationScope gives its nodes the location of the user's call.
 template <std::invocable<const Operand&> Formula>
 Tensor compute_wide(std::string_view op, const Operand& x, const Formula& formula) {
   const LocationScope scope(x);

@@ -1,7 +1,7 @@
 // guard: rows * 4096 at most 2146435072
 // guard: rows in [16384, 32767]
 
-// sinter kernel rms_norm_backward_0 · row_column_reduce · threads 128, vector 8, unroll 2, 128 per row, 1 rows per block, clusters of 2 blocks that join columns, 256 splits, resident, 2 blocks per SM
+// sinter kernel rms_norm_backward_0 · row_column_reduce · threads 128, vector 8, unroll 2, 128 per row, 1 rows per block, clusters of 2 blocks that combine columns, 256 splits, resident, 2 blocks per SM
 //   h = cast x {to = f32} : f32[rows, 4096]
 //   gf = cast g {to = f32} : f32[rows, 4096]
 //   w = cast weight {to = f32} : f32[4096]

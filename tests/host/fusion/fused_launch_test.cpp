@@ -66,42 +66,42 @@ graph past(x: f32[n, 64, 35], z: bf16[c, 33], w: bf16[33]) {
   return y, a
 })";
 
-class Joined : public testing::TestWithParam<int> {
+class FusedLaunch : public testing::TestWithParam<int> {
  protected:
-  Joined() { host::configure({.workers = GetParam()}); }
-  ~Joined() override { host::configure({}); }
+  FusedLaunch() { host::configure({.workers = GetParam()}); }
+  ~FusedLaunch() override { host::configure({}); }
 };
 
-TEST_P(Joined, PhasesOfASumAndItsConsumers) {
+TEST_P(FusedLaunch, PhasesOfASumAndItsConsumers) {
   const RunResult run = run_and_check(kBatchNorm, {{"n", 5}, {"c", 37}});
   EXPECT_EQ(run.launches, 1);
 }
 
-TEST_P(Joined, IndependentKernels) {
+TEST_P(FusedLaunch, IndependentKernels) {
   const RunResult run = run_and_check(kSideBySide, {{"n", 5000}, {"c", 19}});
   EXPECT_EQ(run.launches, 1);
 }
 
-TEST_P(Joined, EmptySections) {
+TEST_P(FusedLaunch, EmptySections) {
   run_and_check(kSideBySide, {{"n", 5000}, {"c", 0}});
   run_and_check(kSideBySide, {{"n", 0}, {"c", 19}});
 }
 
-TEST_P(Joined, LastBlockWorksIfOthersHaveNoWork) {
+TEST_P(FusedLaunch, LastBlockWorksIfOthersHaveNoWork) {
   for (const std::int64_t n : {0, 1, 40}) run_and_check(kTail, {{"n", n}});
 }
 
-TEST_P(Joined, UpdatesInALaterPhase) {
+TEST_P(FusedLaunch, UpdatesInALaterPhase) {
   const RunResult run = run_and_check(kUpdate, {{"n", 129}, {"c", 65}});
   EXPECT_EQ(run.launches, 1);
 }
 
-TEST_P(Joined, VectorsPastRowEnds) {
+TEST_P(FusedLaunch, VectorsPastRowEnds) {
   const RunResult run = run_and_check(kPastTheEnds, {{"n", 700}, {"c", 41}});
   EXPECT_EQ(run.launches, 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Workers, Joined, testing::Values(1, 2, 3, 7));
+INSTANTIATE_TEST_SUITE_P(Workers, FusedLaunch, testing::Values(1, 2, 3, 7));
 
 }  // namespace
 }  // namespace sinter::test::fused_launch_test

@@ -9,7 +9,7 @@ namespace sinter::test::sink_into_producer_host_test {
 namespace {
 
 /// A slice of a scatter is rounded, returned and reduced. The scatter does not store its sums.
-TEST(HandOver, ScatterStoresOnlyTheSlice) {
+TEST(SinkIntoProducer, ScatterStoresOnlyTheSlice) {
   for (const char* dtype : {"f32", "f64"}) {
     const RunResult run = run_and_check(fmt::format(R"(
 graph pieces(base: {0}[52, 96], at: i64[300], x: {0}[300, 96]) {{

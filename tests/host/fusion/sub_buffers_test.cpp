@@ -10,7 +10,7 @@ namespace sinter::test::sub_buffers_test {
 namespace {
 
 /// Only the result is written, and once.
-TEST(Parts, RowsAreWrittenOnce) {
+TEST(SubBuffers, RowsAreWrittenOnce) {
   const RunResult run = run_and_check(R"(
 graph rows(a: f32[64, 128], b: f32[32, 128], c: f32[7, 128]) {
   p = softmax a {axis = 1}
@@ -24,7 +24,7 @@ graph rows(a: f32[64, 128], b: f32[32, 128], c: f32[7, 128]) {
   EXPECT_EQ(run.bytes_read, (64 + 32 + 7) * 128 * 4);
 }
 
-TEST(Parts, AlongTheLastAxisWithOddWidths) {
+TEST(SubBuffers, AlongTheLastAxisWithOddWidths) {
   const RunResult run = run_and_check(R"(
 graph heads(a: bf16[40, 61], b: bf16[40, 64]) {
   p = softmax a {axis = 1}
@@ -36,7 +36,7 @@ graph heads(a: bf16[40, 61], b: bf16[40, 64]) {
   EXPECT_EQ(run.bytes_written, 40 * 125 * 2);
 }
 
-TEST(Parts, OperandsMayBeReadAndReturned) {
+TEST(SubBuffers, OperandsMayBeReadAndReturned) {
   run_and_check(R"(
 graph both(a: f32[61, 128], b: f32[32, 128], w: f32[96, 128]) {
   p = softmax a {axis = 1}
@@ -49,7 +49,7 @@ graph both(a: f32[61, 128], b: f32[32, 128], w: f32[96, 128]) {
 }
 
 /// The offsets change between runs, in bound arrays and in the arena.
-TEST(Parts, SymbolicSizes) {
+TEST(SubBuffers, SymbolicSizes) {
   for (const std::int64_t n : {1, 5, 48, 0})
     run_and_check(R"(
 graph rows(a: f32[n, 24], b: f32[32, 24]) {

@@ -100,10 +100,10 @@ graph followed(x: f32[126, 20005], g: f32[126, 20005]) {
   EXPECT_GT(run.report.kernels[0].cluster, 1);
 }
 
-class JoinedStates : public testing::TestWithParam<Rows> {};
+class CombinedStates : public testing::TestWithParam<Rows> {};
 
 /// Candidates combine the states of several rows of a block, of the blocks of a cluster, or both.
-TEST_P(JoinedStates, EveryCandidateGivesTheSameBits) {
+TEST_P(CombinedStates, EveryCandidateGivesTheSameBits) {
   const auto [dtype, rows, columns] = GetParam();
   const std::string text = gradient(dtype, std::to_string(rows), columns);
   const RunResult run = run_and_check(text, {}, {.replay = false});
@@ -120,7 +120,7 @@ TEST_P(JoinedStates, EveryCandidateGivesTheSameBits) {
   EXPECT_TRUE(has(true, columns <= 128));  // rows then have few threads each
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, JoinedStates,
+INSTANTIATE_TEST_SUITE_P(Sizes, CombinedStates,
                          testing::Values(Rows{"f32", 1024, 96}, Rows{"bf16", 1021, 257},
                                          Rows{"f16", 4099, 70}, Rows{"f64", 515, 260},
                                          Rows{"f32", 8200, 40}));

@@ -17,7 +17,7 @@ namespace sinter::scratch_buffers_test {
 namespace {
 
 /// The first kernel of a graph that is planned for the H200.
-class PartsWhileTuning : public ::testing::Test {
+class ScratchBuffersTest : public ::testing::Test {
  protected:
   void make(std::string_view text, const PlanOptions& options = {}) {
     program = plan(parse(text), *find_target("h200"), {.symbols = symbols}, options);
@@ -62,7 +62,7 @@ graph heads(a: f32[n, 128], b: f32[n, 61]) {
 })";
 
 /// Sub-buffers have the same relative offsets as in a run.
-TEST_F(PartsWhileTuning, HaveTheOffsetsOfARun) {
+TEST_F(ScratchBuffersTest, HaveTheOffsetsOfARun) {
   make(kHeads);
   for (const std::int64_t alignment : {16, 4}) {
     ScratchBuffers data(*device.state(), request(alignment), /*sets=*/2, stream.state()->handle);
@@ -80,7 +80,7 @@ TEST_F(PartsWhileTuning, HaveTheOffsetsOfARun) {
   }
 }
 
-TEST_F(PartsWhileTuning, AreRestoredTogether) {
+TEST_F(ScratchBuffersTest, AreRestoredTogether) {
   make(kHeads);
   ScratchBuffers data(*device.state(), request(), /*sets=*/1, stream.state()->handle);
   const std::vector<std::byte> before = data.results();
@@ -96,7 +96,7 @@ TEST_F(PartsWhileTuning, AreRestoredTogether) {
 }
 
 /// A kernel that uses one sub-buffer gets memory for that one only.
-TEST_F(PartsWhileTuning, UseMemoryOnlyForTouchedBuffers) {
+TEST_F(ScratchBuffersTest, UseMemoryOnlyForTouchedBuffers) {
   make(R"(
 graph rows(a: f32[16, 64], b: f32[n * 1000, 64]) {
   p = softmax a {axis = 1}
@@ -122,7 +122,7 @@ graph rows(a: f32[16, 64], b: f32[n * 1000, 64]) {
   }
 }
 
-TEST_F(PartsWhileTuning, CoverTheirParentIfItIsTouched) {
+TEST_F(ScratchBuffersTest, CoverTheirParentIfItIsTouched) {
   make(R"(
 graph summed(a: f32[n, 32], b: f32[8, 32]) {
   p = softmax a {axis = 1}

@@ -36,10 +36,10 @@ std::vector<std::string> tuning_log(const Graph& graph, int debug, bool has_rows
   return lines;
 }
 
-class JudgedProgram : public ::testing::TestWithParam<const char*> {};
+class VerifiedProgram : public ::testing::TestWithParam<const char*> {};
 
 INSTANTIATE_TEST_SUITE_P(
-    Texts, JudgedProgram,
+    Texts, VerifiedProgram,
     testing::Values(
         // Rows with a scalar, a weight with strides, and a final cast.
         "graph a(x: bf16[rows, 96], w: f32[96], s: f32[]) {\n"
@@ -70,14 +70,14 @@ INSTANTIATE_TEST_SUITE_P(
         "  c = concat x, y {axis = 1}\n  p = permute c {axes = [1, 0]}\n"
         "  m = mean p {axes = [1], keep = true}\n  z = sub p, m\n  return z\n}\n"));
 
-TEST_P(JudgedProgram, IsWithinTheOraclesBounds) {
+TEST_P(VerifiedProgram, IsWithinTheOraclesBounds) {
   const std::vector<std::string> lines = tuning_log(parse(GetParam()), 2);
   EXPECT_THAT(lines, Not(SizeIs(0)));
   EXPECT_THAT(lines, Each(HasSubstr("elements are within the oracle's bounds")));
 }
 
 /// Oracles of custom ops belong to the caller, so tuning does not call them.
-TEST(JudgeDefault, SkipsCustomOps) {
+TEST(VerifyDefaultSchedule, SkipsCustomOps) {
   Graph graph("halves");
   const Tensor x = graph.input("x", f32, {graph.extent("rows"), 1024});
   const auto oracle = [](std::span<const long double>) -> long double {
@@ -89,7 +89,7 @@ TEST(JudgeDefault, SkipsCustomOps) {
 }
 
 /// No guard requires that extents are not negative.
-TEST(JudgeDefault, ChoosesNoNegativeSizes) {
+TEST(VerifyDefaultSchedule, ChoosesNoNegativeSizes) {
   EXPECT_THAT(tuning_log(parse("graph below(x: f32[rows, 64], y: f32[rows - 16, 64]) {\n"
                                "  s = slice x {axis = 0, begin = 16, end = rows, step = 1}\n"
                                "  z = mul s, y\n  return z\n}\n"),
@@ -98,7 +98,7 @@ TEST(JudgeDefault, ChoosesNoNegativeSizes) {
 }
 
 /// Candidates with resident tiles have no scratch memory for values that others store.
-TEST(JudgeDefault, AcceptsCandidatesThatKeepValuesResident) {
+TEST(VerifyDefaultSchedule, AcceptsCandidatesThatKeepValuesResident) {
   const std::vector<std::string> lines =
       tuning_log(parse("graph mirrored(x: f32[1, 128, 16, 16]) {\n"
                        "  v, m = var_mean x {axes = [0, 2, 3], correction = 0, keep = true}\n"

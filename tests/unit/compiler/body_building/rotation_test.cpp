@@ -21,14 +21,14 @@ std::optional<std::int64_t> shift_of(const std::string& indices) {
 
 const std::string kIota = "  p = iota {extent = 28, start = 0, step = 1, dtype = i64}\n";
 
-TEST(TurnsTest, DetectsRotations) {
+TEST(RotationTest, DetectsRotations) {
   EXPECT_EQ(shift_of(kIota + "  a = add p, 3\n  i = fmod a, 28"), 3);
   EXPECT_EQ(shift_of(kIota + "  a = add p, 53\n  i = remainder a, 28"), 25);
   EXPECT_EQ(shift_of(kIota + "  a = sub p, 25\n  b = add a, 28\n  i = fmod b, 28"), 3);
   EXPECT_EQ(shift_of(kIota + "  i = add p, 0"), 28) << "nothing moves";
 }
 
-TEST(TurnsTest, RejectsOtherIndices) {
+TEST(RotationTest, RejectsOtherIndices) {
   EXPECT_EQ(shift_of("  i = add given, 0"), std::nullopt);
   EXPECT_EQ(shift_of(kIota + "  a = add p, 3\n  i = fmod a, 27"), std::nullopt);
   EXPECT_EQ(shift_of(kIota + "  i = add p, 3"), std::nullopt) << "beyond the end";
@@ -42,7 +42,7 @@ TEST(TurnsTest, RejectsOtherIndices) {
   EXPECT_EQ(shift_of("  i = iota {extent = 27, start = 0, step = 1, dtype = i64}"), std::nullopt);
 }
 
-TEST(TurnsTest, LimitsTheNumberOfVisitedOps) {
+TEST(RotationTest, LimitsTheNumberOfVisitedOps) {
   std::string doubled = kIota + "  a0 = sub p, p\n";
   for (int i = 0; i < 60; ++i) {
     const std::string from = "a" + std::to_string(i);
@@ -68,7 +68,7 @@ graph windows(x: bf16[4, 28, 28, 256]) {
 }
 
 /// A row is stored at its position in the shifted window, without another load.
-TEST(TurnsTest, StoresRowsAtRotatedPositions) {
+TEST(RotationTest, StoresRowsAtRotatedPositions) {
   for (const char* const last : {"  return b\n", R"(  v = reshape b {shape = [4, 4, 7, 4, 7, 256]}
   p = permute v {axes = [0, 1, 3, 2, 4, 5]}
   y = reshape p {shape = [3136, 256]}

@@ -29,7 +29,7 @@ graph rotary(x: bf16[64, 8, 128], c: bf16[64, 1, 128], s: bf16[64, 1, 128]) {
   return y
 })";
 
-TEST(CutsTest, OnePositionRotatesBothHalvesOfARow) {
+TEST(SplitConcatTest, OnePositionRotatesBothHalvesOfARow) {
   const Body body = body_of(kRotary);
   EXPECT_EQ(count(body, Value::Kind::select), 0);
   EXPECT_EQ(count(body, Value::Kind::load), 6) << "both halves of x, c and s";
@@ -37,7 +37,7 @@ TEST(CutsTest, OnePositionRotatesBothHalvesOfARow) {
   EXPECT_EQ(evaluate(body.parallel_size(), {}), 64 * 8 * 64);
 }
 
-TEST(CutsTest, SegmentsWithoutOtherOperandsSharePositions) {
+TEST(SplitConcatTest, SegmentsWithoutOtherOperandsSharePositions) {
   const Body body = body_of(R"(
 graph joined(a: bf16[64, 30, 49], b: bf16[64, 30, 49]) {
   r = relu b
@@ -49,7 +49,7 @@ graph joined(a: bf16[64, 30, 49], b: bf16[64, 30, 49]) {
   EXPECT_EQ(evaluate(body.parallel_size(), {}), 64 * 30 * 49);
 }
 
-TEST(CutsTest, AnOperandOfTheWholeConcatKeepsOneIterationSpace) {
+TEST(SplitConcatTest, AnOperandOfTheWholeConcatKeepsOneIterationSpace) {
   const Body body = body_of(R"(
 graph joined(a: bf16[64, 30, 49], b: bf16[64, 30, 49], c: bf16[64, 60, 49]) {
   r = relu b
@@ -61,14 +61,14 @@ graph joined(a: bf16[64, 30, 49], b: bf16[64, 30, 49], c: bf16[64, 60, 49]) {
   EXPECT_THAT(body.stores, SizeIs(1));
 }
 
-TEST(CutsTest, HalvesAreReadAndWrittenOnce) {
+TEST(SplitConcatTest, HalvesAreReadAndWrittenOnce) {
   const Traffic traffic = traffic_of(kRotary);
   EXPECT_FALSE(traffic.is_bound);
   EXPECT_EQ(evaluate(traffic.bytes_read, {}), 2 * (64 * 8 * 128 + 2 * 64 * 128));
   EXPECT_EQ(evaluate(traffic.bytes_written, {}), 2 * 64 * 8 * 128);
 }
 
-TEST(CutsTest, ResultsOfOtherShapesAreStoredBySegment) {
+TEST(SplitConcatTest, ResultsOfOtherShapesAreStoredBySegment) {
   const Traffic traffic = traffic_of(R"(
 graph heads(q: bf16[64, 8, 128], k: bf16[64, 2, 128]) {
   high = slice k {axis = 2, begin = 64, end = 128}
@@ -86,7 +86,7 @@ graph heads(q: bf16[64, 8, 128], k: bf16[64, 2, 128]) {
   EXPECT_EQ(evaluate(traffic.bytes_written, {}), 2 * (64 * 8 * 128 + 64 * 2 * 128));
 }
 
-TEST(CutsTest, OnePositionReducesBothHalvesOfChannels) {
+TEST(SplitConcatTest, OnePositionReducesBothHalvesOfChannels) {
   const char* const text = R"(
 graph gated_backward(g: f32[4, 64, 96], x: f32[4, 128, 96]) {
   value = slice x {axis = 1, begin = 0, end = 64}
@@ -104,7 +104,7 @@ graph gated_backward(g: f32[4, 64, 96], x: f32[4, 128, 96]) {
   EXPECT_EQ(evaluate(traffic_of(text).bytes_read, {}), 4 * 3 * 4 * 64 * 96);
 }
 
-TEST(CutsTest, UnrelatedSegmentsKeepOneIterationSpace) {
+TEST(SplitConcatTest, UnrelatedSegmentsKeepOneIterationSpace) {
   const Body body = body_of(R"(
 graph joined(a: f32[64, 128], b: f32[64, 128]) {
   e = exp a
@@ -116,7 +116,7 @@ graph joined(a: f32[64, 128], b: f32[64, 128]) {
   EXPECT_THAT(body.stores, SizeIs(1));
 }
 
-TEST(CutsTest, UnequalSegmentsUseTheSpaceOfTheLarger) {
+TEST(SplitConcatTest, UnequalSegmentsUseTheSpaceOfTheLarger) {
   const Body body = body_of(R"(
 graph uneven(x: f32[64, 128]) {
   n = neg x
@@ -129,7 +129,7 @@ graph uneven(x: f32[64, 128]) {
   EXPECT_THAT(body.stores, SizeIs(2));
 }
 
-TEST(CutsTest, SegmentsTooShortForVectorsKeepOneIterationSpace) {
+TEST(SplitConcatTest, SegmentsTooShortForVectorsKeepOneIterationSpace) {
   const Body body = body_of(R"(
 graph pairs(x: f32[4096, 1]) {
   n = neg x
@@ -139,7 +139,7 @@ graph pairs(x: f32[4096, 1]) {
   EXPECT_EQ(count(body, Value::Kind::select), 1);
 }
 
-TEST(CutsTest, UpdateNeedsNoCopy) {
+TEST(SplitConcatTest, UpdateNeedsNoCopy) {
   const Program program = planned(R"(
 graph turn(x: f32[64, 128]) {
   low = slice x {axis = 1, begin = 0, end = 64}

@@ -40,9 +40,9 @@ struct Kept {
 };
 void PrintTo(const Kept& kept, std::ostream* out) { *out << kept.dtype << " of " << kept.columns; }
 
-class KeptRows : public testing::TestWithParam<Kept> {};
+class ResidentRows : public testing::TestWithParam<Kept> {};
 
-TEST_P(KeptRows, UsesTheSmallestClusterThatHoldsTheRows) {
+TEST_P(ResidentRows, UsesTheSmallestClusterThatHoldsTheRows) {
   const auto [dtype, columns, cluster, in_shared] = GetParam();
   const Program program = planned(softmax(dtype, 4096, columns));
   ASSERT_THAT(program.kernels, SizeIs(1));
@@ -71,7 +71,7 @@ TEST_P(KeptRows, UsesTheSmallestClusterThatHoldsTheRows) {
 
 // A softmax of bf16 rows keeps the exponentials resident, which are f32.
 INSTANTIATE_TEST_SUITE_P(
-    Columns, KeptRows,
+    Columns, ResidentRows,
     testing::Values(Kept{"f32", 16384, 1, false}, Kept{"f32", 32768, 1, false},
                     Kept{"f32", 49152, 1, true}, Kept{"f32", 65536, 2, false},
                     Kept{"f32", 100003, 8, false}, Kept{"f32", 131072, 4, false},

@@ -39,7 +39,7 @@ std::int64_t bytes_written(const Program& program) {
   return bytes;
 }
 
-TEST(PartsTest, ProducersStoreIntoTheConcat) {
+TEST(ConcatPlacementTest, ProducersStoreIntoTheConcat) {
   const Program program = planned(R"(
 graph rows(a: f32[64, 128], b: f32[32, 128]) {
   p = softmax a {axis = 1}
@@ -53,7 +53,7 @@ graph rows(a: f32[64, 128], b: f32[32, 128]) {
   EXPECT_EQ(bytes_written(program), 96 * 128 * 4);
 }
 
-TEST(PartsTest, SegmentsHaveTheStridesOfTheConcat) {
+TEST(ConcatPlacementTest, SegmentsHaveTheStridesOfTheConcat) {
   const Program program = planned(R"(
 graph heads(a: f32[64, 128], b: f32[64, 64]) {
   p = softmax a {axis = 1}
@@ -67,7 +67,7 @@ graph heads(a: f32[64, 128], b: f32[64, 64]) {
 }
 
 /// The inner concat has no buffer: its segments are segments of the outer concat.
-TEST(PartsTest, NestedConcatsAreFlattened) {
+TEST(ConcatPlacementTest, NestedConcatsAreFlattened) {
   const Program program = planned(R"(
 graph nested(a: f32[64, 128], b: f32[32, 128], c: f32[16, 128]) {
   p = softmax a {axis = 1}
@@ -82,7 +82,7 @@ graph nested(a: f32[64, 128], b: f32[32, 128], c: f32[16, 128]) {
 }
 
 /// An image of 2 x 2 is a run of 16 bytes, but the images of all channels are contiguous.
-TEST(PartsTest, RunsMayExtendOverSeveralAxes) {
+TEST(ConcatPlacementTest, RunsMayExtendOverSeveralAxes) {
   const Program program = planned(R"(
 graph images(a: f32[32, 40, 2, 2], b: f32[32, 24, 2, 2]) {
   p = softmax a {axis = 1}
@@ -94,7 +94,7 @@ graph images(a: f32[32, 40, 2, 2], b: f32[32, 24, 2, 2]) {
 }
 
 /// Interleaved single elements would need a partial sector store each.
-TEST(PartsTest, InterleavedColumnsAreCopied) {
+TEST(ConcatPlacementTest, InterleavedColumnsAreCopied) {
   const Program program = planned(R"(
 graph columns(a: f32[64, 128], b: f32[64, 96]) {
   p = sum a {axes = [1], keep = true}
@@ -105,7 +105,7 @@ graph columns(a: f32[64, 128], b: f32[64, 96]) {
   EXPECT_THAT(offsets(program), IsEmpty());
 }
 
-TEST(PartsTest, ReshapesMayAddAxesOfExtentOne) {
+TEST(ConcatPlacementTest, ReshapesMayAddAxesOfExtentOne) {
   const Program program = planned(R"(
 graph stacked(a: f32[64, 128], b: f32[64, 128]) {
   p = softmax a {axis = 1}
@@ -119,7 +119,7 @@ graph stacked(a: f32[64, 128], b: f32[64, 128]) {
   EXPECT_EQ(program.buffers.back().strides, (std::vector<Extent>{256, 1}));
 }
 
-TEST(PartsTest, ASegmentThatIsAlsoAResultIsStoredTwice) {
+TEST(ConcatPlacementTest, ASegmentThatIsAlsoAResultIsStoredTwice) {
   const Program program = planned(R"(
 graph both(a: f32[64, 128], b: f32[32, 128]) {
   p = softmax a {axis = 1}
@@ -132,7 +132,7 @@ graph both(a: f32[64, 128], b: f32[32, 128]) {
 }
 
 /// A segment that is an input needs a kernel that copies it.
-TEST(PartsTest, AConcatOfAnInputIsAKernel) {
+TEST(ConcatPlacementTest, AConcatOfAnInputIsAKernel) {
   const Program program = planned(R"(
 graph mixed(a: f32[64, 128], b: f32[32, 128]) {
   p = softmax a {axis = 1}
@@ -143,7 +143,7 @@ graph mixed(a: f32[64, 128], b: f32[32, 128]) {
 }
 
 /// The producers would have to wait for all readers of the old contents.
-TEST(PartsTest, UpdatesHaveNoSubBuffers) {
+TEST(ConcatPlacementTest, UpdatesHaveNoSubBuffers) {
   const Program program = planned(R"(
 graph updated(a: f32[64, 128], b: f32[32, 128], state: f32[96, 128]) {
   p = softmax a {axis = 1}
@@ -154,7 +154,7 @@ graph updated(a: f32[64, 128], b: f32[32, 128], state: f32[96, 128]) {
   EXPECT_THAT(offsets(program), IsEmpty());
 }
 
-TEST(PartsTest, AlignmentOfTheSubBufferLimitsVectors) {
+TEST(ConcatPlacementTest, AlignmentOfTheSubBufferLimitsVectors) {
   const auto source = [](int first) {
     const Program program =
         planned(fmt::format("graph aligned(a: f32[{}, 128], b: f32[32, 124]) {{\n"
@@ -170,7 +170,7 @@ TEST(PartsTest, AlignmentOfTheSubBufferLimitsVectors) {
   EXPECT_THAT(source(61), Not(HasSubstr("store<4>(")));
 }
 
-TEST(PartsTest, ReadersOfTheConcatWaitForAllProducers) {
+TEST(ConcatPlacementTest, ReadersOfTheConcatWaitForAllProducers) {
   const Program program = planned(R"(
 graph norm(a: f32[5000, 96], b: f32[3000, 96]) {
   p = sum a
@@ -189,7 +189,7 @@ graph norm(a: f32[5000, 96], b: f32[3000, 96]) {
 
 /// Fusing a producer with the reader would save a store and a load of its segment, not of the
 /// concat.
-TEST(PartsTest, BoundariesCountTheBytesOfTheSegment) {
+TEST(ConcatPlacementTest, BoundariesCountTheBytesOfTheSegment) {
   const Program program = plan(parse(R"(
 graph rows(a: f32[640, 128], b: f32[320, 128]) {
   p = softmax a {axis = 1}
@@ -210,7 +210,7 @@ graph rows(a: f32[640, 128], b: f32[320, 128]) {
   EXPECT_THAT(bytes, UnorderedElementsAre(2.0 * 640 * 128 * 4, 2.0 * 320 * 128 * 4));
 }
 
-TEST(PartsTest, OffsetsMayBeSymbols) {
+TEST(ConcatPlacementTest, OffsetsMayBeSymbols) {
   const Program program = planned(R"(
 graph rows(a: f32[n, 128], b: f32[32, 128]) {
   p = softmax a {axis = 1}
@@ -223,7 +223,7 @@ graph rows(a: f32[n, 128], b: f32[32, 128]) {
 }
 
 /// The producer stores the value once, into the padded result. Other kernels read it there.
-TEST(PartsTest, ConsumersReadASegmentInTheResult) {
+TEST(ConcatPlacementTest, ConsumersReadASegmentInTheResult) {
   const Program program = planned(R"(
 graph padded(x: f32[16, 128, 2005], z: f32[16, 128, 2005]) {
   s = sum x {axes = [-1], keep = true}

@@ -21,7 +21,7 @@ std::int64_t temporary_bytes(const Program& program) {
 }
 
 /// The second kernel recomputes the normalised values from x and the statistics.
-TEST(RecomputeTest, RecomputesFromReductionResults) {
+TEST(RematerializeTest, RecomputesFromReductionResults) {
   const Program program = plan(parse(R"(
 graph norm_then_pool(x: bf16[4, 1024, 7, 7]) {
   f = cast x {to = f32}
@@ -41,7 +41,7 @@ graph norm_then_pool(x: bf16[4, 1024, 7, 7]) {
 }
 
 /// A value that was rounded to bf16 crosses memory as bf16, although its readers use f32.
-TEST(RecomputeTest, WidensAfterTheLoad) {
+TEST(RematerializeTest, WidensAfterTheLoad) {
   const Program program = plan(parse(R"(
 graph response_norm(x: bf16[128, 49, 2560]) {
   f = cast x {to = f32}
@@ -65,7 +65,7 @@ graph response_norm(x: bf16[128, 49, 2560]) {
 
 /// The slice of the rows is stored as bf16. Otherwise its readers would read all its operands
 /// again.
-TEST(RecomputeTest, StoresASliceInsteadOfRecomputingIt) {
+TEST(RematerializeTest, StoresASliceInsteadOfRecomputingIt) {
   const Program program = plan(parse(R"(
 graph norm_backward(g: bf16[25216, 768], w: f32[768], x: f32[128, 197, 768], y: f32[128, 197, 768]) {
   v = reshape g {shape = [128, 197, 768]}
@@ -99,7 +99,7 @@ graph norm_backward(g: bf16[25216, 768], w: f32[768], x: f32[128, 197, 768], y: 
 }
 
 /// Two results are fused late. Together they already read most operands of w.
-TEST(RecomputeTest, RecomputesInKernelsThatAreFusedLate) {
+TEST(RematerializeTest, RecomputesInKernelsThatAreFusedLate) {
   const Program program = plan(parse(R"(
 graph late(a: bf16[128, 512, 64], g: f32[128, 512, 64], p: bf16[128, 512, 64], q: bf16[128, 512, 64], u: f32[512], v: f32[512]) {
   pf = cast p {to = f32}

@@ -16,19 +16,19 @@ using test::planned;
 
 const Target& h200() { return *find_target("h200"); }
 
-TEST(Waves, AreBlocksPerSmOverResidentBlocks) {
+TEST(WaveQuantizationTest, AreBlocksPerSmOverResidentBlocks) {
   EXPECT_DOUBLE_EQ(waves({.blocks_per_sm = 7.75, .resident = 5}), 1.55);
   EXPECT_DOUBLE_EQ(waves({.blocks_per_sm = 3, .resident = 8}), 0.375);
 }
 
-TEST(Waves, HalfTheLoadsReachThreeQuartersOfTheBandwidth) {
+TEST(WaveQuantizationTest, HalfTheLoadsReachThreeQuartersOfTheBandwidth) {
   const auto all = static_cast<double>(h200().bytes_in_flight);
   EXPECT_DOUBLE_EQ(reached_bandwidth(h200(), all), h200().bandwidth);
   EXPECT_DOUBLE_EQ(reached_bandwidth(h200(), 2 * all), h200().bandwidth);
   EXPECT_DOUBLE_EQ(reached_bandwidth(h200(), all / 2), 0.75 * h200().bandwidth);
 }
 
-TEST(Waves, PartialLastWaveIsSlow) {
+TEST(WaveQuantizationTest, PartialLastWaveIsSlow) {
   // Six blocks have enough bytes in flight for the full bandwidth. The seventh runs alone with one
   // sixth of them.
   const Grid grid{.blocks_per_sm = 7, .resident = 6, .bytes_in_flight = 8192};
@@ -41,7 +41,7 @@ TEST(Waves, PartialLastWaveIsSlow) {
   EXPECT_NEAR(slowdown(h200(), {3, 6, 8192}), 4.0 / 3, 1e-9);
 }
 
-TEST(Waves, KeepsTheFirstGridUnlessAnotherIsClearlyBetter) {
+TEST(WaveQuantizationTest, KeepsTheFirstGridUnlessAnotherIsClearlyBetter) {
   const Grid small_last{7, 6, 8192};
   const Grid all_at_once{7, 8, 8192};
   const Grid hardly_better{7, 6, 8500};
@@ -58,7 +58,7 @@ Schedule first_schedule(const std::string& text) {
   return program.kernels.at(0).schedule;
 }
 
-TEST(Waves, PartsOfAFullReductionAreOneWave) {
+TEST(WaveQuantizationTest, PartsOfAFullReductionAreOneWave) {
   const auto threads = [](std::string_view reduction) {
     return first_schedule(
                fmt::format("graph f(x: f32[16777216]) {{\n  y = {} x\n  return y\n}}", reduction))
@@ -69,7 +69,7 @@ TEST(Waves, PartsOfAFullReductionAreOneWave) {
   EXPECT_EQ(threads("var"), 128);
 }
 
-TEST(Waves, RowsUseMoreThreadsToAvoidAPartialWave) {
+TEST(WaveQuantizationTest, RowsUseMoreThreadsToAvoidAPartialWave) {
   const auto per_row = [](int rows) {
     return first_schedule(fmt::format("graph f(x: f32[{}, 16384]) {{\n  y = argmax x {{axis = 1}}\n"
                                       "  return y\n}}",
@@ -81,7 +81,7 @@ TEST(Waves, RowsUseMoreThreadsToAvoidAPartialWave) {
   EXPECT_EQ(per_row(65536), 128);
 }
 
-TEST(Waves, ThreadsUnrollMoreToAvoidAPartialWave) {
+TEST(WaveQuantizationTest, ThreadsUnrollMoreToAvoidAPartialWave) {
   const auto unroll = [](std::int64_t size) {
     return first_schedule(fmt::format("graph f(x: f32[{}]) {{\n  y = exp x\n  return y\n}}", size))
         .unroll;
@@ -92,7 +92,7 @@ TEST(Waves, ThreadsUnrollMoreToAvoidAPartialWave) {
   EXPECT_EQ(unroll(std::int64_t{64} << 20), 2);
 }
 
-TEST(Waves, BlocksOfShortRowsMoveFourKilobytes) {
+TEST(WaveQuantizationTest, BlocksOfShortRowsMoveFourKilobytes) {
   const auto rows_of_block = [](int rows, int columns) {
     return first_schedule(
                fmt::format("graph f(x: f32[{}, {}]) {{\n  y = logsumexp x {{axes = [1]}}\n"

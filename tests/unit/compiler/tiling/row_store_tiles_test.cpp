@@ -40,7 +40,7 @@ TEST(RowStoreTiles, RowKernelStoresATransposedResult) {
   EXPECT_EQ(kernel.kind, KernelKind::row_reduce);
   EXPECT_EQ(kernel.schedule.tile, 16) << "a sector of neighbouring rows";
   EXPECT_EQ(kernel.schedule.rows_per_block, 16);
-  EXPECT_THAT(to_string(kernel.schedule), HasSubstr("rows turned in tiles"));
+  EXPECT_THAT(to_string(kernel.schedule), HasSubstr("rows transposed in tiles"));
   const Body body = body_of(program, kernel);
   const std::vector<int> transposed = transposed_stores(body, program.facts);
   ASSERT_THAT(transposed, SizeIs(1));
