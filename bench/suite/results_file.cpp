@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/device/device_state.h"
+#include "runtime/saved/saved_file.h"
 #include "sinter/error.h"
 
 namespace sinter::suite {
@@ -72,10 +73,10 @@ Setting setting_of(const Device& device, std::string tier) {
 std::string results_text(const Setting& setting, const std::vector<Row>& rows) {
   Json all = Json::array();
   for (const Row& row : rows) all.push_back(to_json(row));
-  const Json results = {{"schema", "sinter-bench-1"}, {"system", "sinter"},
-                        {"device", setting.device},   {"arch", setting.arch},
-                        {"driver", setting.driver},   {"date", setting.date},
-                        {"tier", setting.tier},       {"rows", all}};
+  const Json results = {
+      {"schema", "sinter-bench-1"}, {"system", "sinter"},   {"version", sinter_version()},
+      {"device", setting.device},   {"arch", setting.arch}, {"driver", setting.driver},
+      {"date", setting.date},       {"tier", setting.tier}, {"rows", all}};
   return results.dump(1) + '\n';
 }
 

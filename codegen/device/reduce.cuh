@@ -54,7 +54,8 @@ struct RowShape {
   static constexpr int kVector = Vector;
   static constexpr int kCluster = Cluster;
   static constexpr int kPerThread = Accumulators / (kLanes * kChunks);
-  static_assert(kPerThread * kLanes * kChunks == Accumulators, "accumulators are dealt out evenly");
+  static_assert(kPerThread * kLanes * kChunks == Accumulators,
+                "threads have equally many accumulators");
 
   /// The index of this thread among the threads of its row.
   static __device__ __forceinline__ int thread() { return static_cast<int>(threadIdx.x) % Threads; }
@@ -177,7 +178,7 @@ struct ColumnShape {
   static constexpr int kGroups = Groups;
   static constexpr int kVector = Vector;
   static constexpr int kPerThread = Accumulators / Lanes;
-  static_assert(kPerThread * Lanes == Accumulators, "accumulators are dealt out evenly");
+  static_assert(kPerThread * Lanes == Accumulators, "threads have equally many accumulators");
   /// Slots per group and column in the exchange.
   static constexpr int kSlots = Lanes > 1 ? Lanes / 2 : 1;
 

@@ -1,4 +1,5 @@
-// Loops that row, column and full reductions share: over parts of the tree and tiles of a part.
+// The reduction tree as kernels of every kind declare it, and the loops over parts and tiles of row
+// and full reductions.
 #pragma once
 
 #include <cstdint>

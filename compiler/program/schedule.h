@@ -60,7 +60,8 @@ struct Schedule {
   /// Rows and columns: each block of a cluster has its own rows, and the cluster combines the
   /// column states.
   bool combines_columns = false;
-  /// Rows and columns: subtrees of the rows. The threads of a row compute one subtree.
+  /// Column reductions: subtrees of the rows, in different blocks. Rows and columns: the threads of
+  /// a row compute one subtree.
   int splits = 1;
   /// Occupancy that the compiler must reserve registers for; 0: compiler's choice.
   int blocks_per_sm = 0;

@@ -117,5 +117,20 @@ TEST(CastsTest, IntegersWrapAndCastsSaturate) {
   EXPECT_EQ(cast_to_integer(i32, -0.9L), 0);
 }
 
+TEST(CastsTest, IntegersSaturateAndTakeNanAs0) {
+  const long double nan = std::numeric_limits<long double>::quiet_NaN();
+  const long double infinity = std::numeric_limits<long double>::infinity();
+  for (const DType dtype : {i8, i16, i32, i64, u8, u16, u32, u64}) {
+    EXPECT_EQ(cast_to_integer(dtype, nan), 0) << info(dtype).name;
+    EXPECT_EQ(cast_to_integer(dtype, infinity), highest_integer(dtype)) << info(dtype).name;
+    EXPECT_EQ(cast_to_integer(dtype, -infinity), lowest_integer(dtype)) << info(dtype).name;
+  }
+  EXPECT_EQ(cast_to_integer(i8, -2.9L), -2);
+  EXPECT_EQ(cast_to_integer(i8, 127.5L), 127);
+  EXPECT_EQ(cast_to_integer(i8, -129), -128);
+  EXPECT_EQ(cast_to_integer(u8, -0.5L), 0);
+  EXPECT_EQ(cast_to_integer(boolean, nan), 1);
+}
+
 }  // namespace
 }  // namespace sinter::casts_test
