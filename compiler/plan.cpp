@@ -87,6 +87,7 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
     SlabPool::release();  // frees unreachable nodes to make room for groups
     program = fuse(std::move(graph), target, facts, fusion);
     program.arch = target.arch;
+    program.shared_per_block = target.shared_per_block_opt_in;
     program.numerics = options.numerics;
     program.recorded_ops = recorded_ops;
     for (Guard& guard : guards) add_guard(program.guards, std::move(guard));

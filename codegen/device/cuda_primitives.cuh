@@ -195,7 +195,7 @@ __device__ __forceinline__ Vector<T, N> load(const T* pointer, Index index) {
   return value.vector;
 }
 // Loads with cache hints, of memory that nothing writes while the kernel runs. Volatile, so that
-// the compiler does not move them in front of wait_for_prior_launches().
+// NVVM does not move them in front of wait_for_prior_launches(). This does not bind ptxas.
 
 // For data that is not read again: its cache lines are evicted first.
 struct Streaming {
@@ -351,9 +351,19 @@ __device__ __forceinline__ T warp_xor(T value, int lane_mask) {
 
 // A kernel may start while the previous one in the stream is still running. It accesses no memory
 // before all earlier launches have ended and their stores are visible.
+//
+// The clobber and the word volatile bind NVVM, but not ptxas. It moves loads of read-only memory
+// (ld.global.nc) in front of the wait, even across a block barrier behind it. It does not move
+// loads across an exit that a thread may take. No thread takes this exit, since every grid has
+// blocks, but ptxas does not know that. The runtime checks the machine code nevertheless
+// (runtime/compile/early_start.h).
 __device__ __forceinline__ void wait_for_prior_launches() {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
+  unsigned blocks;
+  asm volatile(
+      "{ .reg .pred never; griddepcontrol.wait;"
+      " mov.u32 %0, %%nctaid.x; setp.eq.u32 never, %0, 0; @never exit; }"
+      : "=r"(blocks)::"memory");
 #endif
 }
 
@@ -362,17 +372,29 @@ __device__ __forceinline__ unsigned char* shared_memory() {
   return reinterpret_cast<unsigned char*>(sinter_shared);
 }
 
+// Orders the memory accesses of the calling thread for all threads of the GPU. By the PTX memory
+// model (sm_70 and later), a fence before an atomic store or addition makes a release pattern. An
+// atomic load or addition before a fence makes an acquire pattern. If it reads the released value,
+// accesses before the first fence are visible after the second. Causality order includes block
+// barriers, so one thread can fence for its block. Every use here belongs to such a pair, so
+// `acq_rel` suffices. The stronger __threadfence() is `fence.sc`, a MEMBAR.SC, not a MEMBAR.ALL.
+__device__ __forceinline__ void gpu_fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
+
 // True only in the block that arrives last. The workspace stores of every block are visible to it.
 __device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {
   __syncthreads();
   int is_last = 0;
   if (threadIdx.x == 0) {
     // The barrier orders the stores of this block's threads before the fence, and the fence orders
-    // them before the ticket. Likewise, the ticket comes before the loads of the last block.
-    __threadfence();
+    // them before the ticket. In the last block, the second fence orders the ticket before its
+    // loads. The other blocks read nothing that another block has stored, so they need one fence.
+    gpu_fence();
     is_last = atomicAdd(ticket, 1u) + 1 == blocks;
-    if (is_last) *ticket = 0;  // for the next launch
-    __threadfence();
+    if (is_last) {
+      gpu_fence();
+      // For the next launch. A volatile store is atomic, so it does not race with the additions.
+      *static_cast<volatile unsigned*>(ticket) = 0;
+    }
   }
   return __syncthreads_or(is_last) != 0;
 }
@@ -391,14 +413,14 @@ __device__ __forceinline__ unsigned take_number(unsigned* next, void* shared) {
 // Sets a flag. A block that sees `what` in it also sees the stores of this block that precede the
 // last block_barrier().
 __device__ __forceinline__ void publish(unsigned* flag, unsigned what) {
-  __threadfence();
+  gpu_fence();
   *static_cast<volatile unsigned*>(flag) = what;
 }
 __device__ __forceinline__ unsigned await_flag(const unsigned* flag, unsigned least) {
   const volatile unsigned* const now = flag;
   unsigned what = *now;
   while (what < least) what = *now;
-  __threadfence();
+  gpu_fence();
   return what;
 }
 
@@ -417,6 +439,13 @@ __device__ __forceinline__ int cluster_rank() {
 __device__ __forceinline__ void cluster_arrive() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+#endif
+}
+// Arrives without a release: stores before it need not be visible after the wait. Without the
+// release, ptxas emits no MEMBAR, which waits for all earlier stores of the thread.
+__device__ __forceinline__ void cluster_arrive_relaxed() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
 #endif
 }
 __device__ __forceinline__ void cluster_wait() {
@@ -452,12 +481,12 @@ __device__ __forceinline__ void grid_barrier(unsigned* arrivals) {
   __syncthreads();
   if (threadIdx.x == 0) {
     // As in last_block, fences separate this block's accesses from those of the counter.
-    __threadfence();
+    gpu_fence();
     const unsigned before = atomicAdd(arrivals, grid_arrival());
     const volatile unsigned* const now = arrivals;
     while (((before ^ *now) & 0x80000000u) == 0) {
     }
-    __threadfence();
+    gpu_fence();
   }
   __syncthreads();
 }

@@ -280,6 +280,7 @@ __device__ __forceinline__ int cluster_rank() {
 __device__ __forceinline__ void cluster_arrive() {
   sinter_services->cluster_arrive(sinter_position.block);
 }
+__device__ __forceinline__ void cluster_arrive_relaxed() { cluster_arrive(); }
 __device__ __forceinline__ void cluster_wait() {
   const sinter::device_abi::ThreadPosition position = sinter_position;
   sinter_services->cluster_wait(position.block);

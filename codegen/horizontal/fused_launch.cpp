@@ -238,6 +238,8 @@ class FusedLaunchWriter {
       arguments.push_back(parameters_.argument(section.source.arguments[i], function.names[i]));
     for (const int buffer : section.shared_buffers)
       arguments.push_back(resident_tiles_->shared_pointer(buffer, number));
+    if (!section.shared_buffers.empty())
+      arguments.emplace_back(resident_tiles_->tile_number(number));
     arguments.push_back(block);
     reserve_section_scratch(section.source);
     return fmt::format("{}({});", function.name, fmt::join(arguments, ", "));

@@ -5,7 +5,6 @@
 #include "compiler/body/collapse_axes.h"
 #include "compiler/body_building/build_body.h"
 #include "compiler/horizontal/local_tiles.h"
-#include "compiler/target/target.h"
 #include "ir/support/round_up.h"
 #include "sinter/error.h"
 
@@ -76,13 +75,22 @@ void TileRounds::read_from_resident_tiles(KernelWriter& writer, std::size_t sect
     const int buffer = array.access.buffer;
     if (std::ranges::find(writer.kernel.stores, buffer, &Store::buffer) !=
         writer.kernel.stores.end())
-      writer.write_to_shared(buffer, shared_index_of(array, writer, axes), array.is_in_memory);
+      writer.write_to_shared(buffer, shared_tile_of(array, writer, axes), array.is_in_memory);
     const bool is_loaded = std::ranges::any_of(writer.body.values, [&](const Value& value) {
       return value.kind == Value::Kind::load && program_.buffer_of.lookup(value.node) == buffer;
     });
     if (!is_loaded) continue;
-    writer.read_from_shared(buffer, shared_index_of(array, writer, axes));
+    writer.read_from_shared(buffer, shared_tile_of(array, writer, axes));
   }
+}
+
+SharedTile TileRounds::shared_tile_of(const ResidentTileArray& array, KernelWriter& writer,
+                                      const TileAxes& axes) const {
+  const std::int64_t per_channel = resident_tiles_.has_units         ? array.per_channel
+                                   : array.has_contiguous_channels() ? 1
+                                                                     : resident_tiles_.rows;
+  return {.at = shared_index_of(array, writer, axes),
+          .step = tile_schedule_.channels * per_channel};
 }
 
 std::optional<Index> TileRounds::shared_index_of(const ResidentTileArray& array,
@@ -112,17 +120,16 @@ std::optional<Index> TileRounds::shared_index_of(const ResidentTileArray& array,
 std::string TileRounds::shared_pointer(int buffer, std::size_t section) const {
   const ResidentTileArray& array = array_of(buffer);
   const Copy& copy = copies_[static_cast<std::size_t>(&array - resident_tiles_.arrays.data())];
-  const std::int64_t shift =
-      tile_schedule_.channels * (resident_tiles_.has_units         ? array.per_channel
-                                 : array.has_contiguous_channels() ? 1
-                                                                   : resident_tiles_.rows);
-  const TileAxes& axes = resident_tiles_.sections[section].axes;
-  const std::string_view number = axes.merges_outer && axes.segments == 1 ? "number" : "group";
   const bool is_written = array.is_produced && std::ranges::count(kernel_.sections[section].stores,
                                                                   buffer, &Store::buffer) > 0;
-  return fmt::format("reinterpret_cast<{}{}*>(resident_tile{}) - {} * {}",
-                     is_written ? "" : "const ", info(array.access.dtype).c_name,
-                     copy.begin == 0 ? "" : fmt::format(" + {}", copy.begin), number, shift);
+  return fmt::format("reinterpret_cast<{}{}*>(resident_tile{})", is_written ? "" : "const ",
+                     info(array.access.dtype).c_name,
+                     copy.begin == 0 ? "" : fmt::format(" + {}", copy.begin));
+}
+
+std::string_view TileRounds::tile_number(std::size_t section) const {
+  const TileAxes& axes = resident_tiles_.sections[section].axes;
+  return axes.merges_outer && axes.segments == 1 ? "number" : "group";
 }
 
 std::vector<Argument> TileRounds::arguments() const {
@@ -144,9 +151,8 @@ void TileRounds::declare(SourceWriter& out, Source& source) const {
   const std::int64_t begin = round_up(source.shared_bytes, 16);
   source.shared_bytes = begin + tile_schedule_.per_block *
                                     resident_tiles_.bytes_of_resident_tile(tile_schedule_.channels);
-  const Target* target = find_target(program_.arch);
   ensure(
-      target && source.shared_bytes <= target->shared_per_block_opt_in,
+      source.shared_bytes <= program_.shared_per_block,
       fmt::format("kernel {}: resident tiles need {} bytes of shared memory, more than a block has",
                   kernel_.name, source.shared_bytes));
   for (std::size_t i = 0; i < copies_.size(); ++i)

@@ -36,9 +36,10 @@ class TileRounds {
 
   /// Makes the section load and store arrays with resident tiles in the tile.
   void read_from_resident_tiles(KernelWriter& writer, std::size_t section) const;
-  /// The pointer that is passed to such a section: the position in shared memory at which index 0
-  /// of `buffer` would be.
+  /// The pointer that is passed to such a section: the first element of `buffer` in the tile.
   std::string shared_pointer(int buffer, std::size_t section) const;
+  /// The number of the tile that is passed to such a section.
+  std::string_view tile_number(std::size_t section) const;
 
   /// The number of grid barriers of the kernel.
   int barriers() const;
@@ -63,6 +64,9 @@ class TileRounds {
     std::int64_t begin = 0;  ///< offset in the resident tile, in bytes
   };
 
+  /// The tile of `array`, as the section with `axes` accesses it.
+  SharedTile shared_tile_of(const ResidentTileArray& array, KernelWriter& writer,
+                            const TileAxes& axes) const;
   /// The index of an element in a resident tile, counted from the position where channel 0 would
   /// be; nullopt: the index in memory.
   std::optional<Index> shared_index_of(const ResidentTileArray& array, KernelWriter& writer,

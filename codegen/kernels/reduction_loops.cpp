@@ -294,7 +294,8 @@ void declare_cluster_exchange(KernelWriter& writer, std::int64_t per_use) {
   writer.source.cluster = writer.schedule.cluster;
   writer.out.line(fmt::format("Exchange cluster = {{shared_memory() + {}, {}, 0}};",
                               writer.source.shared_bytes, half));
-  writer.out.line("cluster_arrive();  // this block has started");
+  // The arrival hands nothing over. Each exchange has its own barrier.
+  writer.out.line("cluster_arrive_relaxed();  // this block has started");
   writer.source.shared_bytes += 2 * half;
 }
 

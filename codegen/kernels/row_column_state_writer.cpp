@@ -192,6 +192,7 @@ void RowColumnStateWriter::write_combine_in_cluster() {
                             shared_name(i)));
     });
   });
+  // With a release, because the reads must complete before another block exits.
   out_.line("cluster_arrive();");
   out_.line("cluster_wait();  // no block reads the states of this block any more");
 }

@@ -135,7 +135,7 @@ std::string KernelWriter::name_for(const Node* node, std::string_view suffix) {
 std::string KernelWriter::buffer_name(int buffer, bool is_store) {
   if (const auto shared = shared_buffers_.find(buffer);
       !is_store && shared != shared_buffers_.end())
-    return shared->second;
+    return shared->second.name;
   // A buffer that is both read and written is one parameter: two `__restrict__` pointers would
   // claim not to overlap.
   const bool is_updated =
@@ -269,10 +269,12 @@ std::string KernelWriter::parameters() {
     add_extent(extents.symbol(extents.symbols()[static_cast<std::size_t>(id)]->name), name);
   for (const auto& [size, name] : sizes_) add_extent(size, name);
   for (auto& [argument, name] : scratch_) add(std::move(argument), name);
-  for (const auto& [buffer, name] : shared_buffers_)
-    parameters.push_back(
-        fmt::format("{}{}* {}", written_to_shared_.contains(buffer) ? "" : "const ",
-                    info(program.buffers[static_cast<std::size_t>(buffer)].dtype).c_name, name));
+  for (const auto& [buffer, shared] : shared_buffers_)
+    parameters.push_back(fmt::format(
+        "{}{}* {}", written_to_shared_.contains(buffer) ? "" : "const ",
+        info(program.buffers[static_cast<std::size_t>(buffer)].dtype).c_name, shared.name));
+  if (!shared_buffers_.empty())
+    parameters.push_back(fmt::format("const {} {}", index_type_, tile_number_));
   if (is_section_) parameters.push_back(fmt::format("const {} block", index_type_));
   return fmt::format("({})",
                      fmt::join(parameters, ",\n" + std::string(source.entry.size() + 1, ' ')));
@@ -322,18 +324,27 @@ void KernelWriter::become_section(std::set<int> exchanged) {
   exchanged_ = std::move(exchanged);
 }
 
-void KernelWriter::read_from_shared(int buffer, const std::optional<Index>& at) {
-  shared_buffers_[buffer] = take_array_name(buffer, "_kept");
+void KernelWriter::add_shared_buffer(int buffer, std::int64_t step) {
+  shared_buffers_[buffer] = {take_array_name(buffer, "_kept"), step};
+  if (tile_number_.empty()) tile_number_ = names_.take("tile_number");
+}
+
+std::string KernelWriter::index_in_tile(const std::string& index, std::int64_t step) const {
+  return fmt::format("{} - {} * {}", index, tile_number_, step);
+}
+
+void KernelWriter::read_from_shared(int buffer, const SharedTile& tile) {
+  add_shared_buffer(buffer, tile.step);
   for (Value& value : body.values) {
     if (value.kind != Value::Kind::load || buffer_of(value) != buffer) continue;
-    if (at) value.at = *at;
+    if (tile.at) value.at = *tile.at;
     value.aligned = kWellAligned;
   }
 }
 
-void KernelWriter::write_to_shared(int buffer, const std::optional<Index>& at, bool is_in_memory) {
-  shared_buffers_[buffer] = take_array_name(buffer, "_kept");
-  written_to_shared_[buffer] = {at, is_in_memory};
+void KernelWriter::write_to_shared(int buffer, const SharedTile& tile, bool is_in_memory) {
+  add_shared_buffer(buffer, tile.step);
+  written_to_shared_[buffer] = {tile.at, is_in_memory};
 }
 
 std::string KernelWriter::size_text(Extent size) {
@@ -348,7 +359,7 @@ SectionFunction KernelWriter::finish_section() {
   const std::string list = parameters();
   std::string text = fmt::format("{}{} {{\n", source.entry, list) + out.text() + "}\n";
   std::vector<int> shared_buffers;
-  for (const auto& [buffer, name] : shared_buffers_) shared_buffers.push_back(buffer);
+  for (const auto& [buffer, shared] : shared_buffers_) shared_buffers.push_back(buffer);
   return {.name = source.entry,
           .head = head + custom_definitions(head),
           .text = std::move(text),

@@ -41,17 +41,24 @@ struct Tile {
   bool loads_done = false;  ///< an earlier loop has made the kept loads
 };
 
+/// The elements of a buffer that a block keeps in shared memory.
+struct SharedTile {
+  std::optional<Index> at;  ///< the index, counted from the start of tile 0; nullopt: as in memory
+  std::int64_t step = 0;    ///< from the index of a tile's first element to that of the next tile
+};
+
 /// A section of a horizontally fused kernel as a function. The kernel calls it for each block of
 /// the section.
 struct SectionFunction {
   std::string name;
-  std::string head;                 ///< text in front of it: comments and the user's functions
-  std::string text;                 ///< the function, from its name on
-  std::string code;                 ///< the text without comments and without the name
-  Source source;                    ///< its `text` is empty
-  std::vector<std::string> names;   ///< of the arguments
-  std::vector<int> shared_buffers;  ///< in shared memory; their pointers follow `names`
-  std::string_view index_type;      ///< of the block index, the last parameter
+  std::string head;                ///< text in front of it: comments and the user's functions
+  std::string text;                ///< the function, from its name on
+  std::string code;                ///< the text without comments and without the name
+  Source source;                   ///< its `text` is empty
+  std::vector<std::string> names;  ///< of the arguments
+  /// In shared memory. Their pointers follow `names`, and the number of the tile follows them.
+  std::vector<int> shared_buffers;
+  std::string_view index_type;  ///< of the block index, the last parameter
 };
 
 /// Writes one kernel. The file of its kind sets the axes and writes loops and tiles.
@@ -203,11 +210,12 @@ class KernelWriter {
   /// Call after become_section: the section is in a list, so `size_text` makes its size a
   /// parameter.
   void become_listed() { is_listed_ = true; }
-  /// From here on, loads of `buffer` read shared memory at `at`, or at the index in memory if `at`
-  /// is empty. The section gets a pointer parameter to the position where index 0 would be.
-  void read_from_shared(int buffer, const std::optional<Index>& at);
-  /// From here on, stores to `buffer` write shared memory, and global memory if `is_in_memory`.
-  void write_to_shared(int buffer, const std::optional<Index>& at, bool is_in_memory);
+  /// From here on, loads of `buffer` read a tile in shared memory. The section gets two parameters:
+  /// a pointer to the tile, and the number of the tile. Statements subtract the index of the tile's
+  /// first element, because a pointer must not leave the shared memory of the block.
+  void read_from_shared(int buffer, const SharedTile& tile);
+  /// From here on, stores to `buffer` write such a tile, and global memory if `is_in_memory`.
+  void write_to_shared(int buffer, const SharedTile& tile, bool is_in_memory);
   /// `size` as an expression. In a section of a list, a constant size is a parameter.
   std::string size_text(Extent size);
   /// True if `size` is a constant in the text.
@@ -237,12 +245,20 @@ class KernelWriter {
     std::string name;
     Index at;
     bool is_shared = false;
+    std::int64_t step = 0;  ///< SharedTile::step
   };
 
   const GraphData& graph() const { return program.graph->data(); }
   const Value& value_at(int value) const { return body.values[static_cast<std::size_t>(value)]; }
   IndexWriter index_writer(bool at_element);
   std::string buffer_name(int buffer, bool is_store);
+  /// Adds the parameters of a tile that holds `buffer`.
+  void add_shared_buffer(int buffer, std::int64_t step);
+  /// `index` relative to the tile whose number the section gets.
+  std::string index_in_tile(const std::string& index, std::int64_t step) const;
+  /// The index at which a load or store accesses its array.
+  std::string index_text(const Value& load, bool at_element);
+  std::string index_text(const Destination& to, bool at_element);
   int buffer_of(const BodyStore& store) const {
     return kernel.stores[static_cast<std::size_t>(store.request)].buffer;
   }
@@ -369,7 +385,13 @@ class KernelWriter {
   std::set<int> updated_;                              ///< buffers that are read and written
   std::vector<std::pair<Extent, std::string>> sizes_;  ///< constant sizes → parameters
   std::set<int> exchanged_;
-  std::map<int, std::string> shared_buffers_;  ///< buffer in shared memory → parameter.
+  /// The parameter of a buffer in shared memory.
+  struct SharedBuffer {
+    std::string name;
+    std::int64_t step = 0;  ///< SharedTile::step
+  };
+  std::map<int, SharedBuffer> shared_buffers_;
+  std::string tile_number_;  ///< the parameter with the number of the tile
   /// A buffer that the section writes to shared memory.
   struct WrittenToShared {
     std::optional<Index> at;

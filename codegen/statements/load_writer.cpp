@@ -58,6 +58,13 @@ std::string_view KernelWriter::load_hint(const Value& value) const {
   return last <= pass ? "_streaming" : "_retained";
 }
 
+std::string KernelWriter::index_text(const Value& load, bool at_element) {
+  std::string index = text(load.at, at_element);
+  const auto shared = shared_buffers_.find(buffer_of(load));
+  const bool is_in_tile = shared != shared_buffers_.end() && row_of(load).empty();
+  return is_in_tile ? index_in_tile(index, shared->second.step) : index;
+}
+
 std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
                                     const std::string& count) {
   if (!tiled_element(value).empty()) return tiled_element(value);
@@ -65,7 +72,7 @@ std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
   const int buffer = buffer_of(value);
   const std::string& row = row_of(value);
   const std::string memory = row.empty() ? buffer_name(buffer, false) : row;
-  const std::string at = text(value.at, form.access == Access::element);
+  const std::string at = index_text(value, form.access == Access::element);
   const std::string some = count.empty() ? std::to_string(schedule.vector) : count;
   if (row.empty() && !shared_buffers_.contains(buffer))
     record_vector(AccessKind::load, buffer,
@@ -116,7 +123,7 @@ void KernelWriter::write_partial_vectors(int value, const std::string& count) {
   record_access(AccessKind::load, buffer, partial.is_same ? 1 : partial.each);
   const std::string name = declare_loaded_vector(value, count.empty() ? "" : "{}");
   const std::string memory = buffer_name(buffer, false);
-  const std::string at = text(v.at, true);
+  const std::string at = index_text(v, true);
   const std::string guard = count.empty() ? "" : fmt::format("if (k < {}) ", count);
   out.directive("#pragma unroll");
   out.line(
@@ -132,7 +139,7 @@ std::string KernelWriter::counted_load(int value, int vector) {
   const int buffer = buffer_of(v);
   record_access(AccessKind::load, buffer, vector);
   return fmt::format("load{}<{}>({}, {})", load_hint(v), vector, buffer_name(buffer, false),
-                     text(v.at, false));
+                     index_text(v, false));
 }
 
 bool KernelWriter::may_load_ahead(int value) {

@@ -22,10 +22,16 @@ std::vector<KernelWriter::Destination> KernelWriter::destinations_of(const BodyS
   if (shared == written_to_shared_.end() || shared->second.is_in_memory)
     result.push_back({.name = buffer_name(buffer, true), .at = store.at});
   if (shared != written_to_shared_.end())
-    result.push_back({.name = shared_buffers_.at(buffer),
+    result.push_back({.name = shared_buffers_.at(buffer).name,
                       .at = shared->second.at.value_or(store.at),
-                      .is_shared = true});
+                      .is_shared = true,
+                      .step = shared_buffers_.at(buffer).step});
   return result;
+}
+
+std::string KernelWriter::index_text(const Destination& to, bool at_element) {
+  std::string index = text(to.at, at_element);
+  return to.is_shared ? index_in_tile(index, to.step) : index;
 }
 
 void KernelWriter::write_store(const BodyStore& store, const std::string& vector,
@@ -38,7 +44,7 @@ void KernelWriter::write_store(const BodyStore& store, const std::string& vector
                             [&](const Condition& condition) { return is_at_first(condition); })) {
       record_access(AccessKind::store, buffer_of(store), 1);
       out.block_if(condition_text(store.conditions, false), [&] {
-        out.line(fmt::format("store({}, {}, {}[0]);", to.name, text(to.at, false), vector));
+        out.line(fmt::format("store({}, {}, {}[0]);", to.name, index_text(to, false), vector));
       });
     } else if (are_same_along_vector(store.conditions)) {
       out.block_if(condition_text(store.conditions, false),
@@ -61,16 +67,18 @@ std::string KernelWriter::counted_store(int store, int vector, const std::string
 void KernelWriter::write_vector_store(const BodyStore& store, const Destination& destination,
                                       const std::string& vector, const std::string& count) {
   const int buffer = buffer_of(store);
-  const auto& [to, at, is_shared] = destination;
-  const std::string where = text(at, false);
+  const std::string& to = destination.name;
+  const Index& at = destination.at;
+  const std::string where = index_text(destination, false);
   const std::string some = count.empty() ? std::to_string(schedule.vector) : count;
   const std::optional<Extent> step =
       vector_axis < 0 ? std::optional<Extent>(0)
                       : step_along(at, vector_axis, schedule.vector, program.facts);
   const bool has_neighbours = schedule.vector > 1 && step && step->is(1);
-  const int each = has_neighbours ? elements_at_once(at, store.node->dtype, buffer,
-                                                     is_shared ? kWellAligned : store.aligned)
-                                  : 1;
+  const int each = has_neighbours
+                       ? elements_at_once(at, store.node->dtype, buffer,
+                                          destination.is_shared ? kWellAligned : store.aligned)
+                       : 1;
   record_vector(AccessKind::store, buffer, each, count);
   if (schedule.vector == 1) {
     out.line(fmt::format("store({}, {}, {}[0]);", to, where, vector));
@@ -100,7 +108,8 @@ void KernelWriter::write_elements_of(const BodyStore& store, const Destination& 
     out.unrolled("k", std::to_string(schedule.vector), [&] {
       const std::string guard =
           guards.empty() ? "" : fmt::format("if ({}) ", fmt::join(guards, " && "));
-      out.line(fmt::format("{}store({}, {}, {}[k]);", guard, to.name, text(to.at, true), vector));
+      out.line(
+          fmt::format("{}store({}, {}, {}[k]);", guard, to.name, index_text(to, true), vector));
     });
   });
 }
@@ -110,7 +119,7 @@ void KernelWriter::write_element_store(const BodyStore& store, const std::string
   record_access(AccessKind::store, buffer_of(store), 1);
   out.block_if(condition_text(store.conditions, false), [&] {
     for (const Destination& to : destinations_of(store))
-      out.line(fmt::format("store({}, {}, {});", to.name, text(to.at, false),
+      out.line(fmt::format("store({}, {}, {});", to.name, index_text(to, false),
                            in_memory(store.node->dtype, value)));
   });
 }

@@ -62,11 +62,11 @@ bool is_reserved_word(std::string_view name) {
       "TilePlace", "top", "TileStates", "handed_on", "look_back", "end_tiles", "tile_flags",
       "take_number", "publish", "await_flag", "row_of_block", "all", "totals", "prefixes", "chunks",
       "column_tile", "residue", "store_split", "join_splits", "place_in_tile", "share_states",
-      "join_shared_states", "cluster", "cluster_rank", "cluster_arrive", "cluster_wait",
-      "cluster_map", "blocks", "own", "owned", "ResidentTileCopy", "copy_rounds", "load_rest",
-      "keep_rest", "resident_tiles", "resident_tile", "has_place", "item", "round", "end", "down",
-      "slot", "team", "join_slots", "join_ranks", "named", "word", "own_bit", "is_begun", "results",
-      "added", "first_column", "quotients", "wave", "in_wave"};
+      "join_shared_states", "cluster", "cluster_rank", "cluster_arrive", "cluster_arrive_relaxed",
+      "gpu_fence", "cluster_wait", "cluster_map", "blocks", "own", "owned", "ResidentTileCopy",
+      "copy_rounds", "load_rest", "keep_rest", "resident_tiles", "resident_tile", "has_place",
+      "item", "round", "end", "down", "slot", "team", "join_slots", "join_ranks", "named", "word",
+      "own_bit", "is_begun", "results", "added", "first_column", "quotients", "wave", "in_wave"};
   // `row_0` names an axis; `s_tree_part` names one part of a reduction's tree.
   const bool is_axis = is_numbered(name, "row") || is_numbered(name, "column") ||
                        is_numbered(name, "outer") || is_numbered(name, "along") ||

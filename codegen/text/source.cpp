@@ -14,8 +14,7 @@ void Widths::add(const Widths& other) {
 }
 
 std::string write_early_start_wait(std::string_view arch, Source& source) {
-  const Target* target = find_target(arch);
-  if (!target || target->compute_capability < 90 || source.is_cooperative) return {};
+  if (compute_capability_of(arch) < 90 || source.is_cooperative) return {};
   source.may_start_early = true;
   return "  wait_for_prior_launches();\n";
 }

@@ -79,7 +79,8 @@ struct Source {
   /// has at most as many blocks as fit, even if `grid` is larger; they stride over the rest.
   bool is_cooperative = false;
   int cluster = 1;  ///< blocks per cluster; divides the grid.
-  /// The kernel waits for earlier launches itself, so it may start before they have ended.
+  /// The kernel waits for earlier launches itself, so it may start before they have ended. The
+  /// runtime also requires that no load of its machine code precedes the wait.
   bool may_start_early = false;
   int vector_bytes = 0;  ///< of the widest load or store of a buffer
   Traffic traffic;

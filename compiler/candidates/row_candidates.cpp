@@ -200,10 +200,10 @@ class RowCandidates {
   }
 
   /// For few long rows: the largest cluster whose blocks each have their own SM and enough work;
-  /// else 1.
+  /// else 1. The GPU runs all clusters at once.
   int filling_cluster() const {
     int cluster = 1;
-    while (2 * cluster <= max_cluster() && rows_ * 2 * cluster <= target_.sm_count &&
+    while (2 * cluster <= max_cluster() && rows_ <= clusters_at_once(target_, 2 * cluster) &&
            extent_ * registers_.kept_bytes() >= 2 * cluster * kMinClusterShareBytes)
       cluster *= 2;
     return cluster;

@@ -197,7 +197,8 @@ class RowColumnCandidates {
         with_margin(this->registers(schedule)), target_.registers_per_sm / schedule.threads);
     const int resident = blocks_per_sm(target_, schedule.threads, static_cast<int>(registers),
                                        shared_bytes(schedule));
-    const int sms = usable_sms(schedule.cluster);
+    // Clusters may leave some SMs of a GPC idle.
+    const int sms = clusters_at_once(target_, schedule.cluster) * schedule.cluster;
     if (resident == 0 || sms == 0) return {.schedule = std::move(schedule)};
     const int wanted = divide_up(blocks_of(schedule), sms);
     // Clusters may not reach all SMs. The SMs that they reach then need registers for more blocks.
@@ -245,15 +246,6 @@ class RowColumnCandidates {
     if (schedule.combines_columns)
       seconds += waves * 2 * (states / kShared + kClusterBarrierSeconds);
     return seconds;
-  }
-
-  /// SMs that clusters can use. A cluster stays within one GPC of at most 18 SMs, so the remainder
-  /// of each GPC is idle.
-  int usable_sms(int cluster) const {
-    constexpr int kSmsPerGpc = 18;
-    const int rest = target_.sm_count % kSmsPerGpc;
-    return target_.sm_count - target_.sm_count / kSmsPerGpc * (kSmsPerGpc % cluster) -
-           rest % cluster;
   }
 
   /// Elements of a row that a thread holds.

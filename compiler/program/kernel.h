@@ -134,9 +134,10 @@ struct Program {
   std::vector<Boundary> boundaries;
   std::vector<Guard> guards;
   Facts facts;
-  std::string arch;      ///< the target architecture
-  Numerics numerics;     ///< rounding and math options of its kernels
-  int recorded_ops = 0;  ///< of the graph before simplification
+  std::string arch;                   ///< the target architecture
+  std::int64_t shared_per_block = 0;  ///< bytes of the target; 0 after loading from a file
+  Numerics numerics;                  ///< rounding and math options of its kernels
+  int recorded_ops = 0;               ///< of the graph before simplification
   PlanWork work;
   std::shared_ptr<LazyValueNames> lazy_names = std::make_shared<LazyValueNames>();
 

@@ -1,6 +1,8 @@
 #include "compiler/target/target.h"
 
 #include <algorithm>
+#include <bit>
+#include <charconv>
 
 #include "compiler/target/gpu_constants.h"
 #include "ir/support/round_up.h"
@@ -20,6 +22,12 @@ constexpr int kRegisterGranularity = 256;  ///< per warp
 /// 12.9 GB in 2.907 ms on an H200 (NVIDIA/cccl PR #2086). An assumption for other GPUs.
 constexpr double kReached = 4.43 / 4.8;
 
+// Clusters of 2, 4, 8 and 16 blocks on H100 SXM. Measured: clusters of 8 reach 120 of 132 SMs
+// (NVIDIA/cutlass issue 1921, accel-sim/gpu-app-collection PR 87). The other numbers assume GPCs
+// that agree with this: one of 14, four of 16 and three of 18 SMs. GPCs have an even number of SMs,
+// at most 18 (NVIDIA's H100 white paper). Dies differ, so the runtime asks each device.
+constexpr std::array<int, 4> kClustersOfGh100 = {66, 31, 15, 7};
+
 // From NVIDIA's documents: the limits of each chip (CUDA C++ Programming Guide, technical
 // specifications per compute capability), and its SMs, L2 and bandwidth (data sheets). From CUB's
 // tuning of DeviceTransform (`cc_to_min_bytes_in_flight` in NVIDIA/cccl): the bytes in flight of
@@ -27,13 +35,13 @@ constexpr double kReached = 4.43 / 4.8;
 // clang-format off
 constexpr Target kTargets[] = {
     {.name = "h200", .arch = "sm_90", .compute_capability = 90, .sm_count = 132, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
-     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .bandwidth = 4.43e12, .bytes_in_flight = 48 * kKiB},
+     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .active_clusters = kClustersOfGh100, .bandwidth = 4.43e12, .bytes_in_flight = 48 * kKiB},
     {.name = "h100", .arch = "sm_90", .compute_capability = 90, .sm_count = 132, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
-     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 3.35e12, .bytes_in_flight = 32 * kKiB},
+     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .active_clusters = kClustersOfGh100, .bandwidth = kReached * 3.35e12, .bytes_in_flight = 32 * kKiB},
     {.name = "h100_pcie", .arch = "sm_90", .compute_capability = 90, .sm_count = 114, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
      .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 2.0e12, .bytes_in_flight = 32 * kKiB},
     {.name = "gh200", .arch = "sm_90", .compute_capability = 90, .sm_count = 132, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
-     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 4.0e12, .bytes_in_flight = 40 * kKiB},
+     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .active_clusters = kClustersOfGh100, .bandwidth = kReached * 4.0e12, .bytes_in_flight = 40 * kKiB},
     {.name = "a100", .arch = "sm_80", .compute_capability = 80, .sm_count = 108, .shared_per_sm = 167936, .shared_per_block_opt_in = 166912,
      .l2_bytes = 40 * kMiB, .bandwidth = kReached * 2.039e12, .bytes_in_flight = 16 * kKiB},
     {.name = "a100_40gb", .arch = "sm_80", .compute_capability = 80, .sm_count = 108, .shared_per_sm = 167936, .shared_per_block_opt_in = 166912,
@@ -56,7 +64,29 @@ constexpr Target kTargets[] = {
      .shared_per_sm = 65536, .shared_per_block_opt_in = 65536,
      .l2_bytes = 4 * kMiB, .bandwidth = kReached * 0.32e12, .bytes_in_flight = 12 * kKiB},
 };
+
+// Architectures of GPUs that have no name here. The limits are from the CUDA C++ Programming Guide
+// and from cuda_occupancy.h. The sizes are from the data sheet of one product: Jetson AGX Orin,
+// B300, Jetson AGX Thor and GB10. Those of sm_88 are assumptions.
+constexpr Target kArchTargets[] = {
+    {.name = "sm_87", .arch = "sm_87", .compute_capability = 87, .sm_count = 16, .max_threads_per_sm = 1536, .max_blocks_per_sm = 16,
+     .shared_per_sm = 167936, .shared_per_block_opt_in = 166912,
+     .l2_bytes = 4 * kMiB, .bandwidth = kReached * 0.2048e12, .bytes_in_flight = 12 * kKiB},
+    {.name = "sm_88", .arch = "sm_88", .compute_capability = 88, .sm_count = 16, .max_threads_per_sm = 1536, .max_blocks_per_sm = 16,
+     .shared_per_sm = 102400, .shared_per_block_opt_in = 101376,
+     .l2_bytes = 4 * kMiB, .bandwidth = kReached * 0.2048e12, .bytes_in_flight = 12 * kKiB},
+    {.name = "sm_103", .arch = "sm_103", .compute_capability = 103, .sm_count = 148, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
+     .l2_bytes = 126 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 8.0e12, .bytes_in_flight = 64 * kKiB},
+    {.name = "sm_110", .arch = "sm_110", .compute_capability = 110, .sm_count = 20, .max_threads_per_sm = 1536, .max_blocks_per_sm = 24,
+     .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
+     .l2_bytes = 32 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 0.273e12, .bytes_in_flight = 12 * kKiB},
+    {.name = "sm_121", .arch = "sm_121", .compute_capability = 121, .sm_count = 48, .max_threads_per_sm = 1536, .max_blocks_per_sm = 24,
+     .shared_per_sm = 102400, .shared_per_block_opt_in = 101376,
+     .l2_bytes = 24 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 0.273e12, .bytes_in_flight = 12 * kKiB},
+};
 // clang-format on
+
+constexpr std::span<const Target> kAllTargets[] = {kTargets, kArchTargets};
 
 /// Warps whose registers fit one SM; 0 if one block does not fit.
 int warps_by_registers(const Target& target, int warps_per_block, int registers) {
@@ -81,16 +111,67 @@ int blocks_by_shared(const Target& target, std::int64_t shared_bytes) {
 
 std::span<const Target> known_targets() { return kTargets; }
 
+std::vector<std::string_view> known_archs() {
+  std::vector<std::string_view> known;
+  for (const std::span<const Target> targets : kAllTargets)
+    for (const Target& target : targets)
+      if (!std::ranges::count(known, target.arch)) known.push_back(target.arch);
+  return known;
+}
+
+std::vector<std::string_view> known_archs_and_names() {
+  std::vector<std::string_view> known;
+  for (const std::span<const Target> targets : kAllTargets)
+    for (const Target& target : targets)
+      for (const std::string_view word : {target.arch, target.name})
+        if (!std::ranges::count(known, word)) known.push_back(word);
+  return known;
+}
+
 const Target* find_target(std::string_view arch_or_name) {
-  for (const Target& target : kTargets)
-    if (target.name == arch_or_name || target.arch == arch_or_name) return &target;
+  for (const std::span<const Target> targets : kAllTargets)
+    for (const Target& target : targets)
+      if (target.name == arch_or_name || target.arch == arch_or_name) return &target;
   return nullptr;
 }
 
+int compute_capability_of(std::string_view arch) {
+  const std::size_t digits = arch.find('_') + 1;  // 0 if there is none
+  int number = 0;
+  if (digits > 0) std::from_chars(arch.data() + digits, arch.data() + arch.size(), number);
+  return number;
+}
+
+const Target& nearest_older_target(int compute_capability) {
+  const Target* nearest = nullptr;
+  for (const std::span<const Target> targets : kAllTargets)
+    for (const Target& target : targets)
+      if (target.compute_capability <= compute_capability &&
+          (!nearest || target.compute_capability > nearest->compute_capability))
+        nearest = &target;
+  return nearest ? *nearest : kTargets[0];
+}
+
+double reached_of_peak(double peak) { return kReached * peak; }
+
 int largest_cluster(const Target& target) {
   // Consumer chips support only the portable cluster size.
-  const bool has_large = target.compute_capability == 90 || target.compute_capability == 100;
+  constexpr int kWithLarge[] = {90, 100, 103};
+  const bool has_large = std::ranges::count(kWithLarge, target.compute_capability) > 0 &&
+                         target.max_cluster == kPortableCluster;
   return has_large ? 2 * target.max_cluster : target.max_cluster;
+}
+
+int clusters_at_once(const Target& target, int cluster) {
+  if (cluster == 1) return target.sm_count;
+  if (cluster > largest_cluster(target)) return 0;
+  const int stated =
+      target.active_clusters[static_cast<std::size_t>(std::countr_zero(unsigned(cluster))) - 1];
+  if (stated != kUnknownClusters) return std::min(stated, target.sm_count / cluster);
+  // A cluster stays within one GPC. An assumption: GPCs have 18 SMs, except the last one.
+  constexpr int kSmsPerGpc = 18;
+  return target.sm_count / kSmsPerGpc * (kSmsPerGpc / cluster) +
+         target.sm_count % kSmsPerGpc / cluster;
 }
 
 int blocks_per_sm(const Target& target, int threads, int registers, std::int64_t shared_bytes) {

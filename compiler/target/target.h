@@ -1,11 +1,16 @@
 // Describes GPUs as data and derives occupancy from that data, so that planning needs no device.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace sinter {
+
+/// In Target::active_clusters: the number is not known.
+inline constexpr int kUnknownClusters = -1;
 
 /// The properties of a GPU that schedules and cost predictions use.
 struct Target {
@@ -20,7 +25,10 @@ struct Target {
   std::int64_t shared_per_sm = 0;            ///< bytes
   std::int64_t shared_per_block_opt_in = 0;  ///< bytes
   std::int64_t l2_bytes = 0;
-  int max_cluster = 1;               ///< portable cluster size in blocks; 1: no clusters
+  int max_cluster = 1;  ///< portable cluster size in blocks; 1: no clusters
+  /// Clusters of 2, 4, 8 and 16 blocks that the GPU runs at once, with one block per SM.
+  std::array<int, 4> active_clusters = {kUnknownClusters, kUnknownClusters, kUnknownClusters,
+                                        kUnknownClusters};
   double bandwidth = 0;              ///< achievable bytes per second for long streams
   std::int64_t bytes_in_flight = 0;  ///< per SM, needed to reach `bandwidth`
   // From published runs of RRZE-HPC/gpu-benches on an H200 (gpu-small-kernels). Assumptions for
@@ -32,15 +40,30 @@ struct Target {
 
 /// Every GPU that sinter knows by name; the first is the default.
 std::span<const Target> known_targets();
+/// Every architecture that find_target accepts.
+std::vector<std::string_view> known_archs();
+/// Every architecture and name that find_target accepts.
+std::vector<std::string_view> known_archs_and_names();
 /// Returns the target for an architecture such as `sm_90` or a name such as `h200`; nullptr if
-/// unknown.
+/// unknown. An architecture without a named GPU, such as `sm_103`, has a target of its own.
 const Target* find_target(std::string_view arch_or_name);
+/// The compute capability of an architecture: 90 for `sm_90`. 0 if `arch` is not an architecture.
+int compute_capability_of(std::string_view arch);
+/// The target whose architecture is the newest that is not newer than `compute_capability`. The
+/// first target if all are newer.
+const Target& nearest_older_target(int compute_capability);
+
+/// The bandwidth that long streams reach on a GPU whose data sheet states `peak`.
+double reached_of_peak(double peak);
 
 /// Cost of a cluster barrier: an assumption, not a measurement.
 inline constexpr double kClusterBarrierSeconds = 0.7e-6;
 /// The largest cluster, in blocks, that some devices of the target support. The caller must query
 /// each device.
 int largest_cluster(const Target& target);
+/// Clusters of `cluster` blocks, a power of two, that run at once with one block per SM. An
+/// estimate if the target does not state the number. 0: the target has no such clusters.
+int clusters_at_once(const Target& target, int cluster);
 /// Blocks of a kernel that are resident on one SM at once.
 int blocks_per_sm(const Target& target, int threads, int registers, std::int64_t shared_bytes);
 

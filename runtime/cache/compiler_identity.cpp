@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include "runtime/compile/nvrtc.h"
+#include "runtime/driver/cuda_driver.h"
 #include "runtime/support/archive.h"
 #include "runtime/support/environment.h"
 
@@ -48,12 +48,14 @@ void store_identity(DiskCache& disk, const CacheName& name, const std::string& p
   disk.store(name, writer.take());
 }
 
-/// Covers nearly everything that decides which library the loader finds.
+/// Covers nearly everything that decides which library compiles.
 CacheName name_of_nvrtc() {
-  return name_of(
-      fmt::format("which nvrtc, way 2\n{}\n{}\n{}\n{}\n{}", environment_variable("SINTER_NVRTC"),
-                  environment_variable("CUDA_HOME"), environment_variable("CUDAToolkit_ROOT"),
-                  environment_variable("LD_LIBRARY_PATH"), stamp_of("/etc/ld.so.cache")));
+  std::string text = fmt::format("which nvrtc, way 3, driver {}, {}", cuda_driver_version(),
+                                 stamp_of("/etc/ld.so.cache"));
+  for (const char* variable : {"SINTER_NVRTC", "CUDA_HOME", "CUDAToolkit_ROOT", "LD_LIBRARY_PATH",
+                               "VIRTUAL_ENV", "CONDA_PREFIX", "HOME"})
+    text += "\n" + environment_variable(variable);
+  return name_of(text);
 }
 
 std::string find_nvrtc_identity(DiskCache& disk) {
@@ -94,11 +96,9 @@ const std::string& nvrtc_identity(DiskCache& disk) {
   return identity;
 }
 
-bool is_nvrtc_as_remembered(DiskCache& disk) {
-  if (!nvrtc().nvrtc) return false;
-  const Nvrtc& opened = *nvrtc().nvrtc;
-  if (opened.version_text() == nvrtc_identity(disk)) return true;
-  store_identity(disk, name_of_nvrtc(), opened.path(), opened.version_text());
+bool is_nvrtc_as_remembered(DiskCache& disk, const Nvrtc& used) {
+  if (used.version_text() == nvrtc_identity(disk)) return true;
+  store_identity(disk, name_of_nvrtc(), used.path(), used.version_text());
   return false;
 }
 

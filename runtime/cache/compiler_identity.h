@@ -8,16 +8,18 @@
 #include "codegen/prelude/prelude.h"
 #include "runtime/cache/disk_cache.h"
 #include "runtime/compile/host_compiler.h"
+#include "runtime/compile/nvrtc.h"
 
 namespace sinter {
 
-/// `Nvrtc::version_text` of the library that `nvrtc()` opens or would open; "" if there is none.
+/// `Nvrtc::version_text` of the library that compiles, as far as is known at the first call: the
+/// remembered one, or the one that `nvrtc()` opens. "" if there is none.
 const std::string& nvrtc_identity(DiskCache& disk);
 
-/// False if the opened NVRTC is not the one that `nvrtc_identity` names: the program had another
-/// one loaded, or the library is new. Its output must not be stored under that identity. The new
-/// identity is remembered for later processes.
-bool is_nvrtc_as_remembered(DiskCache& disk);
+/// False if `used` is not the library that `nvrtc_identity` names. The program may have loaded
+/// another one, the library may be new, or the driver refused the output of another one. The output
+/// of `used` must not be stored under that identity. Later processes remember `used`.
+bool is_nvrtc_as_remembered(DiskCache& disk, const Nvrtc& used);
 
 /// The SHA-256 of the device code that precedes all kernels.
 const std::string& prelude_hash(Prelude which);

@@ -33,6 +33,8 @@ struct CompiledFunction {
   CUfunction handle = nullptr;
   int registers = 0;    ///< per thread; 0 on the host device
   int spill_bytes = 0;  ///< per thread
+  /// Stream launches may begin before earlier work of the stream has ended.
+  bool starts_early = false;
 };
 
 /// One kernel under each of its candidate schedules.

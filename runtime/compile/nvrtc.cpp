@@ -1,12 +1,11 @@
 #include "runtime/compile/nvrtc.h"
 
+#include "compiler/target/target.h"
 #include "ir/support/elapsed.h"
-#include "runtime/support/environment.h"
 #include "runtime/support/library_file.h"
 #include "sinter/error.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -110,18 +109,6 @@ std::string version_name(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-std::vector<std::string> library_names() {
-  if (std::string chosen = environment_variable("SINTER_NVRTC"); !chosen.empty()) return {chosen};
-  std::vector<std::string> names = {"libnvrtc.so.13", "libnvrtc.so.12"};
-  for (const char* variable : {"CUDA_HOME", "CUDAToolkit_ROOT", ""}) {
-    const std::string toolkit = *variable ? environment_variable(variable) : "/usr/local/cuda";
-    if (toolkit.empty()) continue;
-    for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})
-      names.push_back(fmt::format("{}/lib64/{}", toolkit, name));
-  }
-  return names;
-}
-
 /// Libraries are never closed, so their Nvrtc objects are never destroyed.
 const Nvrtc* keep_nvrtc(std::unique_ptr<const Nvrtc> nvrtc) {
   static std::mutex mutex;
@@ -165,11 +152,7 @@ std::vector<std::string> Nvrtc::options(const std::string& architecture) const {
 }
 
 void Nvrtc::check_architecture(const std::string& architecture) const {
-  const std::size_t digits = architecture.find('_') + 1;  // 0 if there is none
-  int number = 0;
-  if (digits)
-    std::from_chars(architecture.data() + digits, architecture.data() + architecture.size(),
-                    number);
+  const int number = compute_capability_of(architecture);
   const bool is_kind = architecture.starts_with("sm_") || architecture.starts_with("compute_");
   if (is_kind && std::ranges::find(architectures_, number) != architectures_.end()) return;
   throw UserError(fmt::format("architecture {}: nvrtc {} compiles for sm_{}", architecture,
@@ -203,21 +186,6 @@ NvrtcOrReason open_nvrtc(const std::string& library) {
                                      file.id, fmt::join(nvrtc->options("sm_0"), " "));
   nvrtc->path_ = std::move(file.path);
   return {.nvrtc = keep_nvrtc(std::move(nvrtc))};
-}
-
-const NvrtcOrReason& nvrtc() {
-  // Never destroyed: a thread may still compile while the process ends.
-  static const auto& opened = *new NvrtcOrReason([] {
-    NvrtcOrReason first;
-    for (const std::string& name : library_names()) {
-      NvrtcOrReason candidate = open_nvrtc(name);
-      if (candidate.nvrtc) return candidate;
-      if (first.reason.empty()) first = candidate;
-    }
-    first.reason += "; install the CUDA toolkit or set SINTER_NVRTC to the library";
-    return first;
-  }());
-  return opened;
 }
 
 }  // namespace sinter

@@ -68,9 +68,8 @@ struct NvrtcOrReason {
 /// reason.
 NvrtcOrReason open_nvrtc(const std::string& library);
 
-/// The NVRTC of this machine, opened at the first call. If $SINTER_NVRTC is set, only that library
-/// is tried. Otherwise the loader's library comes first, and then those of the toolkits in
-/// $CUDA_HOME, $CUDAToolkit_ROOT and /usr/local/cuda.
+/// The NVRTC in use on this machine, opened at the first call: $SINTER_NVRTC, else the newest one
+/// that the driver understands (nvrtc_choice.h).
 const NvrtcOrReason& nvrtc();
 
 }  // namespace sinter

@@ -14,28 +14,36 @@ namespace sinter {
 
 namespace {
 
-const Nvrtc& opened() {
-  if (!nvrtc().nvrtc) throw DriverError(nvrtc().reason);
-  return *nvrtc().nvrtc;
+const Nvrtc& opened(NvrtcChoice& choice) {
+  const NvrtcOrReason& current = choice.current();
+  if (!current.nvrtc) throw DriverError(current.reason);
+  return *current.nvrtc;
+}
+
+/// True if the driver does not understand an image. It may understand that of an older NVRTC.
+bool is_image_unknown(const DriverError& error) {
+  constexpr int kCodes[] = {cuda::CUDA_ERROR_INVALID_IMAGE, cuda::CUDA_ERROR_NO_BINARY_FOR_GPU,
+                            cuda::CUDA_ERROR_UNSUPPORTED_PTX_VERSION};
+  return std::ranges::find(kCodes, error.code()) != std::end(kCodes);
 }
 
 /// `arch` itself. For a GPU that is newer than this NVRTC, the newest virtual architecture that
 /// NVRTC knows: its output is then PTX, which the driver compiles.
 std::string known_arch(const Nvrtc& compiler, const std::string& arch) {
   if (!arch.starts_with("sm_")) return arch;
-  const int number = std::atoi(arch.c_str() + 3);
+  const int number = compute_capability_of(arch);
   const std::vector<int>& known = compiler.architectures();
   if (known.empty() || std::ranges::count(known, number)) return arch;
   const int newest = *std::ranges::max_element(known);
   return number > newest ? fmt::format("compute_{}", newest) : arch;
 }
 
-NvrtcOutput compile_texts(std::span<const Source> sources, std::span<const std::string> texts,
-                          const std::string& arch) {
+NvrtcOutput compile_texts(const Nvrtc& compiler, std::span<const Source> sources,
+                          std::span<const std::string> texts, const std::string& arch) {
   std::vector<SourcePart> parts;
   for (std::size_t i = 0; i < sources.size(); ++i) parts.push_back({sources[i].entry, texts[i]});
   const std::vector<std::string_view> kernels(texts.begin(), texts.end());
-  return opened().compile(prelude_for(kernels), parts, arch);
+  return compiler.compile(prelude_for(kernels), parts, arch);
 }
 
 /// Sets the minimum of blocks per SM in the launch bounds of kernels that spill: one less than the
@@ -64,26 +72,26 @@ bool lower_min_blocks(std::span<const Source> sources, std::span<std::string> te
 
 /// Compiles kernels. A kernel that spills is compiled again with a minimum of blocks per SM, at
 /// most three times. Without it, ptxas spills rather than fit fewer blocks on an SM.
-NvrtcOutput compile_without_spills(std::span<const Source> sources, const std::string& arch) {
+NvrtcOutput compile_without_spills(const Nvrtc& compiler, std::span<const Source> sources,
+                                   const std::string& arch) {
   std::vector<std::string> texts;
   for (const Source& source : sources) texts.push_back(source.text);
-  NvrtcOutput output = compile_texts(sources, texts, arch);
+  NvrtcOutput output = compile_texts(compiler, sources, texts, arch);
   for (const bool is_last : {false, false, true}) {
     if (!lower_min_blocks(sources, texts, output, arch, is_last)) break;
     const double milliseconds = output.milliseconds;
-    output = compile_texts(sources, texts, arch);
+    output = compile_texts(compiler, sources, texts, arch);
     output.milliseconds += milliseconds;
   }
   return output;
 }
 
-}  // namespace
+NvrtcUnit compile_unit_with(const Nvrtc& compiler, std::span<const Source> sources,
+                            const std::string& wanted_arch) {
+  const std::string arch = known_arch(compiler, wanted_arch);
+  NvrtcOutput output = compile_without_spills(compiler, sources, arch);
 
-NvrtcUnit compile_unit(std::span<const Source> sources, const std::string& wanted_arch) {
-  const std::string arch = known_arch(opened(), wanted_arch);
-  NvrtcOutput output = compile_without_spills(sources, arch);
-
-  NvrtcUnit unit{.milliseconds = output.milliseconds};
+  NvrtcUnit unit{.milliseconds = output.milliseconds, .compiler = &compiler};
   for (const Source& source : sources) {
     unit.entries.push_back(source.entry);
     CubinReport& report = unit.reports.emplace_back();
@@ -101,6 +109,35 @@ NvrtcUnit compile_unit(std::span<const Source> sources, const std::string& wante
     unit.image.assign(text, text + unit.ptx.size() + 1);  // the driver wants the final zero
   }
   return unit;
+}
+
+}  // namespace
+
+NvrtcUnit compile_unit(std::span<const Source> sources, const std::string& arch) {
+  return compile_unit_with(opened(nvrtc_choice()), sources, arch);
+}
+
+NvrtcUnit compile_and_load(NvrtcChoice& choice, std::span<const Source> sources,
+                           const std::string& arch,
+                           const std::function<void(const NvrtcUnit&)>& load) {
+  const Nvrtc& first = opened(choice);
+  for (const Nvrtc* compiler = &first;;) {
+    NvrtcUnit unit = compile_unit_with(*compiler, sources, arch);
+    try {
+      load(unit);
+      if (compiler != &first) choice.use(*compiler);
+      return unit;
+    } catch (const DriverError& error) {
+      if (!is_image_unknown(error)) throw;
+      compiler = choice.after(*compiler);
+      if (!compiler) throw DriverError(error.what() + choice.advice_on(first), error.code());
+    }
+  }
+}
+
+std::string nvrtc_arch(std::string_view arch, bool ptx) {
+  if (!ptx || !arch.starts_with("sm_")) return std::string(arch);
+  return fmt::format("compute_{}", arch.substr(3));
 }
 
 std::string nvrtc_problem() { return nvrtc().reason; }

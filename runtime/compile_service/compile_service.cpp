@@ -201,7 +201,7 @@ void CompileService::compile_host(std::span<Job* const> jobs, const CompileSetti
     job->is_host_compiled = true;
     job->made->module = module;
     job->made->milliseconds = image.milliseconds;
-    load_functions(*job->made, *job->unit, names);
+    load_functions(*job->made, *job->unit, names, /*reports=*/{});
   }
   store_host(jobs, HostCompiler::text(prelude, kernels), image, module, settings);
 }
@@ -213,30 +213,34 @@ void CompileService::compile_cubin(Job& job, const CompileSettings& settings) {
     return fmt::format("NVRTC: {} and {} more functions", job.unit->sources()[0].entry,
                        job.unit->sources().size() - 1);
   });
-  NvrtcUnit unit = compile_unit(job.unit->sources(), settings.arch);
+  NvrtcUnit unit = compile_and_load(nvrtc_choice(), job.unit->sources(), settings.arch,
+                                    [&](const NvrtcUnit& compiled) { load(job, compiled); });
   job.is_cubin_compiled = true;
   if (!device_.is_host) job.made->milliseconds = unit.milliseconds;
   store_cubin(job, unit, settings);
-  take(job, std::move(unit));
+  keep(job, std::move(unit));
 }
 
-void CompileService::take(Job& job, NvrtcUnit unit) const {
-  CompiledUnit& made = *job.made;
-  made.cubins = std::move(unit.reports);
-  if (!device_.is_host) {
-    made.module =
-        std::make_shared<const Module>(device_, unit.image.data(), job.unit->sources()[0].entry);
-    load_functions(made, *job.unit, unit.entries);
-  }
-  made.ptx = std::move(unit.ptx);
-  made.image = std::move(unit.image);
+void CompileService::load(Job& job, const NvrtcUnit& unit) const {
+  if (device_.is_host) return;
+  job.made->module =
+      std::make_shared<const Module>(device_, unit.image.data(), job.unit->sources()[0].entry);
+  load_functions(*job.made, *job.unit, unit.entries, unit.reports);
+}
+
+void CompileService::keep(Job& job, NvrtcUnit unit) {
+  job.made->cubins = std::move(unit.reports);
+  job.made->ptx = std::move(unit.ptx);
+  job.made->image = std::move(unit.image);
 }
 
 void CompileService::load_functions(CompiledUnit& made, const CompileUnit& unit,
-                                    std::span<const std::string> entries) const {
+                                    std::span<const std::string> entries,
+                                    std::span<const CubinReport> reports) const {
   made.functions.clear();
   for (std::size_t i = 0; i < entries.size(); ++i)
-    made.functions.push_back(load_function(device_, *made.module, unit.sources()[i], entries[i]));
+    made.functions.push_back(load_function(device_, *made.module, unit.sources()[i], entries[i],
+                                           reports.empty() ? CubinReport() : reports[i]));
 }
 
 }  // namespace sinter

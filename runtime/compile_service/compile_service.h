@@ -38,9 +38,10 @@ class CompileUnit {
 };
 
 struct CompileSettings {
-  std::string arch;         ///< for NVRTC: `sm_90`
+  std::string arch;         ///< for NVRTC: `sm_90`, or `compute_90` for PTX
   HostBuild host;           ///< host device: build options
   bool also_nvrtc = false;  ///< host device: also compile with NVRTC, for reports
+  bool ptx = false;         ///< GPUs: PTX instead of machine code
   CacheOptions cache = {.mode = CacheMode::off};
   friend bool operator==(const CompileSettings&, const CompileSettings&) = default;
 };
@@ -95,11 +96,15 @@ class CompileService {
                        const Cancellation& cancellation);
   void compile_host(std::span<Job* const> jobs, const CompileSettings& settings);
   void compile_cubin(Job& job, const CompileSettings& settings);
-  /// Loads the functions `entries`, one per source of the unit, into `made`.
+  /// Loads the functions `entries`, one per source of the unit, into `made`. `reports` are on their
+  /// machine code; empty on the host device.
   void load_functions(CompiledUnit& made, const CompileUnit& unit,
-                      std::span<const std::string> entries) const;
-  /// Moves NVRTC's results into the unit, and loads its functions on a CUDA device.
-  void take(Job& job, NvrtcUnit unit) const;
+                      std::span<const std::string> entries,
+                      std::span<const CubinReport> reports) const;
+  /// Loads the functions of NVRTC's output on a CUDA device.
+  void load(Job& job, const NvrtcUnit& unit) const;
+  /// Moves NVRTC's output into the unit.
+  static void keep(Job& job, NvrtcUnit unit);
 
   // Lookups and stores in the disk cache; compile_service_disk.cpp.
   void fetch(std::span<Job> jobs, const CompileSettings& settings, DiskCache::Lookup lookup);

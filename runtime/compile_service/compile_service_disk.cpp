@@ -64,7 +64,7 @@ void CompileService::fetch_host(Job& job, const CompileSettings& settings,
   try {
     job.made->module = fetch_object(stored->object, *job.unit, settings);
     if (!job.made->module) return disk.reject(name, "the object with the kernels is gone");
-    load_functions(*job.made, *job.unit, stored->entries);
+    load_functions(*job.made, *job.unit, stored->entries, /*reports=*/{});
   } catch (const DriverError& error) {
     if (!is_about_image(error)) throw;
     return disk.reject(name, "the entry cannot be loaded", error.what());
@@ -114,15 +114,18 @@ void CompileService::fetch_cubin(Job& job, const CompileSettings& settings,
   if (settings.cache.verify) {
     const std::vector<Source> sources = renamed(job.unit->sources(), unit->entries);
     const NvrtcUnit again = compile_unit(sources, settings.arch);
-    if (again.image != unit->image || again.ptx != unit->ptx)
+    // If the driver refuses the output of this library, another one has made the entry.
+    const bool is_comparable = again.compiler->version_text() == nvrtc_identity(disk);
+    if (is_comparable && (again.image != unit->image || again.ptx != unit->ptx))
       fail_verification(disk, name, sources[0].entry, "something else than NVRTC makes of it");
   }
   try {
-    take(job, std::move(*unit));
+    load(job, *unit);
   } catch (const DriverError& error) {
     if (!is_about_image(error)) throw;
     return disk.reject(name, "the entry cannot be loaded", error.what());
   }
+  keep(job, std::move(*unit));
   job.cubin.reset();
 }
 
@@ -149,7 +152,7 @@ void CompileService::store_host(std::span<Job* const> jobs, const std::string& t
 void CompileService::store_cubin(const Job& job, const NvrtcUnit& unit,
                                  const CompileSettings& settings) const {
   DiskCache& disk = disk_cache(settings.cache);
-  if (!disk.can_store() || !is_nvrtc_as_remembered(disk)) return;
+  if (!disk.can_store() || !is_nvrtc_as_remembered(disk, *unit.compiler)) return;
   std::string text;
   for (const Source& source : job.unit->sources()) text += source.text + "\n";
   disk.store(*job.cubin, pack(unit), {.extension = "cu", .text = text});

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/compile/early_start.h"
 #include "runtime/device/launch_grid.h"
 
 namespace sinter {
@@ -21,11 +22,13 @@ int function_attribute(const Driver& driver, CUfunction function, CUfunction_att
 }  // namespace
 
 CompiledFunction load_function(const DeviceState& device, const Module& module,
-                               const Source& source, const std::string& entry) {
+                               const Source& source, const std::string& entry,
+                               const CubinReport& code) {
   const CurrentContext current(device);
   const Driver& driver = device.driver;
   const CaptureModeGuard relaxed(driver);  // lazy loading happens here
-  CompiledFunction function;
+  CompiledFunction function{.starts_early = device.is_host ? source.may_start_early
+                                                           : may_start_early(source, code)};
   check(driver, driver.cuModuleGetFunction(&function.handle, module.handle, entry.c_str()),
         "cuModuleGetFunction", entry);
   if (!device.is_host) {

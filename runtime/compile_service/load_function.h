@@ -9,8 +9,10 @@
 namespace sinter {
 
 /// The function `entry` of `module`, with the shared memory and cluster size that `source` needs
-/// enabled. Throws DriverError.
+/// enabled. On a GPU, the report `code` on its machine code decides whether launches start early;
+/// an empty report means no. The host device checks each early start. Throws DriverError.
 CompiledFunction load_function(const DeviceState& device, const Module& module,
-                               const Source& source, const std::string& entry);
+                               const Source& source, const std::string& entry,
+                               const CubinReport& code);
 
 }  // namespace sinter

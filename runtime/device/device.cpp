@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "runtime/device/device_state.h"
-#include "runtime/device/nearest_target.h"
+#include "runtime/device/gpu_target.h"
 #include "runtime/device/staging.h"
 #include "runtime/driver/cuda_driver.h"
 #include "runtime/driver/deferred_release.h"
@@ -22,40 +22,6 @@
 namespace sinter {
 
 namespace {
-
-int attribute(const Driver& driver, CUdevice device, CUdevice_attribute which) {
-  int value = 0;
-  check(driver, driver.cuDeviceGetAttribute(&value, which, device), "cuDeviceGetAttribute",
-        [&] { return fmt::format("attribute {} of device {}", static_cast<int>(which), device); });
-  return value;
-}
-
-int compute_capability(const Driver& driver, CUdevice device) {
-  return attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
-         attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-}
-
-/// The target of a GPU: the nearest known GPU, with the attributes that the driver reports.
-Target cuda_target(const Driver& driver, CUdevice device, std::string_view name,
-                   std::string_view arch) {
-  Target target = *nearest_target(name, arch).target;
-  target.name = name;
-  target.arch = arch;
-  target.compute_capability = compute_capability(driver, device);
-  target.sm_count = attribute(driver, device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-  target.registers_per_sm =
-      attribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
-  target.max_threads_per_sm =
-      attribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
-  target.max_blocks_per_sm =
-      attribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
-  target.shared_per_sm =
-      attribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
-  target.shared_per_block_opt_in =
-      attribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-  target.l2_bytes = attribute(driver, device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
-  return target;
-}
 
 /// The initial limit of idle memory. It leaves memory to other libraries in the process. It is 0 on
 /// the host device, which blocks access to released memory, so that stray accesses are found.
@@ -126,7 +92,7 @@ DeviceState::DeviceState(const Driver& driver, int ordinal)
   // The host device runs the schedules of a real GPU.
   arch = is_host ? std::string(known_targets()[0].arch)
                  : fmt::format("sm_{}", compute_capability(driver, handle));
-  target = is_host ? known_targets()[0] : cuda_target(driver, handle, name, arch);
+  target = is_host ? known_targets()[0] : gpu_target(*this);
   memory_pool = std::make_unique<MemoryPool>(*this);
   memory_pool->set_idle_limit(idle_bytes_of(*this));
   staging = std::make_unique<Staging>(*this);

@@ -91,9 +91,9 @@ LaunchAttributes node_attributes(const Source& source) {
   return attributes;
 }
 
-LaunchAttributes stream_attributes(const Source& source) {
+LaunchAttributes stream_attributes(const Source& source, bool starts_early) {
   LaunchAttributes attributes = node_attributes(source);
-  if (source.may_start_early)
+  if (starts_early)
     add(attributes, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
         .value.programmaticStreamSerializationAllowed = 1;
   return attributes;

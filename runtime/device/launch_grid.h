@@ -41,9 +41,10 @@ struct LaunchAttributes {
 };
 /// The attributes of a graph node: cooperative launch, and cluster size.
 LaunchAttributes node_attributes(const Source& source);
-/// The attributes of a stream launch. In addition, it may begin while the previous kernel still
-/// runs (programmatic dependent launch). This removes most of the gap between two kernels.
-LaunchAttributes stream_attributes(const Source& source);
+/// The attributes of a stream launch. With `starts_early` it may also begin while the previous
+/// kernel still runs (programmatic dependent launch). This removes most of the gap between two
+/// kernels. CompiledFunction::starts_early has the decision.
+LaunchAttributes stream_attributes(const Source& source, bool starts_early);
 
 /// The configuration of a launch of `grid` blocks, without a stream. It refers to `attributes`.
 CUlaunchConfig launch_config(const Source& source, std::int64_t grid, LaunchAttributes& attributes);

@@ -9,7 +9,9 @@ namespace sinter {
 NearestTarget nearest_target(std::string_view device_name, std::string_view arch) {
   std::string words(device_name);
   for (char& c : words) c = c == ' ' || c == '-' ? '_' : static_cast<char>(std::tolower(c));
-  NearestTarget nearest{.target = &known_targets()[0]};
+  const Target* const by_arch = find_target(arch);
+  NearestTarget nearest{.target =
+                            by_arch ? by_arch : &nearest_older_target(compute_capability_of(arch))};
   int similarity = 0;
   for (const Target& known : known_targets()) {
     if (known.arch != arch) continue;

@@ -9,7 +9,7 @@ namespace sinter {
 
 /// GPUs of one architecture differ in bandwidth. The name identifies them: `NVIDIA H100 PCIe`.
 struct NearestTarget {
-  /// A target of the same architecture. The first known target if there is none.
+  /// A target of the same architecture. If there is none, nearest_older_target.
   const Target* target = nullptr;
   bool is_named = false;  ///< the device name contains the name of the target
 };

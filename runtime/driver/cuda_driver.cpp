@@ -11,6 +11,8 @@
 namespace sinter {
 namespace {
 
+constexpr const char* kSystemDriver = "libcuda.so.1";
+
 using GetProcAddress = CUresult (*)(const char* symbol, void** address, int version,
                                     unsigned long long flags,
                                     CUdriverProcAddressQueryResult* found);
@@ -22,6 +24,13 @@ Function find_function(void* library, const char* name) {
 
 std::string version_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+/// The CUDA version of an opened driver library; 0 if it does not report one.
+int version_of(void* library) {
+  const auto get_version = find_function<CUresult (*)(int*)>(library, "cuDriverGetVersion");
+  int version = 0;
+  return get_version && get_version(&version) == CUDA_SUCCESS ? version : 0;
 }
 
 /// Fills the table. Returns the problem if a required entry is missing; else empty.
@@ -67,10 +76,8 @@ CudaDriver open_cuda_driver(const std::string& library) {
   void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) return fails(fmt::format("cannot be opened ({})", dlerror()));
 
-  const auto get_version = find_function<CUresult (*)(int*)>(handle, "cuDriverGetVersion");
-  int version = 0;
-  if (!get_version || get_version(&version) != CUDA_SUCCESS)
-    return fails("does not report its version");
+  const int version = version_of(handle);
+  if (version == 0) return fails("does not report its version");
   const auto get_proc_address = find_function<GetProcAddress>(handle, "cuGetProcAddress_v2");
   if (version < kMinimumCudaDriver || !get_proc_address)
     return fails(fmt::format("is for CUDA {}, sinter needs {} or later; update the NVIDIA driver",
@@ -87,8 +94,16 @@ CudaDriver open_cuda_driver(const std::string& library) {
 
 const CudaDriver& cuda_driver() {
   // Never destroyed: a thread may still use it while the process ends.
-  static const auto& driver = *new CudaDriver(open_cuda_driver("libcuda.so.1"));
+  static const auto& driver = *new CudaDriver(open_cuda_driver(kSystemDriver));
   return driver;
+}
+
+int cuda_driver_version() {
+  static const int version = [] {
+    void* const library = dlopen(kSystemDriver, RTLD_NOW | RTLD_LOCAL);
+    return library ? version_of(library) : 0;
+  }();
+  return version;
 }
 
 }  // namespace sinter

@@ -22,4 +22,8 @@ CudaDriver open_cuda_driver(const std::string& library);
 /// The system's driver, opened at the first call.
 const CudaDriver& cuda_driver();
 
+/// The CUDA version of the system's driver: 12040 for CUDA 12.4. 0 without a driver. Does not start
+/// the driver, so it needs no device.
+int cuda_driver_version();
+
 }  // namespace sinter

@@ -20,11 +20,10 @@ namespace {
 
 /// Advice for errors that a stream capture causes; empty for other errors.
 std::string_view advice_on_capture(CUresult result) {
-  constexpr auto kLossyQuery = static_cast<CUresult>(911);  // only newer headers define it
-  if (result == kLossyQuery)
-    return "; the stream waits only for part of a kernel (programmatic dependent launch): put an "
-           "empty kernel, or a wait for an ordinary event, before this";
   switch (result) {
+    case CUDA_ERROR_LOSSY_QUERY:
+      return "; the stream waits only for part of a kernel (programmatic dependent launch): put an "
+             "empty kernel, or a wait for an ordinary event, before this";
     case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
       return "; a stream is being captured: do this before the capture begins or after it ends";
     case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:

@@ -147,7 +147,7 @@ LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& in
     }
     launch.function = kernel.function;
     launch.parameters = parameters_.data() + first;
-    launch.attributes = stream_attributes(kernel.source);
+    launch.attributes = stream_attributes(kernel.source, kernel.starts_early);
     launch.config = launch_config(kernel.source, /*grid=*/0, launch.attributes);
     first += kernel.source.arguments.size();
     launch.table = std::span(arguments_).subspan(first, kernel.source.table.size());

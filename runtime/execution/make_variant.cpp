@@ -11,6 +11,7 @@
 #include "ir/support/elapsed.h"
 #include "ir/text/print.h"
 #include "runtime/cache/disk_cache.h"
+#include "runtime/compile/nvrtc_units.h"
 #include "runtime/compile_service/compile_service.h"
 #include "runtime/device/launch_grid.h"
 #include "runtime/execution/variant_report.h"
@@ -163,9 +164,10 @@ EmittedKernel emit_candidates(const Program& program, const Kernel& kernel, std:
 }
 
 CompileSettings compile_settings(const VariantSource& from) {
-  return {.arch = std::string(from.target.arch),
+  return {.arch = nvrtc_arch(from.target.arch, from.options.ptx),
           .host = {.count = from.options.count, .optimize = from.options.optimize_host},
           .also_nvrtc = from.options.also_nvrtc,
+          .ptx = from.options.ptx,
           .cache = from.options.cache};
 }
 
@@ -238,12 +240,14 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
       tuned.back().summary = "the default, while candidates are measured in the background";
     const auto chosen = static_cast<std::size_t>(tuned[i].chosen);
     const Source& source = emitted[i].sources[chosen];
-    const CUfunction function = compiled[i].unit->functions[chosen].handle;
-    variant->kernels.push_back({.source = source,
-                                .schedule = emitted[i].schedules[chosen],
-                                .function = function,
-                                .grid_limit = cooperative_grid_limit(from.device, source, function),
-                                .unit = compiled[i].unit});
+    const CompiledFunction& function = compiled[i].unit->functions[chosen];
+    variant->kernels.push_back(
+        {.source = source,
+         .schedule = emitted[i].schedules[chosen],
+         .function = function.handle,
+         .grid_limit = cooperative_grid_limit(from.device, source, function.handle),
+         .starts_early = function.starts_early,
+         .unit = compiled[i].unit});
   }
   variant->report = report_of(*variant, request, compiled, tuned);
   variant->report.plan_ms = plan_ms;

@@ -22,6 +22,7 @@ struct VariantKernel {
   Schedule schedule;
   CUfunction function = nullptr;
   std::int64_t grid_limit = 0;  ///< the most blocks of a cooperative launch; 0: no limit
+  bool starts_early = false;    ///< as in CompiledFunction
   std::shared_ptr<const CompiledUnit> unit;  ///< keeps the function loaded
   /// The user's function of an opaque call, in place of `function`.
   std::shared_ptr<const OpaqueBinding> opaque = nullptr;

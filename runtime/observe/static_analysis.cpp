@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/compile/early_start.h"
 #include "runtime/compile/ptx_info.h"
 
 namespace sinter {
@@ -167,7 +168,7 @@ void add_static_analysis(KernelExplanation& explanation, const Program& program,
   explanation.arrays = AccessAnalysis(program, source, ptx).arrays();
   explanation.is_compiled = true;
   explanation.independent_loads = report.cubin.loads_in_flight;
-  explanation.may_start_early = source.may_start_early;
+  explanation.may_start_early = may_start_early(source, report.cubin);
   const int fit = blocks_per_sm(target, report.threads, report.registers, report.shared_bytes);
   // The launch limits the grid of a cooperative kernel to the resident blocks.
   const std::int64_t most = std::int64_t{fit} * target.sm_count;

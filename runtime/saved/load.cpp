@@ -28,7 +28,7 @@ using Variants = std::vector<std::shared_ptr<const Variant>>;
 /// Advice on how to save a program for `arch`, which may belong to a GPU that sinter does not know.
 std::string advice_for(const std::string& arch) {
   std::vector<std::string> known = {std::string(kHostArch)};
-  for (const Target& target : known_targets()) known.emplace_back(target.arch);
+  for (const std::string_view known_arch : known_archs()) known.emplace_back(known_arch);
   const std::optional<std::size_t> best = best_arch(known, arch);
   if (!best) return "sinter cannot save kernels for it; compile it there";
   return fmt::format("save it with options.archs = {{\"{0}\"}} (sinter compile --arch {0})",

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "runtime/compile/early_start.h"
 #include "runtime/compile_service/load_function.h"
 #include "runtime/device/launch_grid.h"
 #include "runtime/driver/capture_mode_guard.h"
@@ -67,8 +68,13 @@ class Loader {
     try {
       auto unit = std::make_shared<CompiledUnit>();
       unit->module = module_of(static_cast<std::size_t>(image), source);
-      unit->functions = {load_function(device_, *unit->module, source, source.entry)};
+      const CubinReport code =
+          device_.is_host
+              ? CubinReport()
+              : read_machine_code(kernels_.images[static_cast<std::size_t>(image)], source.entry);
+      unit->functions = {load_function(device_, *unit->module, source, source.entry, code)};
       kernel.function = unit->functions[0].handle;
+      kernel.starts_early = unit->functions[0].starts_early;
       kernel.unit = std::move(unit);
       if (const std::string reason = cluster_problem(device_, source, kernel.function);
           !reason.empty())

@@ -67,9 +67,7 @@ SaveTarget find_save_target(const ExecutableState& state, const std::string& nam
   if (const Target* target = find_target(name))
     return {.arch = std::string(target->arch), .target = *target};
   std::vector<std::string_view> known = {kHostArch};
-  for (const Target& target : known_targets())
-    for (const std::string_view word : {target.arch, target.name})
-      if (!std::ranges::count(known, word)) known.push_back(word);
+  for (const std::string_view word : known_archs_and_names()) known.push_back(word);
   fail_save(state,
             fmt::format("options.archs has {}, which is neither an architecture nor a GPU that "
                         "sinter knows; it knows {}",

@@ -42,7 +42,7 @@ void compile(CompilerRun& run, const std::string& arch, const CompileSettings& s
   });
   count(Count::compiles);
   if (arch == kHostArch) return compile_host(run, settings);
-  NvrtcUnit unit = compile_unit(std::span(run.sources[0], 1), arch);
+  NvrtcUnit unit = compile_unit(std::span(run.sources[0], 1), nvrtc_arch(arch, settings.ptx));
   run.image = std::move(unit.image);
   run.reports = std::move(unit.reports);
 }

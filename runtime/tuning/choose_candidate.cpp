@@ -9,6 +9,7 @@
 #include "ir/shape/extent.h"
 #include "runtime/cache/compiler_identity.h"
 #include "runtime/cache/disk_cache.h"
+#include "runtime/compile/nvrtc_units.h"
 #include "runtime/device/launch_grid.h"
 #include "runtime/logging/counting.h"
 #include "runtime/logging/debug_log.h"
@@ -30,7 +31,7 @@ std::string build_identity(const DeviceState& device, const Program& program,
   DiskCache& disk = disk_cache(options.cache);
   return device.is_host ? host_build_identity(
                               disk, {.count = options.count, .optimize = options.optimize_host})
-                        : nvrtc_build_identity(disk, program.arch);
+                        : nvrtc_build_identity(disk, nvrtc_arch(program.arch, options.ptx));
 }
 
 /// A hash of everything that decides a candidate, except sizes.

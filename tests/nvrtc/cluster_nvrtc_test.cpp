@@ -23,7 +23,7 @@ using ::testing::Not;
 constexpr SourcePart kRemoteStore = {"remote_store", R"(
 extern "C" __global__ void __launch_bounds__(128) remote_store(float* y) {
   float* cells = reinterpret_cast<float*>(shared_memory());
-  cluster_arrive();
+  cluster_arrive_relaxed();
   cluster_wait();
   if (threadIdx.x == 0) *cluster_map(cells, 1) = static_cast<float>(cluster_rank());
   cluster_arrive();
@@ -45,7 +45,8 @@ class Clusters : public testing::Test {
 TEST_F(Clusters, SynchronizeAndMapSharedMemory) {
   for (const char* arch : {"sm_90", "sm_100", "sm_120"})
     EXPECT_THAT(ptx_for(arch),
-                AllOf(HasSubstr("barrier.cluster.arrive.release"),
+                AllOf(HasSubstr("barrier.cluster.arrive.relaxed"),
+                      HasSubstr("barrier.cluster.arrive.release"),
                       HasSubstr("barrier.cluster.wait.acquire"), HasSubstr("mapa.u64")))
         << arch;
   EXPECT_THAT(ptx_for("sm_80"), Not(HasSubstr("cluster")));

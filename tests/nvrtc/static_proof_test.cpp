@@ -76,9 +76,11 @@ TEST_P(StaticProof, Holds) {
     EXPECT_GT(report.registers, 0) << what;
     EXPECT_GT(kernel.blocks_per_sm, 0) << what;
     EXPECT_GT(kernel.predicted_us, 0) << what;
-    // A load before the wait could read data that an earlier launch is still writing.
-    if (kernel.may_start_early) {
-      EXPECT_EQ(report.cubin.loads_before_wait, 0) << what;
+    // A load before the wait could read data that an earlier launch is still writing. The runtime
+    // then starts the kernel late, which costs time.
+    if (report.source.find("wait_for_prior_launches") != std::string::npos) {
+      EXPECT_TRUE(kernel.may_start_early)
+          << what << ": " << report.cubin.loads_before_wait << " loads before the wait";
     }
     for (const AccessReport& array : kernel.arrays) {
       EXPECT_EQ(array.problem, "") << what << ": " << array.array;

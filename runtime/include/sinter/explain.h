@@ -52,7 +52,7 @@ struct KernelExplanation {
   std::vector<AccessReport> arrays;
   int independent_loads = 0;  ///< per thread, in flight before it waits for one of them
   /// True if a launch may begin while earlier kernels still run (programmatic dependent launch).
-  /// The kernel waits for them before it reads anything.
+  /// The kernel waits for them, and its machine code has no load in front of the wait.
   bool may_start_early = false;
   /// Blocks that are resident at once, limited by the grid. An upper bound for clusters: all blocks
   /// of a cluster need SMs of one GPC at once, which may leave other SMs empty.

@@ -27,8 +27,9 @@ struct CubinReport {
   int registers = 0;    ///< per thread
   int spill_bytes = 0;  ///< per thread
   std::int64_t instructions = 0;
-  int loads_in_flight = 0;    ///< global loads of a thread before it waits for one of them
-  int loads_before_wait = 0;  ///< of a kernel that may start early, before it waits; must be 0
+  int loads_in_flight = 0;  ///< global loads of a thread before it waits for one of them
+  /// Loads in front of the wait for earlier kernels. Only a kernel with 0 of them starts early.
+  int loads_before_wait = 0;
   std::int64_t bytes_in_flight = 0;  ///< bytes of these loads, per thread
   std::int64_t cubin_bytes = 0;      ///< of the program with the kernel and its other candidates
   double compile_ms = 0;             ///< of that program

@@ -26,6 +26,7 @@ channel_stats_0_keep(const float* __restrict__ from_0,
 static __device__ __noinline__ void
 channel_stats_0_0(float* sum_1_out,
                   const float* x_kept,
+                  const int tile_number,
                   const int block) {
   using Shape = RowShape<32, 1, 256, 4>;
   Exchange exchange = {shared_memory(), 0, 0};
@@ -35,7 +36,7 @@ channel_stats_0_0(float* sum_1_out,
   for (int tile = 0; tile < 7; ++tile) {
     const int column = 4 * Shape::chunk(tile);
     if (tile < 6 || (Shape::chunk(tile) < 196)) {
-      const Vector<float, 4> x = load<4>(x_kept, row * 784 + column);
+      const Vector<float, 4> x = load<4>(x_kept, row * 784 + column - tile_number * 6272);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
         sum_1_tree.add(tile, k, x[k], 0);
@@ -95,6 +96,7 @@ static __device__ __noinline__ void
 channel_stats_0_2(const float* m_in,
                   float* sum_7_out,
                   const float* x_kept,
+                  const int tile_number,
                   const int block) {
   using Shape = RowShape<32, 1, 256, 4>;
   Exchange exchange = {shared_memory(), 0, 0};
@@ -107,7 +109,7 @@ channel_stats_0_2(const float* m_in,
   for (int tile = 0; tile < 7; ++tile) {
     const int column = 4 * Shape::chunk(tile);
     if (tile < 6 || (Shape::chunk(tile) < 196)) {
-      const Vector<float, 4> x = load<4>(x_kept, row_1 * 784 + column);
+      const Vector<float, 4> x = load<4>(x_kept, row_1 * 784 + column - tile_number * 6272);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
         const float v_deviation = x[k] - m;
@@ -178,7 +180,7 @@ channel_stats_0(unsigned* tickets,
     const int number = outer * 8 + group;
 #pragma unroll 1
     for (int block = number * 2; block < number * 2 + 2; ++block) {
-      channel_stats_0_0(sum_1_out, reinterpret_cast<const float*>(resident_tile) - number * 6272, block);
+      channel_stats_0_0(sum_1_out, reinterpret_cast<const float*>(resident_tile), number, block);
       block_barrier();
     }
   }
@@ -196,7 +198,7 @@ channel_stats_0(unsigned* tickets,
     const int number = outer * 8 + group;
 #pragma unroll 1
     for (int block = number * 2; block < number * 2 + 2; ++block) {
-      channel_stats_0_2(m_out, sum_7_out, reinterpret_cast<const float*>(resident_tile) - group * 6272, block);
+      channel_stats_0_2(m_out, sum_7_out, reinterpret_cast<const float*>(resident_tile), group, block);
       block_barrier();
     }
   }

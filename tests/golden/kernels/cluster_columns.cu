@@ -23,7 +23,7 @@ cluster_columns_0(const bf16* __restrict__ x_in,
   using Shape = ColumnShape<2, 256, 1, 512, 8>;
   Exchange exchange = {shared_memory(), 8192, 0};
   Exchange cluster = {shared_memory() + 16384, 256, 0};
-  cluster_arrive();  // this block has started
+  cluster_arrive_relaxed();  // this block has started
   const int column_tile = static_cast<int>(blockIdx.x) / 4;
   const int split = cluster_rank();
   const int first_chunk = split * 1024;

@@ -17,7 +17,7 @@ cluster_rows_0(const bf16* __restrict__ x_in,
   using Shape = RowShape<512, 8, 512, 8, 8>;
   Exchange exchange = {shared_memory(), 4096, 0};
   Exchange cluster = {shared_memory() + 8192, 32, 0};
-  cluster_arrive();  // this block has started
+  cluster_arrive_relaxed();  // this block has started
   const int first_column = 4 * (Shape::group_of_cluster() * 1024 + Shape::chunk(0));
   const int row = static_cast<int>(blockIdx.x) / 8;
   Vector<bf16, 8> x[8];

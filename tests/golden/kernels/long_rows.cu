@@ -14,7 +14,7 @@ long_rows_0(const float* __restrict__ x_in,
   using Shape = RowShape<512, 8, 512, 4, 2>;
   Exchange exchange = {shared_memory(), 2048, 0};
   Exchange cluster = {shared_memory() + 4096, 16, 0};
-  cluster_arrive();  // this block has started
+  cluster_arrive_relaxed();  // this block has started
   const int first_column = 4 * (Shape::group_of_cluster() * 1024 + Shape::chunk(0));
   const int row = static_cast<int>(blockIdx.x) / 2;
   Vector<float, 4> x[16];

@@ -1,7 +1,7 @@
 // guard: rows * 4096 at most 2146435072
 // guard: rows in [16384, 32767]
 
-// sinter kernel rms_norm_backward_0 · row_column_reduce · threads 128, vector 8, unroll 2, 128 per row, 1 rows per block, clusters of 2 blocks that combine columns, 256 splits, resident, 2 blocks per SM
+// sinter kernel rms_norm_backward_0 · row_column_reduce · threads 128, vector 8, 128 per row, 1 rows per block, clusters of 8 blocks that combine columns, 1024 splits, resident, 3 blocks per SM
 //   h = cast x {to = f32} : f32[rows, 4096]
 //   gf = cast g {to = f32} : f32[rows, 4096]
 //   w = cast weight {to = f32} : f32[4096]
@@ -24,7 +24,7 @@
 //   dweight = cast dw {to = bf16} : bf16[4096]
 // reads rows * 16384 + 2105344 bytes, writes rows * 8192 + 2236416
 // reproduce: sinter dump FILE --stage source --arch sm_90 --size rows=N --kernel rms_norm_backward_0
-extern "C" __global__ void __launch_bounds__(128, 2)
+extern "C" __global__ void __launch_bounds__(128, 3)
 rms_norm_backward_0(const bf16* __restrict__ x_in,
                     const bf16* __restrict__ g_in,
                     const bf16* __restrict__ weight_in,
@@ -36,11 +36,11 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
   wait_for_prior_launches();
   using Shape = RowShape<128, 1, 512, 8>;
   Exchange exchange = {shared_memory(), 1024, 0};
-  const int team = static_cast<int>(blockIdx.x) / 2;
+  const int team = static_cast<int>(blockIdx.x) / 8;
   const int split = team + 128 * cluster_rank();
   const int group = team % 8;
   const int row_chunks = ((((rows + 3) / 4) + 3) / 4);
-  ColumnStates<Sum<float>, 32, 3, 128> dw_tree(shared_memory() + 2048);
+  ColumnStates<Sum<float>, 32, 1, 128> dw_tree(shared_memory() + 2048);
   Vector<bf16, 8> weight[4];
 #pragma unroll
   for (int tile = 0; tile < 4; ++tile) {
@@ -49,89 +49,80 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
   }
   const int first_chunk = split % 4 * row_chunks;
 #pragma unroll 1
-  for (int turn = 0; turn < 8; ++turn) {
-    const int accumulator = split / 4 + 64 * reversed<3>(turn);
+  for (int turn = 0; turn < 2; ++turn) {
+    const int accumulator = split / 4 + 256 * reversed<1>(turn);
 #pragma unroll 1
     for (int chunk = accumulator; chunk < row_chunks; chunk += 512) {
       const int first_row = 4 * (first_chunk + chunk);
 #pragma unroll 1
-      for (int next = 0; next < 4; next += 2) {
-        Vector<bf16, 8> g[2][4];
-        Vector<bf16, 8> x[2][4];
+      for (int next = 0; next < 4; next += 1) {
+        const int row = first_row + next;
+        if (row < rows) {
+          Vector<bf16, 8> g[4];
+          Vector<bf16, 8> x[4];
 #pragma unroll
-        for (int ahead = 0; ahead < 2; ++ahead) {
-          const int row = first_row + next + ahead;
-          if (row < rows) {
+          for (int tile = 0; tile < 4; ++tile) {
+            const int column = 4 * Shape::chunk(tile);
+            g[tile] = load<8>(g_in, row * 4096 + column);
+            x[tile] = load<8>(x_in, row * 4096 + column);
+          }
+          RowReduction<Sum<float>, Shape, 1> ms_sum_tree;
 #pragma unroll
-            for (int tile = 0; tile < 4; ++tile) {
-              const int column = 4 * Shape::chunk(tile);
-              g[ahead][tile] = load<8>(g_in, row * 4096 + column);
-              x[ahead][tile] = load<8>(x_in, row * 4096 + column);
+          for (int tile = 0; tile < 4; ++tile) {
+            const int column = 4 * Shape::chunk(tile);
+#pragma unroll
+            for (int k = 0; k < 8; ++k) {
+              const float h = to_float(x[tile][k]);
+              const float sq = h * h;
+              ms_sum_tree.add(tile, k, sq, 0);
             }
           }
-        }
+          ms_sum_tree.finish_part(0, exchange);
+          const float ms_sum = ms_sum_tree.finish(exchange).result();
+          const float ms = ms_sum * 0.00024414062f;
+          const float eps = ms + 1.e-06f;
+          const float r = rsqrtf(eps);
+          RowReduction<Sum<float>, Shape, 1> m_sum_tree;
 #pragma unroll
-        for (int ahead = 0; ahead < 2; ++ahead) {
-          const int row = first_row + next + ahead;
-          if (row < rows) {
-            RowReduction<Sum<float>, Shape, 1> ms_sum_tree;
+          for (int tile = 0; tile < 4; ++tile) {
+            const int column = 4 * Shape::chunk(tile);
+            convert_again(x[tile]);
 #pragma unroll
-            for (int tile = 0; tile < 4; ++tile) {
-              const int column = 4 * Shape::chunk(tile);
-#pragma unroll
-              for (int k = 0; k < 8; ++k) {
-                const float h = to_float(x[ahead][tile][k]);
-                const float sq = h * h;
-                ms_sum_tree.add(tile, k, sq, 0);
-              }
+            for (int k = 0; k < 8; ++k) {
+              const float gf = to_float(g[tile][k]);
+              const float w = to_float(weight[tile][k]);
+              const float gw = gf * w;
+              const float h = to_float(x[tile][k]);
+              const float n = h * r;
+              const float p = gw * n;
+              const float q = gf * n;
+              m_sum_tree.add(tile, k, p, 0);
+              dw_tree.add(8 * tile + k, q, 0);
             }
-            ms_sum_tree.finish_part(0, exchange);
-            const float ms_sum = ms_sum_tree.finish(exchange).result();
-            const float ms = ms_sum * 0.00024414062f;
-            const float eps = ms + 1.e-06f;
-            const float r = rsqrtf(eps);
-            RowReduction<Sum<float>, Shape, 1> m_sum_tree;
+          }
+          m_sum_tree.finish_part(0, exchange);
+          const float m_sum = m_sum_tree.finish(exchange).result();
+          const float m = m_sum * 0.00024414062f;
 #pragma unroll
-            for (int tile = 0; tile < 4; ++tile) {
-              const int column = 4 * Shape::chunk(tile);
-              convert_again(x[ahead][tile]);
+          for (int tile = 0; tile < 4; ++tile) {
+            const int column = 4 * Shape::chunk(tile);
+            convert_again(g[tile]);
+            convert_again(weight[tile]);
+            convert_again(x[tile]);
+            Vector<bf16, 8> dx;
 #pragma unroll
-              for (int k = 0; k < 8; ++k) {
-                const float gf = to_float(g[ahead][tile][k]);
-                const float w = to_float(weight[tile][k]);
-                const float gw = gf * w;
-                const float h = to_float(x[ahead][tile][k]);
-                const float n = h * r;
-                const float p = gw * n;
-                const float q = gf * n;
-                m_sum_tree.add(tile, k, p, 0);
-                dw_tree.add(8 * tile + k, q, 0);
-              }
+            for (int k = 0; k < 8; ++k) {
+              const float gf = to_float(g[tile][k]);
+              const float w = to_float(weight[tile][k]);
+              const float gw = gf * w;
+              const float h = to_float(x[tile][k]);
+              const float n = h * r;
+              const float t = n * m;
+              const float u_ = gw - t;
+              const float v = u_ * r;
+              dx[k] = to_memory<bf16>(v);
             }
-            m_sum_tree.finish_part(0, exchange);
-            const float m_sum = m_sum_tree.finish(exchange).result();
-            const float m = m_sum * 0.00024414062f;
-#pragma unroll
-            for (int tile = 0; tile < 4; ++tile) {
-              const int column = 4 * Shape::chunk(tile);
-              convert_again(g[ahead][tile]);
-              convert_again(weight[tile]);
-              convert_again(x[ahead][tile]);
-              Vector<bf16, 8> dx;
-#pragma unroll
-              for (int k = 0; k < 8; ++k) {
-                const float gf = to_float(g[ahead][tile][k]);
-                const float w = to_float(weight[tile][k]);
-                const float gw = gf * w;
-                const float h = to_float(x[ahead][tile][k]);
-                const float n = h * r;
-                const float t = n * m;
-                const float u_ = gw - t;
-                const float v = u_ * r;
-                dx[k] = to_memory<bf16>(v);
-              }
-              store<8>(dx_out, row * 4096 + column, dx);
-            }
+            store<8>(dx_out, row * 4096 + column, dx);
           }
         }
       }
@@ -152,23 +143,23 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
   cluster_arrive();
   cluster_wait();
 #pragma unroll 1
-  for (int own = static_cast<int>(threadIdx.x); own < 512; own += 128) {
-    const int at = (own / 128 * 2 + cluster_rank()) * 128 + own % 128;
-    store_workspace(dw_tree_splits, team * 1024 + at, join_ranks<2>(dw_tree_block + at));
+  for (int own = static_cast<int>(threadIdx.x); own < 128; own += 128) {
+    const int at = cluster_rank() * 128 + own;
+    store_workspace(dw_tree_splits, team * 1024 + at, join_ranks<8>(dw_tree_block + at));
   }
   cluster_arrive();
   cluster_wait();  // no block reads the states of this block any more
   if (!last_block(tickets + 9 * cluster_rank() + group, 16)) return;
 #pragma unroll 1
-  for (int own = static_cast<int>(threadIdx.x); own < 512; own += 128) {
-    const int at = (own / 128 * 2 + cluster_rank()) * 128 + own % 128;
+  for (int own = static_cast<int>(threadIdx.x); own < 128; own += 128) {
+    const int at = cluster_rank() * 128 + own;
     const int place = group * 1024 + at;
     store_workspace(dw_tree_splits, place, join_column<16>(dw_tree_splits + place, 8192));
   }
   if (!last_block(tickets + 9 * cluster_rank() + 8, 8)) return;
 #pragma unroll 1
-  for (int own = static_cast<int>(threadIdx.x); own < 512; own += 128) {
-    const int at = (own / 128 * 2 + cluster_rank()) * 128 + own % 128;
+  for (int own = static_cast<int>(threadIdx.x); own < 128; own += 128) {
+    const int at = cluster_rank() * 128 + own;
     const auto dw_tree_joined = join_column<8>(dw_tree_splits + at, 1024);
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
@@ -179,4 +170,4 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
     }
   }
 }
-// grid 256, shared 51200, reads rows * 16384 + 2105344, writes rows * 8192 + 2236416
+// grid 1024, shared 18432, reads rows * 16384 + 2105344, writes rows * 8192 + 2236416

@@ -76,7 +76,7 @@ TEST_F(HostDriverLaunchTest, EarlyStartingKernelsMustWait) {
     CUdeviceptr out = allocate(3 * 4);
     void* parameters[] = {&out};
     LaunchAttributes attributes =
-        stream_attributes({.entry = "early", .text = {}, .may_start_early = true});
+        stream_attributes({.entry = "early", .text = {}}, /*starts_early=*/true);
     const CUlaunchConfig config{.gridDimX = 3,
                                 .gridDimY = 1,
                                 .gridDimZ = 1,

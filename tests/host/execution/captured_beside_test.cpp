@@ -343,7 +343,7 @@ TEST_F(CapturedBeside, RejectsProgrammaticDependencies) {
   const Array x = upload({1, 2, 3});
   const Array y = device.empty(f32, {3});
   const UserGraph captured(stream, kGlobal, [&] {
-    host::inject_fault("cuStreamGetCaptureInfo", 1, static_cast<CUresult>(911));
+    host::inject_fault("cuStreamGetCaptureInfo", 1, CUDA_ERROR_LOSSY_QUERY);
     EXPECT_THAT(error_of<DriverError>([&] {
                   context.run(stream, {{"x", x}}, {{"y", y}});
                 }),

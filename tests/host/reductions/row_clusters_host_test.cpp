@@ -205,13 +205,13 @@ TEST(ClusterLaunches, InvalidClusterSizeMeansNoClusters) {
 }
 
 TEST(ClusterLaunches, AttributesHaveTheSizeAndEarlyStart) {
-  const Source source{
-      .entry = "rows", .text = {}, .threads = 32, .cluster = 4, .may_start_early = true};
-  const LaunchAttributes in_stream = stream_attributes(source);
+  const Source source{.entry = "rows", .text = {}, .threads = 32, .cluster = 4};
+  const LaunchAttributes in_stream = stream_attributes(source, /*starts_early=*/true);
   ASSERT_EQ(in_stream.count, 2U);
   EXPECT_EQ(in_stream.list[0].id, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
   EXPECT_EQ(in_stream.list[0].value.clusterDim.x, 4U);
   EXPECT_EQ(in_stream.list[1].id, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+  EXPECT_EQ(stream_attributes(source, /*starts_early=*/false).count, 1U);
   EXPECT_EQ(node_attributes(source).count, 1U);
 }
 

@@ -28,7 +28,7 @@ TEST_F(Saved, ReportsWhyItCannotBeSaved) {
               AllOf(StartsWith("save norm: options.archs has sm_1, which is neither an "
                                "architecture nor a GPU that sinter knows; it knows host, sm_90, "
                                "h200, "),
-                    HasSubstr(", t4 (compiled at ")));
+                    HasSubstr(", t4, sm_87, sm_88, sm_103, sm_110, sm_121 (compiled at ")));
   EXPECT_THAT(archs_error("host"), StartsWith("save norm: options.archs has host twice; name one "
                                               "GPU of each architecture (compiled at "));
   EXPECT_FALSE(fs::exists(path));

@@ -47,6 +47,8 @@ Device fake_gpu() {
     table.cuDeviceGetAttribute = attribute_of<capability, shared_bytes>;
     table.cuDeviceGetName = name_device<called>;
     table.cuModuleLoadData = load_image;
+    // Optional. Without it, opening a device loads no image to ask for the number of clusters.
+    table.cuOccupancyMaxActiveClusters = nullptr;
     table.cuModuleGetFunction = give_handle<CUfunction, CUmodule, const char*>;
     table.cuOccupancyMaxActiveBlocksPerMultiprocessor = [](int* blocks, CUfunction, int,
                                                            std::size_t) {

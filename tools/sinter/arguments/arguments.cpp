@@ -182,12 +182,8 @@ SymbolSizes choose_sizes(const Graph& graph, std::span<const std::string> given,
 
 const Target& target_of(std::string_view arch) {
   if (const Target* target = find_target(arch)) return *target;
-  std::vector<std::string_view> known;
-  for (const Target& target : known_targets())
-    for (const std::string_view word : {target.arch, target.name})
-      if (std::ranges::find(known, word) == known.end()) known.push_back(word);
   throw UsageError(fmt::format("--arch {}: there is no such target; known are {}", arch,
-                               fmt::join(known, ", ")));
+                               fmt::join(known_archs_and_names(), ", ")));
 }
 
 }  // namespace sinter::command

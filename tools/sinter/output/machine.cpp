@@ -2,7 +2,7 @@
 
 #include "runtime/cache/disk_cache.h"
 #include "runtime/compile/host_compiler.h"
-#include "runtime/compile/nvrtc.h"
+#include "runtime/compile/nvrtc_choice.h"
 #include "runtime/device/device_state.h"
 #include "runtime/driver/cuda_driver.h"
 #include "runtime/support/options_table.h"
@@ -93,6 +93,7 @@ ToolStatus find_nvrtc() {
   tool.found = fmt::format("{}, {}", version_words(opened.nvrtc->version()), opened.nvrtc->path());
   if (!archs.empty())
     tool.found += fmt::format(", compiles for sm_{} to sm_{}", archs.front(), archs.back());
+  tool.found += nvrtc_choice().advice_on(*opened.nvrtc);
   return tool;
 }
 

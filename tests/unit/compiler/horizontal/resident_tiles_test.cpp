@@ -18,6 +18,7 @@ namespace {
 using test::batch_norm_backward;
 using test::batch_norm_backward_of_sum;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
@@ -45,6 +46,27 @@ TEST(ResidentTilesTest, OperandsOfTwoPhasesAreReadOnce) {
   EXPECT_THAT(source.text, AllOf(HasSubstr("of 64 channels of dy, x for all phases"),
                                  HasSubstr("x_kept"), Not(HasSubstr("int round"))));
   EXPECT_TRUE(source.is_cooperative);
+}
+
+TEST(ResidentTilesTest, PointersStayWithinTheResidentTile) {
+  const Program program = planned(batch_norm_backward(256, 96, 256, false));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const std::int64_t step = program.kernels[0].schedule.resident_tiles.channels * 256;
+  // The section gets the tile's first element. It subtracts that element's index from each index.
+  EXPECT_THAT(emitted(program).text,
+              AllOf(ContainsRegex(R"(\(resident_tile[^)]*\), (number|group), block\);)"),
+                    ContainsRegex(fmt::format(R"(\(x_kept, .* - tile_number \* {}\))", step)),
+                    Not(ContainsRegex(R"(\(resident_tile[^)]*\) -)"))));
+}
+
+TEST(ResidentTilesTest, AnyArchitectureMayHaveThem) {
+  Target target = *find_target("h200");
+  for (const char* arch : {"sm_87", "sm_103", "sm_121", "sm_130"}) {
+    target.arch = arch;
+    const Program program = planned(batch_norm_backward(512, 64, 49, true), target);
+    ASSERT_TRUE(program.kernels.at(0).schedule.resident_tiles) << arch;
+    EXPECT_LE(emitted(program).shared_bytes, target.shared_per_block_opt_in) << arch;
+  }
 }
 
 TEST(ResidentTilesTest, ResultsOfAnEarlierPhaseAreCopiedAfterIt) {

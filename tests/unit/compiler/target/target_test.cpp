@@ -25,6 +25,67 @@ TEST(TargetTest, IsFoundByNameAndByArchitecture) {
   EXPECT_EQ(find_target("sm_1"), nullptr);
 }
 
+TEST(TargetTest, ArchitecturesWithoutANamedGpuHaveATarget) {
+  for (const char* arch : {"sm_87", "sm_88", "sm_103", "sm_110", "sm_121"}) {
+    const Target* const target = find_target(arch);
+    ASSERT_NE(target, nullptr) << arch;
+    EXPECT_EQ(target->name, arch);
+    EXPECT_EQ(target->arch, arch);
+    EXPECT_EQ(target->compute_capability, compute_capability_of(arch));
+    EXPECT_GT(target->sm_count, 0) << arch;
+    EXPECT_GE(target->shared_per_block_opt_in, 101376) << arch;
+    EXPECT_LT(target->shared_per_block_opt_in, target->shared_per_sm) << arch;
+    EXPECT_EQ(target->max_cluster > 1, target->compute_capability >= 90) << arch;
+    EXPECT_GT(target->bandwidth, 1e11) << arch;
+    EXPECT_GT(target->l2_bytes, 0) << arch;
+    EXPECT_GT(target->bytes_in_flight, 0) << arch;
+  }
+}
+
+TEST(TargetTest, KnownWordsAreFoundAndListedOnce) {
+  const std::vector<std::string_view> words = known_archs_and_names();
+  EXPECT_EQ(std::set<std::string_view>(words.begin(), words.end()).size(), words.size());
+  for (const std::string_view word : words) EXPECT_NE(find_target(word), nullptr) << word;
+  for (const std::string_view arch : known_archs()) EXPECT_EQ(find_target(arch)->arch, arch);
+}
+
+TEST(TargetTest, ComputeCapabilityIsTheNumberOfTheArchitecture) {
+  EXPECT_EQ(compute_capability_of("sm_90"), 90);
+  EXPECT_EQ(compute_capability_of("sm_103a"), 103);
+  EXPECT_EQ(compute_capability_of("compute_121"), 121);
+  EXPECT_EQ(compute_capability_of("h200"), 0);
+  EXPECT_EQ(compute_capability_of("sm_"), 0);
+}
+
+TEST(TargetTest, UnknownArchitecturesAreLikeTheNextOlderOne) {
+  EXPECT_EQ(nearest_older_target(107).arch, "sm_103");
+  EXPECT_EQ(nearest_older_target(130).arch, "sm_121");
+  EXPECT_EQ(nearest_older_target(0).name, "h200");
+}
+
+TEST(ClustersTest, TargetsStateOrEstimateHowManyRunAtOnce) {
+  Target target = *find_target("h200");
+  EXPECT_EQ(clusters_at_once(target, 1), 132);
+  EXPECT_EQ(clusters_at_once(target, 2), 66);
+  EXPECT_EQ(clusters_at_once(target, 8), 15);
+  EXPECT_EQ(clusters_at_once(target, 16), 7);
+  target.active_clusters.fill(kUnknownClusters);
+  EXPECT_EQ(clusters_at_once(target, 2), 66);
+  EXPECT_EQ(clusters_at_once(target, 8), 14);  // two of each 18 SMs, and 6 more, remain
+  target.active_clusters = {0, 0, 0, 0};
+  EXPECT_EQ(clusters_at_once(target, 2), 0);
+  EXPECT_EQ(clusters_at_once(*find_target("rtx_5090"), 16), 0) << "not portable";
+  EXPECT_EQ(clusters_at_once(*find_target("a100"), 2), 0);
+}
+
+TEST(ClustersTest, PartitionsRunFewer) {
+  Target target = *find_target("h200");
+  target.sm_count = 16;
+  EXPECT_EQ(clusters_at_once(target, 8), 2);
+  target.sm_count = 7;
+  EXPECT_EQ(clusters_at_once(target, 8), 0);
+}
+
 TEST(TargetTest, NamesAreUnique) {
   std::set<std::string_view> names;
   for (const Target& target : known_targets()) EXPECT_TRUE(names.insert(target.name).second);
@@ -115,7 +176,8 @@ TEST_P(OccupancyCalculatorTest, Agrees) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, OccupancyCalculatorTest,
-                         testing::Values("h200", "a100", "b200", "rtx_4090", "a10", "t4"));
+                         testing::Values("h200", "a100", "b200", "rtx_4090", "a10", "t4", "sm_87",
+                                         "sm_88"));
 
 #else
 

@@ -110,11 +110,11 @@ TEST_F(LoadOnGpu, ListsTheSavedArchitectures) {
   EXPECT_THAT(test::loaded_images(), IsEmpty());
   // Architectures for which sinter has no target.
   EXPECT_THAT(
-      test::error_of([&] { load(path, test::fake_gpu<103>()); }),
+      test::error_of([&] { load(path, test::fake_gpu<107>()); }),
       EndsWith(
-          " (sm_103); save it with options.archs = {\"sm_100\"} (sinter compile --arch sm_100)"));
-  EXPECT_THAT(test::error_of([&] { load(path, test::fake_gpu<110>()); }),
-              EndsWith(" (sm_110); sinter cannot save kernels for it; compile it there"));
+          " (sm_107); save it with options.archs = {\"sm_103\"} (sinter compile --arch sm_103)"));
+  EXPECT_THAT(test::error_of([&] { load(path, test::fake_gpu<130>()); }),
+              EndsWith(" (sm_130); sinter cannot save kernels for it; compile it there"));
 }
 
 TEST_F(LoadOnGpu, RejectsCooperativeBlocksThatDoNotFit) {
@@ -195,6 +195,8 @@ TEST(NearestTarget, MatchesTheDeviceName) {
   EXPECT_EQ(nearest("NVIDIA H20", "sm_90"), "h200 false");
   EXPECT_EQ(nearest("NVIDIA A100-SXM4-80GB", "sm_80"), "a100 true");
   EXPECT_EQ(nearest("NVIDIA H200", "sm_1"), "h200 false");
+  EXPECT_EQ(nearest("NVIDIA B300", "sm_103"), "sm_103 false");
+  EXPECT_EQ(nearest("a later GPU", "sm_130"), "sm_121 false");
 }
 
 }  // namespace
