@@ -24,12 +24,13 @@ class GpuMemory : public testing::Test {
       GTEST_SKIP() << error.what();
     }
     gpu->trim();
+    // An interpreter of PTX does not overlap work with the host, so small arrays test as much.
+    if (gpu->name().starts_with("virtual GPU")) count = 1 << 12;
   }
 
   std::optional<Device> gpu;
+  std::int64_t count = 1 << 20;  ///< elements of an array
 };
-
-constexpr std::int64_t kCount = 1 << 20;
 
 Graph twice() { return parse("graph twice(x: f32[n]) {\n  y = mul x, 2.0\n  return y\n}\n"); }
 
@@ -42,18 +43,19 @@ TEST_F(GpuMemory, ReuseWaitsForEarlierWork) {
       const Stream stream = gpu->stream();
       Context context = executable.context();
       const auto value = static_cast<float>(number);
-      const Array x = gpu->empty(f32, {kCount});
-      gpu->upload(x, std::vector<float>(kCount, value), stream);
+      const Array x = gpu->empty(f32, {count});
+      gpu->upload(x, std::vector<float>(static_cast<std::size_t>(count), value), stream);
       std::vector<Array> results;
       for (int i = 0; i < 20; ++i) {
         const Outputs once = context.run(stream, {{"x", x}});
         const Outputs again = context.run(stream, {{"x", once[0]}});
-        const Array copy = gpu->empty(f32, {kCount});
+        const Array copy = gpu->empty(f32, {count});
         gpu->copy(again[0], copy, stream);
         results.push_back(context.run(stream, {{"x", copy}})[0]);
       }
       for (const Array& result : results)
-        EXPECT_EQ(gpu->download<float>(result, stream), std::vector<float>(kCount, 8 * value));
+        EXPECT_EQ(gpu->download<float>(result, stream),
+                  std::vector<float>(static_cast<std::size_t>(count), 8 * value));
     });
   for (std::thread& thread : threads) thread.join();
 }
@@ -62,8 +64,8 @@ TEST_F(GpuMemory, ReuseNeedsNoAllocation) {
   const Executable executable = compile(twice(), *gpu);
   const Stream stream = gpu->stream();
   Context context = executable.context();
-  const Array x = gpu->empty(f32, {kCount});
-  gpu->upload(x, std::vector<float>(kCount, 1), stream);
+  const Array x = gpu->empty(f32, {count});
+  gpu->upload(x, std::vector<float>(static_cast<std::size_t>(count), 1), stream);
   for (int i = 0; i < 3; ++i) (void)context.run(stream, {{"x", x}});
   const Counters before = counters();
   for (int i = 0; i < 1000; ++i) (void)context.run(stream, {{"x", x}});

@@ -1,0 +1,118 @@
+// A table of chains, found by a hash of the newest access and the older set.
+#include "tests/virtual_gpu/checks/access_history.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "tests/virtual_gpu/checks/happens_before.h"
+
+namespace sinter::virtual_gpu {
+namespace {
+
+std::uint64_t history_hash(std::uint32_t older, const PastAccess& access) {
+  constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15u;
+  const auto mix = [](std::uint64_t hash, std::uint64_t value) {
+    hash = (hash ^ value) * kFactor;
+    return hash ^ (hash >> 29);
+  };
+  std::uint64_t hash = mix(kFactor, (std::uint64_t{older} << 32) | access.segment);
+  hash = mix(hash, (std::uint64_t{access.lanes} << 32) | access.time);
+  return mix(hash, (std::uint64_t{static_cast<std::uint32_t>(access.line)} << 32) |
+                       (std::uint64_t{access.version} << 16) | (access.warp << 8) | access.flags);
+}
+
+}  // namespace
+
+void AccessHistories::clear() {
+  first_ += static_cast<std::uint32_t>(nodes_.size());
+  nodes_.clear();
+  std::fill(table_.begin(), table_.end(), 0);
+}
+
+void AccessHistories::grow() {
+  table_.assign(std::max<std::size_t>(1024, table_.size() * 2), 0);
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    std::size_t place = history_hash(nodes_[i].older, nodes_[i].access) & (table_.size() - 1);
+    while (table_[place]) place = (place + 1) & (table_.size() - 1);
+    table_[place] = first_ + i;
+  }
+}
+
+std::uint32_t AccessHistories::add(std::uint32_t older, const PastAccess& access,
+                                   std::uint32_t compact_at) {
+  if (nodes_.size() * 2 >= table_.size()) grow();
+  std::size_t place = history_hash(older, access) & (table_.size() - 1);
+  for (; table_[place]; place = (place + 1) & (table_.size() - 1)) {
+    const Node& node = (*this)[table_[place]];
+    if (node.older == older && node.access == access) return table_[place];
+  }
+  Node node = {.access = access,
+               .older = older,
+               .length = 1,
+               .newest_segment = access.segment,
+               .compact_at = compact_at,
+               .flags = access.flags};
+  if (older) {
+    const Node& rest = (*this)[older];
+    node.length += rest.length;
+    node.newest_segment = std::max(node.newest_segment, rest.newest_segment);
+    node.flags |= rest.flags;
+  }
+  const std::uint32_t number = first_ + static_cast<std::uint32_t>(nodes_.size());
+  nodes_.push_back(node);
+  table_[place] = number;
+  return number;
+}
+
+std::uint32_t AccessHistories::push(std::uint32_t set, const PastAccess& access,
+                                    const HappensBefore& order) {
+  if (!set) return add(0, access, kFirstCompaction);
+  const Node newest = (*this)[set];
+  if (newest.access.is_like(access)) {
+    PastAccess both = access;
+    both.lanes |= newest.access.lanes;
+    return add(newest.older, both, newest.compact_at);
+  }
+  const std::uint32_t result = add(set, access, newest.compact_at);
+  if ((*this)[result].length < newest.compact_at) return result;
+  if (!(*this)[result].compacted) {
+    const std::uint32_t compacted = compact(result, order);
+    nodes_[result - first_].compacted = compacted;
+  }
+  return (*this)[result].compacted;
+}
+
+/// Keeps the newest access of each thread among those with equal properties. Of strong reads it
+/// keeps also the oldest, which proves the earliest observation of a write.
+std::uint32_t AccessHistories::compact(std::uint32_t set, const HappensBefore& order) {
+  std::vector<PastAccess> accesses;  // newest first
+  for (std::uint32_t i = set; i; i = (*this)[i].older) accesses.push_back((*this)[i].access);
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint8_t, std::uint8_t, std::uint16_t>;
+  const auto key_of = [&](const PastAccess& access) {
+    const BlockId block = order.segment_of(access.segment).block;
+    return Key(block.launch, block.block, access.warp, access.flags, access.version);
+  };
+  std::vector<Mask> kept(accesses.size());
+  const auto keep_first = [&](std::size_t i, std::map<Key, Mask>& seen) {
+    Mask& lanes = seen[key_of(accesses[i])];
+    kept[i] |= accesses[i].lanes & ~lanes;
+    lanes |= accesses[i].lanes;
+  };
+  std::map<Key, Mask> newer, older;
+  for (std::size_t i = 0; i < accesses.size(); ++i) keep_first(i, newer);
+  for (std::size_t i = accesses.size(); i-- > 0;)
+    if (accesses[i].has(AccessFlags::kStrong)) keep_first(i, older);
+  std::uint32_t result = 0;
+  for (std::size_t i = accesses.size(); i-- > 0;) {
+    if (!kept[i]) continue;
+    accesses[i].lanes = kept[i];
+    result = add(result, accesses[i], kFirstCompaction);
+  }
+  // The next compaction is far enough that its cost per access stays constant.
+  Node& node = nodes_[result - first_];
+  node.compact_at = 2 * node.length + kFirstCompaction;
+  return result;
+}
+
+}  // namespace sinter::virtual_gpu

@@ -1,0 +1,53 @@
+// ThreadClock and BlockClock: the place of the threads of a block in the happens-before relation.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tests/virtual_gpu/checks/clock.h"
+
+namespace sinter::virtual_gpu {
+
+struct BlockClock;
+
+/// The knowledge of a thread when it executed its last fence. A later strong write releases it.
+struct FencePoint {
+  std::shared_ptr<const Clock> base = {}, acquired = {};
+  std::uint32_t known = 0, interval = 0, time = 0;
+  std::shared_ptr<const Clock> clock = {};  ///< all of the above, made when it is first needed
+};
+
+/// The rare part of a thread's state: fences and strong reads.
+struct ThreadSynchronization {
+  FencePoint fence = {};
+  bool has_fence = false;
+  std::shared_ptr<const Clock> pending = {};    ///< of strong reads; the next fence acquires it
+  std::shared_ptr<const Clock> last_read = {};  ///< already in `pending` or acquired
+};
+
+/// A thread knows its own accesses, the base clock of its block, and what it acquired itself since
+/// the last barrier.
+struct ThreadClock {
+  BlockClock* block = nullptr;
+  std::uint32_t segment = 0;        ///< of its next access
+  std::uint32_t ordered_below = 0;  ///< segments below are ordered before the whole launch
+  std::uint32_t time = 0;           ///< the number of its releases
+  std::uint32_t thread = 0;
+  std::uint32_t interval = 0;  ///< barriers of the block and arrivals at cluster barriers, added up
+  std::uint32_t known = 0;     ///< accesses of its block in intervals below are ordered before it
+  std::shared_ptr<const Clock> acquired = {};
+  std::unique_ptr<ThreadSynchronization> synchronization = {};
+
+  std::uint32_t warp() const { return thread / kLanes; }
+  Mask lane_bit() const { return Mask{1} << (thread % kLanes); }
+};
+
+struct BlockClock {
+  BlockId id;
+  std::shared_ptr<const Clock> base = {};  ///< what all threads know; of other blocks
+  std::vector<ThreadClock> threads = {};
+  std::vector<std::uint32_t> segments = {};  ///< by interval; 0: not made
+};
+
+}  // namespace sinter::virtual_gpu

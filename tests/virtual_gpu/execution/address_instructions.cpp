@@ -1,0 +1,98 @@
+// Conversions between generic addresses and those of shared and local memory.
+#include <bit>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "tests/virtual_gpu/execution/machine.h"
+#include "tests/virtual_gpu/program/handlers.h"
+
+namespace sinter::virtual_gpu {
+
+namespace {
+
+std::uint64_t read_address(const Warp& warp, Slot slot, int lane) {
+  std::uint64_t value;
+  std::memcpy(&value, warp.source(slot) + lane * 8, sizeof value);
+  return value;
+}
+
+void write_address(Warp& warp, Slot slot, int lane, std::uint64_t value) {
+  std::memcpy(warp.at(slot) + lane * 8, &value, sizeof value);
+}
+
+/// The first generic address of the memory of a space, and its size. An address one behind the end
+/// is valid, as in C++.
+struct Window {
+  std::uint64_t begin = 0, size = 0;
+  bool contains(std::uint64_t address) const {
+    return address >= begin + kFirstAddress && address <= begin + kFirstAddress + size;
+  }
+};
+
+Window window_of(const Warp& warp, Space space) {
+  const Block& block = *warp.block;
+  if (space == Space::local)
+    return {kLocalWindow, static_cast<std::uint64_t>(block.launch->kernel->local_bytes)};
+  return {kSharedWindow + (std::uint64_t{block.rank} << kRankShift),
+          static_cast<std::uint64_t>(block.launch->shared_bytes)};
+}
+
+}  // namespace
+
+namespace handlers {
+
+/// PTX ISA manual, `cvta`: the result is undefined if the generic address is outside of the window
+/// of the space.
+void to_window(LaneState& state, const Operation& operation) {
+  Warp& warp = warp_of(state);
+  const Space space = details_of(operation).space;
+  const Window window = window_of(warp, space);
+  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    std::uint64_t address = read_address(warp, operation.operands[0], lane);
+    if (space != Space::global) {
+      if (warp.block->launch->options->checks_memory && !window.contains(address))
+        fail(warp, operation, lane, CheckKind::memory,
+             fmt::format("generic address {:#x} is outside of the window of {} bytes at {:#x}",
+                         address, window.size, window.begin + kFirstAddress));
+      address -= window.begin;
+    }
+    write_address(warp, operation.results[0], lane, address);
+  }
+}
+
+void from_window(LaneState& state, const Operation& operation) {
+  Warp& warp = warp_of(state);
+  const Space space = details_of(operation).space;
+  const std::uint64_t begin = space == Space::global ? 0 : window_of(warp, space).begin;
+  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    write_address(warp, operation.results[0], lane,
+                  begin + read_address(warp, operation.operands[0], lane));
+  }
+}
+
+void map_to_rank(LaneState& state, const Operation& operation) {
+  Warp& warp = warp_of(state);
+  const Window window = window_of(warp, Space::shared);
+  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const std::uint64_t address = read_address(warp, operation.operands[0], lane);
+    std::uint32_t rank;
+    std::memcpy(&rank, warp.source(operation.operands[1]) + lane * 4, sizeof rank);
+    if (!window.contains(address))
+      fail(warp, operation, lane, CheckKind::memory,
+           fmt::format("address {:#x} is not in the shared memory of this block", address));
+    if (rank >= warp.block->cluster->blocks.size())
+      fail(warp, operation, lane, CheckKind::memory,
+           fmt::format("block {} of the cluster does not exist, it has {}", rank,
+                       warp.block->cluster->blocks.size()));
+    write_address(warp, operation.results[0], lane,
+                  address - window.begin + kSharedWindow + (std::uint64_t{rank} << kRankShift));
+  }
+}
+
+}  // namespace handlers
+
+}  // namespace sinter::virtual_gpu

@@ -1,0 +1,121 @@
+#include "tests/virtual_gpu/execution/resolve_address.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace sinter::virtual_gpu {
+
+namespace {
+
+[[noreturn]] void fail_memory(const Warp& warp, const Operation& operation, int lane,
+                              const std::string& problem) {
+  fail(warp, operation, lane, CheckKind::memory, problem);
+}
+
+/// An access to the shared memory of `block`, at an offset in its window.
+Place resolve_shared(const Warp& warp, const Operation& operation, int lane, Block& block,
+                     std::uint64_t offset, int bytes) {
+  const auto size = static_cast<std::uint64_t>(block.launch->shared_bytes);
+  if (offset < kFirstAddress || offset - kFirstAddress + static_cast<std::uint64_t>(bytes) > size)
+    fail_memory(
+        warp, operation, lane,
+        fmt::format("{} bytes at {:#x} are outside of the {} bytes of shared memory at {:#x}",
+                    bytes, offset, size, kFirstAddress));
+  const std::uint64_t at = offset - kFirstAddress;
+  // The address includes the block, so that it differs from those of other blocks and launches.
+  const std::uint64_t unique = kSharedWindow |
+                               (std::uint64_t{block.launch->serial & 0xffff} << 40) |
+                               (std::uint64_t{block.index} << 20) | at;
+  return {.data = block.shared.data() + at,
+          .shadow = &block.shared_shadow,
+          .offset = at,
+          .address = unique,
+          .is_shared = true};
+}
+
+Place resolve_distributed(const Warp& warp, const Operation& operation, int lane,
+                          std::uint64_t address, int bytes) {
+  const std::uint64_t in_window = address - kSharedWindow;
+  const std::uint64_t rank = in_window >> kRankShift;
+  const auto& blocks = warp.block->cluster->blocks;
+  if (rank >= blocks.size())
+    fail_memory(
+        warp, operation, lane,
+        fmt::format("block {} of the cluster does not exist, it has {}", rank, blocks.size()));
+  Block& block = *blocks[rank];
+  if (block.live_warps == 0 && &block != warp.block)
+    fail(warp, operation, lane, CheckKind::synchronization,
+         fmt::format("block {} of the cluster has exited, so its shared memory is gone", rank));
+  return resolve_shared(warp, operation, lane, block,
+                        in_window & ((std::uint64_t{1} << kRankShift) - 1), bytes);
+}
+
+Place resolve_local(const Warp& warp, const Operation& operation, int lane, std::uint64_t offset,
+                    int bytes) {
+  Block& block = *warp.block;
+  const auto size = static_cast<std::uint64_t>(block.launch->kernel->local_bytes);
+  if (offset < kFirstAddress || offset - kFirstAddress + static_cast<std::uint64_t>(bytes) > size)
+    fail_memory(
+        warp, operation, lane,
+        fmt::format("{} bytes at {:#x} are outside of the {} bytes of local memory at {:#x}", bytes,
+                    offset, size, kFirstAddress));
+  const std::uint64_t at = thread_of(warp, lane) * size + offset - kFirstAddress;
+  return {.data = block.local.data() + at, .offset = at, .address = kLocalWindow | at};
+}
+
+Place resolve_global(const Warp& warp, const Operation& operation, int lane, std::uint64_t address,
+                     int bytes) {
+  ActiveLaunch& launch = *warp.block->launch;
+  const auto index = static_cast<std::size_t>(&operation - launch.kernel->operations.data());
+  Allocation*& last = launch.last_allocations[index];
+  const auto size = static_cast<std::uint64_t>(bytes);
+  const auto holds = [&](const Allocation* allocation) {
+    return allocation && !allocation->is_freed && address >= allocation->address &&
+           address - allocation->address + size <= allocation->size;
+  };
+  if (!holds(last)) {
+    last = launch.memory->find(address);
+    if (!holds(last))
+      fail_memory(
+          warp, operation, lane,
+          fmt::format("{} bytes at {:#x}: {}", bytes, address, launch.memory->describe(address)));
+  }
+  return {.data = last->data + (address - last->address),
+          .shadow = &last->shadow,
+          .offset = address - last->address,
+          .address = address};
+}
+
+}  // namespace
+
+Place resolve(const Warp& warp, const Operation& operation, int lane, std::uint64_t address,
+              int bytes) {
+  if (address % static_cast<std::uint64_t>(bytes) != 0)
+    fail_memory(warp, operation, lane,
+                fmt::format("address {:#x} is misaligned for {} bytes", address, bytes));
+  switch (details_of(operation).space) {
+    case Space::shared: return resolve_shared(warp, operation, lane, *warp.block, address, bytes);
+    case Space::local: return resolve_local(warp, operation, lane, address, bytes);
+    case Space::global:
+    case Space::constant: return resolve_global(warp, operation, lane, address, bytes);
+    case Space::generic:
+      if (address >= kLocalWindow)
+        return resolve_local(warp, operation, lane, address - kLocalWindow, bytes);
+      if (address >= kSharedWindow)
+        return resolve_distributed(warp, operation, lane, address, bytes);
+      return resolve_global(warp, operation, lane, address, bytes);
+    case Space::parameter: break;
+  }
+  fail_memory(warp, operation, lane, "parameters have no address");
+}
+
+LaneAddresses addresses_of(const Warp& warp, const Details& details) {
+  LaneAddresses addresses;
+  if (details.address != kNoSlot)
+    std::memcpy(addresses.of.data(), warp.source(details.address), sizeof addresses.of);
+  for (std::uint64_t& address : addresses.of) address += static_cast<std::uint64_t>(details.offset);
+  return addresses;
+}
+
+}  // namespace sinter::virtual_gpu

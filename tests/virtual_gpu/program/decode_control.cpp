@@ -1,0 +1,204 @@
+// Decodes branches, barriers, fences and exchanges between lanes.
+#include <algorithm>
+
+#include "tests/virtual_gpu/program/decode_instruction.h"
+#include "tests/virtual_gpu/ptx/error.h"
+
+namespace sinter::virtual_gpu {
+
+using handlers::BarrierReduction;
+using handlers::ShuffleMode;
+using handlers::VoteMode;
+
+namespace {
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+/// The value of a name in a list of pairs; -1 if it is not there.
+template <class Mode>
+int find_mode(std::initializer_list<std::pair<std::string_view, Mode>> modes,
+              std::string_view name) {
+  for (const auto& [word, mode] : modes)
+    if (word == name) return static_cast<int>(mode);
+  return -1;
+}
+
+}  // namespace
+
+void InstructionDecoder::append_branch(const ptx::Instruction& instruction, std::int32_t label) {
+  Draft draft = begin(instruction, handlers::branch, InstructionClass::control);
+  draft.ends_block = true;
+  draft.falls_through = !instruction.guard.empty();
+  draft.targets = {label};
+  draft_.drafts.push_back(std::move(draft));
+}
+
+void InstructionDecoder::append_branch_unless(const ptx::Instruction& instruction,
+                                              std::int32_t label) {
+  append_branch(instruction, label);
+  Operation& operation = draft_.drafts.back().operation;
+  operation.guard_is_negated = !operation.guard_is_negated;
+}
+
+void InstructionDecoder::append_bra(const ptx::Instruction& instruction) {
+  expect_operands(instruction, 1, 1);
+  const std::string_view name = instruction.operands[0].name;
+  if (!function_.labels.contains(name))
+    fail(instruction, "label " + std::string(name) + " is not declared");
+  append_branch(instruction, names_.label(draft_, frame_, name));
+}
+
+void InstructionDecoder::append_brx(const ptx::Instruction& instruction) {
+  expect_operands(instruction, 2, 2);
+  if (!instruction.guard.empty()) fail(instruction, "a guard is not supported");
+  const auto table = function_.branch_tables.find(instruction.operands[1].name);
+  if (table == function_.branch_tables.end()) fail(instruction, "its table is not declared");
+  Draft draft = begin(instruction, handlers::branch_indexed, InstructionClass::control);
+  draft.ends_block = true;
+  draft.falls_through = false;
+  set_source(draft, 0, instruction.operands[0], Width::word);
+  for (const std::string_view name : table->second)
+    draft.targets.push_back(names_.label(draft_, frame_, name));
+  draft_.drafts.push_back(std::move(draft));
+}
+
+void InstructionDecoder::append_end(const ptx::Instruction& instruction) {
+  const bool is_trap = instruction.parts[0] == "trap";
+  Draft draft =
+      begin(instruction, is_trap ? handlers::trap : handlers::exit, InstructionClass::control);
+  draft.ends_block = true;
+  draft.falls_through = !instruction.guard.empty();
+  draft_.drafts.push_back(std::move(draft));
+}
+
+void InstructionDecoder::append_exit(int line) {
+  ptx::Instruction exit;
+  exit.opcode = "exit";
+  exit.parts = {"exit"};
+  exit.line = line;
+  append_end(exit);
+}
+
+/// `bar.sync a`, `bar.red.op.type d, a, p`, and the same spelled `barrier.cta`. A count of threads
+/// is not supported: the race check needs barriers of whole blocks.
+void InstructionDecoder::append_barrier(const ptx::Instruction& instruction) {
+  if (instruction.parts.size() > 1 && instruction.parts[1] == "cluster")
+    return append_cluster_barrier(instruction);
+  std::string_view opcode = instruction.opcode;
+  if (opcode.starts_with("barrier.cta."))
+    opcode.remove_prefix(12);
+  else if (opcode.starts_with("bar.cta."))
+    opcode.remove_prefix(8);
+  else if (opcode.starts_with("bar."))
+    opcode.remove_prefix(4);
+  else if (opcode.starts_with("barrier."))
+    opcode.remove_prefix(8);
+  if (opcode.ends_with(".aligned")) opcode.remove_suffix(8);
+  if (opcode == "sync") {
+    expect_operands(instruction, 1, 1);
+    Draft draft = begin(instruction, handlers::block_barrier, InstructionClass::synchronization);
+    set_source(draft, 0, instruction.operands[0], Width::word);
+    draft_.drafts.push_back(std::move(draft));
+    return;
+  }
+  const int mode = find_mode<BarrierReduction>({{"red.popc.u32", BarrierReduction::popc},
+                                                {"red.and.pred", BarrierReduction::all},
+                                                {"red.or.pred", BarrierReduction::any}},
+                                               opcode);
+  if (mode < 0) fail(instruction, "the interpreter does not know it");
+  expect_operands(instruction, 3, 3);
+  Draft draft = begin(instruction, handlers::barrier_reduction, InstructionClass::synchronization);
+  draft.details->mode = mode;
+  const bool is_count = mode == static_cast<int>(BarrierReduction::popc);
+  draft.operation.results[0] = result(instruction.operands[0].name,
+                                      is_count ? Width::word : Width::predicate, instruction.line);
+  set_source(draft, 0, instruction.operands[1], Width::word);
+  set_source(draft, 1, instruction.operands[2], Width::predicate);
+  draft_.drafts.push_back(std::move(draft));
+}
+
+/// `barrier.cluster.arrive{.release,.relaxed}` and `.wait{.acquire}`, aligned or not. Without a
+/// qualifier they release and acquire.
+void InstructionDecoder::append_cluster_barrier(const ptx::Instruction& instruction) {
+  expect_operands(instruction, 0, 0);
+  const auto has = [&](std::string_view part) {
+    return std::ranges::find(instruction.parts, part) != instruction.parts.end();
+  };
+  for (std::size_t i = 2; i < instruction.parts.size(); ++i)
+    if (!is_one_of(instruction.parts[i],
+                   {"arrive", "wait", "release", "relaxed", "acquire", "aligned"}))
+      fail(instruction, "the modifier ." + std::string(instruction.parts[i]) + " is not known");
+  Draft draft =
+      begin(instruction, has("arrive") ? handlers::cluster_arrive : handlers::cluster_wait,
+            InstructionClass::synchronization);
+  draft.details->mode = has("relaxed") ? 0 : 1;
+  draft_.drafts.push_back(std::move(draft));
+}
+
+/// All fences count alike. `fence.proxy` and the like are not supported.
+void InstructionDecoder::append_fence(const ptx::Instruction& instruction) {
+  for (std::size_t i = 1; i < instruction.parts.size(); ++i)
+    if (!is_one_of(instruction.parts[i], {"cta", "gl", "sys", "gpu", "cluster", "sc", "acq_rel"}))
+      fail(instruction, "the modifier ." + std::string(instruction.parts[i]) + " is not known");
+  draft_.drafts.push_back(begin(instruction, handlers::fence, InstructionClass::synchronization));
+}
+
+void InstructionDecoder::append_grid_control(const ptx::Instruction& instruction) {
+  expect_operands(instruction, 0, 0);
+  const bool is_wait = instruction.opcode == "griddepcontrol.wait";
+  if (!is_wait && instruction.opcode != "griddepcontrol.launch_dependents")
+    fail(instruction, "the interpreter does not know it");
+  draft_.drafts.push_back(
+      begin(instruction, is_wait ? handlers::wait_for_prior_launches : handlers::launch_dependents,
+            InstructionClass::synchronization));
+}
+
+/// `shfl.sync.mode.b32 d|p, a, b, c, members`.
+void InstructionDecoder::append_shuffle(const ptx::Instruction& instruction) {
+  expect_operands(instruction, 5, 5);
+  const int mode = find_mode<ShuffleMode>({{"shfl.sync.up.b32", ShuffleMode::up},
+                                           {"shfl.sync.down.b32", ShuffleMode::down},
+                                           {"shfl.sync.bfly.b32", ShuffleMode::butterfly},
+                                           {"shfl.sync.idx.b32", ShuffleMode::index}},
+                                          instruction.opcode);
+  if (mode < 0) fail(instruction, "the interpreter does not know it");
+  Draft draft = begin(instruction, handlers::shuffle, InstructionClass::move);
+  draft.details->mode = mode;
+  const ptx::Operand& first = instruction.operands[0];
+  draft.operation.results[0] = result(first.name, Width::word, instruction.line);
+  if (!first.second.empty())
+    draft.operation.results[1] = result(first.second, Width::predicate, instruction.line);
+  for (std::size_t i = 0; i < 4; ++i)
+    set_source(draft, i, instruction.operands[i + 1], Width::word);
+  draft_.drafts.push_back(std::move(draft));
+}
+
+/// `vote.sync.mode.type d, p, members`.
+void InstructionDecoder::append_vote(const ptx::Instruction& instruction) {
+  expect_operands(instruction, 3, 3);
+  const int mode = find_mode<VoteMode>({{"vote.sync.all.pred", VoteMode::all},
+                                        {"vote.sync.any.pred", VoteMode::any},
+                                        {"vote.sync.uni.pred", VoteMode::uniform},
+                                        {"vote.sync.ballot.b32", VoteMode::ballot}},
+                                       instruction.opcode);
+  if (mode < 0) fail(instruction, "the interpreter does not know it");
+  Draft draft = begin(instruction, handlers::vote, InstructionClass::move);
+  draft.details->mode = mode;
+  const bool is_ballot = mode == static_cast<int>(VoteMode::ballot);
+  draft.operation.results[0] = result(instruction.operands[0].name,
+                                      is_ballot ? Width::word : Width::predicate, instruction.line);
+  set_source(draft, 0, instruction.operands[1], Width::predicate);
+  set_source(draft, 1, instruction.operands[2], Width::word);
+  draft_.drafts.push_back(std::move(draft));
+}
+
+void InstructionDecoder::append_active_mask(const ptx::Instruction& instruction) {
+  expect_operands(instruction, 1, 1);
+  Draft draft = begin(instruction, handlers::active_mask, InstructionClass::move);
+  draft.operation.results[0] = result(instruction.operands[0].name, Width::word, instruction.line);
+  draft_.drafts.push_back(std::move(draft));
+}
+
+}  // namespace sinter::virtual_gpu
