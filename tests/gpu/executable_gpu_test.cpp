@@ -71,10 +71,12 @@ TEST_F(Gpu, TuningKeepsTheBits) {
   graph.output("y", x * rsqrt(mean(x * x, {-1}, keep) + 1e-6));
   const Device device = default_device();
   const Stream stream = device.stream();
-  std::vector<float> values(64 * 2048);
+  // An interpreter of PTX takes long for the many launches of tuning.
+  const std::int64_t rows_here = device.name().starts_with("virtual GPU") ? 4 : 512;
+  std::vector<float> values(static_cast<std::size_t>(rows_here * 2048));
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<float>(static_cast<int>(i % 1013)) / 500.0F - 1.0F;
-  const Array array = device.empty(f32, {64, 2048});
+  const Array array = device.empty(f32, {rows_here, 2048});
   device.upload(array, values, stream);
   const auto run = [&](Tune tune) {
     const Executable executable = compile(graph, device, {.tune = tune});

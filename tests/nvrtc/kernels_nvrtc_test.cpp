@@ -9,6 +9,7 @@
 #include <set>
 
 #include "codegen/prelude/select_prelude.h"
+#include "compiler/target/target.h"
 #include "runtime/compile/early_start.h"
 #include "runtime/compile/nvrtc.h"
 #include "runtime/compile/nvrtc_units.h"
@@ -74,8 +75,10 @@ void expect_good_cubins(const std::vector<Emitted>& kernels, const std::string& 
     const auto found = output.kernels.find(entry);
     ASSERT_NE(found, output.kernels.end()) << entry;
     EXPECT_LE(found->second.registers * kernel.schedule.threads, 65536) << entry;
-    EXPECT_EQ(may_start_early(kernel.source, found->second), kernel.source.may_start_early)
-        << entry << ": " << found->second.loads_before_wait << " loads before the wait";
+    if (compute_capability_of(arch) >= 90) {  // older GPUs have no wait for earlier launches
+      EXPECT_EQ(may_start_early(kernel.source, found->second), kernel.source.may_start_early)
+          << entry << ": " << found->second.loads_before_wait << " loads before the wait";
+    }
     if (!kernel.is_default || found->second.spill_bytes == 0) continue;
     // compile_unit compiles kernels that spill again, with fewer blocks per SM.
     EXPECT_EQ(compile_unit({&kernel.source, 1}, arch).reports[0].spill_bytes, 0)

@@ -29,6 +29,11 @@ void check_local(const Warp& warp, const Operation& operation, const Places& pla
   }
 }
 
+/// The address of an offset in the shadow of the place, as the kernel sees it.
+std::uint64_t address_at(const Place& place, std::uint64_t offset) {
+  return place.is_shared ? kFirstAddress + offset : place.address + (offset - place.offset);
+}
+
 [[noreturn]] void fail_race(const Warp& warp, const Operation& operation, const Conflict& conflict,
                             const Place& place, std::uint64_t at) {
   const HappensBefore& order = *warp.block->launch->order;
@@ -73,8 +78,8 @@ void check_initialized(const Warp& warp, const Operation& operation, const Place
     if (at)
       fail(warp, operation, lane, CheckKind::initialization,
            fmt::format("nothing wrote the byte at {} address {:#x}, of {} bytes at {:#x}",
-                       place.is_shared ? "shared" : "global", place.address + (*at - place.offset),
-                       bytes, place.address));
+                       place.is_shared ? "shared" : "global", address_at(place, *at), bytes,
+                       address_at(place, place.offset)));
   }
 }
 
@@ -92,8 +97,7 @@ void check_races(const Warp& warp, const Operation& operation, const Places& pla
     if (const auto conflict = origin.shadow->access_row(
             access, *warp.block->clock, static_cast<std::uint32_t>(warp.index * kLanes), warp.mask,
             order))
-      fail_race(warp, operation, *conflict, origin,
-                origin.address + (conflict->offset - origin.offset));
+      fail_race(warp, operation, *conflict, origin, address_at(origin, conflict->offset));
     return;
   }
   for (Mask rest = warp.mask; rest; rest &= rest - 1) {
@@ -101,8 +105,7 @@ void check_races(const Warp& warp, const Operation& operation, const Places& pla
     const Place& place = places[static_cast<std::size_t>(lane)];
     access.offset = place.offset;
     if (const auto conflict = place.shadow->access(access, clock_of(warp, lane), order))
-      fail_race(warp, operation, *conflict, place,
-                place.address + (conflict->offset - place.offset));
+      fail_race(warp, operation, *conflict, place, address_at(place, conflict->offset));
   }
 }
 

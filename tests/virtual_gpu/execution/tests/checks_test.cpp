@@ -171,9 +171,9 @@ TEST(InitializationChecks, NameTheFirstByteThatNothingWrote) {
 
 TEST(InitializationChecks, NameSharedAndLocalMemory) {
   const std::string shared = "ld.shared.u32 %r2, [row]; .shared .align 4 .b8 row[16];";
-  const std::string message = message_of(shared);
-  const std::string expected = in_line_20(shared, "nothing wrote the byte at shared address 0x");
-  EXPECT_EQ(message.substr(0, expected.size()), expected);
+  EXPECT_EQ(
+      message_of(shared),
+      in_line_20(shared, "nothing wrote the byte at shared address 0x400, of 4 bytes at 0x400"));
   const std::string local = "ld.local.u32 %r2, [own+4]; .local .align 4 .b8 own[8];";
   EXPECT_EQ(message_of(local),
             in_line_20(local, "nothing wrote all of the 4 bytes of local memory at offset 4"));
