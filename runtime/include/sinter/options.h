@@ -70,8 +70,8 @@ struct Options {
   /// Host device: false compiles without optimisation, which takes less than half the time. Kernels
   /// are slower; their bits are the same.
   bool optimize_host = true;
-  /// GPUs: hand PTX to the driver instead of machine code. The driver compiles it for its GPU, so a
-  /// saved program also runs on later ones. No kernel starts before earlier launches have ended.
+  /// GPUs: hand PTX to the driver instead of machine code. The driver compiles it when it loads the
+  /// kernels. No kernel starts before earlier launches have ended.
   bool ptx = false;
   /// The first run of a size class uses the default schedules. It waits for their compilation
   /// unless a cache has them. Candidates are compiled and measured in the background; later runs
