@@ -29,6 +29,7 @@ std::uint64_t history_hash(std::uint32_t older, const PastAccess& access) {
 void AccessHistories::clear() {
   first_ += static_cast<std::uint32_t>(nodes_.size());
   nodes_.clear();
+  last_ = {};
   std::fill(table_.begin(), table_.end(), 0);
 }
 
@@ -71,6 +72,13 @@ std::uint32_t AccessHistories::add(std::uint32_t older, const PastAccess& access
 
 std::uint32_t AccessHistories::push(std::uint32_t set, const PastAccess& access,
                                     const HappensBefore& order) {
+  if (!last_.result || last_.set != set || last_.access != access)
+    last_ = {.set = set, .access = access, .result = push_uncached(set, access, order)};
+  return last_.result;
+}
+
+std::uint32_t AccessHistories::push_uncached(std::uint32_t set, const PastAccess& access,
+                                             const HappensBefore& order) {
   if (!set) return add(0, access, kFirstCompaction);
   const Node newest = (*this)[set];
   if (newest.access.is_like(access)) {

@@ -38,10 +38,20 @@ class AccessHistories {
 
  private:
   static constexpr std::uint32_t kFirstCompaction = 64;
+  std::uint32_t push_uncached(std::uint32_t set, const PastAccess& access,
+                              const HappensBefore& order);
   std::uint32_t add(std::uint32_t older, const PastAccess& access, std::uint32_t compact_at);
   std::uint32_t compact(std::uint32_t set, const HappensBefore& order);
   void grow();
 
+  /// The last push(): adjacent granules often have the same set and the same access.
+  struct Push {
+    std::uint32_t set = 0;
+    PastAccess access;
+    std::uint32_t result = 0;  ///< 0: none
+  };
+
+  Push last_;
   std::vector<Node> nodes_;
   std::uint32_t first_ = 1;           ///< the number of nodes_[0]
   std::vector<std::uint32_t> table_;  ///< open addressing; the numbers of nodes, 0: free

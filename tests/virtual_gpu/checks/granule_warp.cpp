@@ -1,4 +1,6 @@
 // Accesses of a whole warp: the cases that need no look at single lanes.
+#include <bit>
+
 #include "tests/virtual_gpu/checks/granule.h"
 
 namespace sinter::virtual_gpu {
@@ -10,22 +12,26 @@ enum class Relation {
   unknown,  ///< only the clocks of single threads tell
 };
 
-/// True if each lane that made the past access makes the new one too.
-bool covers(const WarpAccess& access, const PastAccess& past, int at, int granule_shift) {
+/// True if each lane that made the past access makes the new one too. `alone`: and no other lane.
+bool covers(const WarpAccess& access, const PastAccess& past, int at, int granule_shift,
+            bool alone) {
   const PastAccess& record = access.record;
-  if (past.has_form_of(record)) return past.is_row() || (past.lanes & ~record.lanes) == 0;
+  if (past.is_row() && past.has_form_of(record)) return true;
   if (past.step_shift < granule_shift || record.step_shift < granule_shift) return false;
-  return (past.lanes_at(at) & ~record.lanes_at(at)) == 0;
+  const Mask lanes = record.lanes_at(at);
+  return (past.lanes_at(at) & ~lanes) == 0 && (!alone || std::has_single_bit(lanes));
 }
 
+/// `alone`: the past access is ordered before the access of each lane, else before that of its own
+/// lane.
 Relation relation_of(const PastAccess& past, const WarpAccess& access, int at, int granule_shift,
-                     const HappensBefore& order) {
+                     bool alone, const HappensBefore& order) {
   if (past.segment < access.ordered_below) return Relation::before_launch;
   if (past.warp == access.record.warp) {
     const BlockId block = order.segment_of(past.segment).block;
     const BlockId own = access.block->id;
     if (block.launch == own.launch && block.block == own.block &&
-        covers(access, past, at, granule_shift))
+        covers(access, past, at, granule_shift, alone))
       return Relation::ordered;
   }
   return order.is_segment_before(past.segment, *access.block, *access.clock) ? Relation::ordered
@@ -43,7 +49,7 @@ bool allows_read_only(const PastAccess& past, const WarpAccess& access, Relation
 bool is_replaced(const PastAccess& past, const WarpAccess& access, int at, int granule_shift,
                  const HappensBefore& order) {
   if (past.has(AccessFlags::kStrong | AccessFlags::kWrite)) return false;
-  const Relation relation = relation_of(past, access, at, granule_shift, order);
+  const Relation relation = relation_of(past, access, at, granule_shift, false, order);
   if (relation == Relation::before_launch) return true;
   const bool needs_read_only = past.has(AccessFlags::kReadOnly) &&
                                !(access.record.has(AccessFlags::kReadOnly) &&
@@ -76,7 +82,7 @@ bool Granule::try_warp(const WarpAccess& access, int at, int granule_shift, Happ
 
 bool Granule::try_write(const WarpAccess& access, int at, int granule_shift, HappensBefore& order) {
   const auto allows = [&](const PastAccess& past) {
-    const Relation relation = relation_of(past, access, at, granule_shift, order);
+    const Relation relation = relation_of(past, access, at, granule_shift, true, order);
     return relation != Relation::unknown && allows_read_only(past, access, relation);
   };
   if (!allows(write_) || !allows(reads_)) return false;
@@ -93,7 +99,7 @@ bool Granule::try_write(const WarpAccess& access, int at, int granule_shift, Hap
 
 bool Granule::try_read(const WarpAccess& access, int at, int granule_shift, HappensBefore& order) {
   const PastAccess& record = access.record;
-  const Relation relation = relation_of(write_, access, at, granule_shift, order);
+  const Relation relation = relation_of(write_, access, at, granule_shift, true, order);
   if (relation == Relation::unknown || !allows_read_only(write_, access, relation)) return false;
   if (reads_.segment && reads_.is_like(record)) {
     reads_.lanes |= record.lanes;

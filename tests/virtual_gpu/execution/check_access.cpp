@@ -86,16 +86,18 @@ Run run_from(int first, Mask lanes, const Places& places, int bytes) {
   return run;
 }
 
-/// Calls `visit(run, place)` for the runs of the active lanes, with the place of the first lane.
-template <class Visit>
-void for_each_run(const Warp& warp, const Places& places, int bytes, Visit visit) {
-  for (Mask rest = warp.mask; rest;) {
-    const int first = std::countr_zero(rest);
-    const Run run = run_from(first, rest, places, bytes);
-    visit(run, places[static_cast<std::size_t>(first)]);
-    rest &= ~run.lanes;
+/// The runs of the active lanes.
+struct Runs {
+  Runs(const Warp& warp, const Places& places, int bytes) {
+    for (Mask rest = warp.mask; rest; rest &= ~all[count++].lanes)
+      all[count] = run_from(std::countr_zero(rest), rest, places, bytes);
   }
-}
+  const Run* begin() const { return all.data(); }
+  const Run* end() const { return all.data() + count; }
+
+  std::array<Run, kLanes> all;
+  std::size_t count = 0;
+};
 
 [[noreturn]] void fail_uninitialized(const Warp& warp, const Operation& operation, int lane,
                                      const Place& place, std::uint64_t at, int bytes) {
@@ -106,12 +108,13 @@ void for_each_run(const Warp& warp, const Places& places, int bytes, Visit visit
 }
 
 void check_initialized(const Warp& warp, const Operation& operation, const Places& places,
-                       int bytes) {
-  for_each_run(warp, places, bytes, [&](const Run& run, const Place& origin) {
+                       const Runs& runs, int bytes) {
+  for (const Run& run : runs) {
+    const Place& origin = places[static_cast<std::size_t>(run.first)];
     const auto step = static_cast<std::uint64_t>(bytes);
     const int lanes = run.is_row ? kLanes - std::countl_zero(run.lanes) - run.first : 1;
     const std::uint64_t all = static_cast<std::uint64_t>(lanes) * step;
-    if (!origin.shadow->first_uninitialized(origin.offset, all)) return;
+    if (!origin.shadow->first_uninitialized(origin.offset, all)) continue;
     // Bytes of inactive lanes between the others do not count.
     for (Mask rest = run.lanes; rest; rest &= rest - 1) {
       const int lane = std::countr_zero(rest);
@@ -119,10 +122,11 @@ void check_initialized(const Warp& warp, const Operation& operation, const Place
       if (const auto at = place.shadow->first_uninitialized(place.offset, step))
         fail_uninitialized(warp, operation, lane, place, *at, bytes);
     }
-  });
+  }
 }
 
-void check_races(const Warp& warp, const Operation& operation, const Places& places, int bytes) {
+void check_races(const Warp& warp, const Operation& operation, const Places& places,
+                 const Runs& runs, int bytes) {
   HappensBefore& order = *warp.block->launch->order;
   const Details& details = details_of(operation);
   const BlockClock& block = *warp.block->clock;
@@ -131,7 +135,8 @@ void check_races(const Warp& warp, const Operation& operation, const Places& pla
                 .is_strong = details.is_strong,
                 .bytes = static_cast<std::uint64_t>(bytes),
                 .line = operation.line};
-  for_each_run(warp, places, bytes, [&](const Run& run, const Place& origin) {
+  for (const Run& run : runs) {
+    const Place& origin = places[static_cast<std::size_t>(run.first)];
     access.offset = origin.offset;
     // A row begins at lane 0, even if this lane is inactive and its bytes do not exist.
     if (run.is_row) access.offset -= static_cast<std::uint64_t>(run.first) * access.bytes;
@@ -140,7 +145,7 @@ void check_races(const Warp& warp, const Operation& operation, const Places& pla
                    : origin.shadow->access_common(access, block, first_thread, run.lanes, order);
     if (conflict)
       fail_race(warp, operation, *conflict, origin, address_at(origin, conflict->offset));
-  });
+  }
 }
 
 /// The sum over the distinct values of `value >> shift`.
@@ -157,9 +162,10 @@ void check_access(const Warp& warp, const Operation& operation, const Places& pl
   const AccessKind kind = details_of(operation).access;
   const Place& first = places[static_cast<std::size_t>(std::countr_zero(warp.mask))];
   if (!first.shadow) return check_local(warp, operation, places, bytes);
+  const Runs runs(warp, places, bytes);
   if (options.checks_initialization && is_read(kind))
-    check_initialized(warp, operation, places, bytes);
-  if (options.checks_races) return check_races(warp, operation, places, bytes);
+    check_initialized(warp, operation, places, runs, bytes);
+  if (options.checks_races) return check_races(warp, operation, places, runs, bytes);
   if (!options.checks_initialization || !is_write(kind)) return;
   for (Mask rest = warp.mask; rest; rest &= rest - 1) {
     const Place& place = places[static_cast<std::size_t>(std::countr_zero(rest))];

@@ -1,4 +1,6 @@
 // Packing of vectors, exchanges between the lanes of a warp, and clocks.
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -28,6 +30,22 @@ void write_predicate(Warp& warp, Slot slot, Mask value) {
 
 void write_word(Warp& warp, Slot slot, int lane, std::uint32_t value) {
   std::memcpy(warp.at(slot) + lane * 4, &value, sizeof value);
+}
+
+/// The low bits of the values of the active lanes.
+template <class T>
+void write_lanes(Warp& warp, Slot slot, const std::array<std::uint64_t, kLanes>& values) {
+  std::array<T, kLanes> lanes;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] = static_cast<T>(values[lane]);
+  std::byte* const to = warp.at(slot);
+  if (warp.mask == kAllLanes) {
+    std::memcpy(to, lanes.data(), sizeof lanes);
+    return;
+  }
+  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
+    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+    std::memcpy(to + lane * sizeof(T), &lanes[lane], sizeof(T));
+  }
 }
 
 /// PTX ISA manual, `shfl.sync` and `vote.sync`: all threads in `members` execute the instruction
@@ -67,30 +85,27 @@ void pack(LaneState& state, const Operation& operation) {
     for (std::size_t lane = 0; lane < kLanes; ++lane)
       packed[lane] |= (words[lane] & kept) << (8 * details.bytes * i);
   }
-  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
-    const int lane = std::countr_zero(rest);
-    std::memcpy(warp.at(operation.results[0]) + lane * (is_wide ? 8 : 4),
-                &packed[static_cast<std::size_t>(lane)], is_wide ? 8 : 4);
-  }
+  if (is_wide)
+    write_lanes<std::uint64_t>(warp, operation.results[0], packed);
+  else
+    write_lanes<std::uint32_t>(warp, operation.results[0], packed);
 }
 
 void unpack(LaneState& state, const Operation& operation) {
   Warp& warp = warp_of(state);
   const Details& details = details_of(operation);
-  const int whole = details.bytes * details.count == 8 ? 8 : 4;
-  std::array<std::uint64_t, kLanes> packed = {};
-  const std::byte* const from = warp.source(operation.operands[0]);
-  for (std::size_t lane = 0; lane < kLanes; ++lane)
-    std::memcpy(&packed[lane], from + lane * static_cast<std::size_t>(whole),
-                static_cast<std::size_t>(whole));
+  std::array<std::uint64_t, kLanes> packed;
+  if (details.bytes * details.count == 8)
+    std::memcpy(packed.data(), warp.source(operation.operands[0]), sizeof packed);
+  else
+    std::ranges::copy(read_words(warp, operation.operands[0]), packed.begin());
   const std::uint64_t kept = details.bytes == 4 ? 0xffffffff : (1U << (8 * details.bytes)) - 1;
-  for (int i = 0; i < details.count; ++i)
-    for (Mask rest = warp.mask; rest; rest &= rest - 1) {
-      const int lane = std::countr_zero(rest);
-      write_word(warp, details.data[static_cast<std::size_t>(i)], lane,
-                 static_cast<std::uint32_t>(
-                     (packed[static_cast<std::size_t>(lane)] >> (8 * details.bytes * i)) & kept));
-    }
+  for (int i = 0; i < details.count; ++i) {
+    std::array<std::uint64_t, kLanes> parts;
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      parts[lane] = (packed[lane] >> (8 * details.bytes * i)) & kept;
+    write_lanes<std::uint32_t>(warp, details.data[static_cast<std::size_t>(i)], parts);
+  }
 }
 
 /// The pseudocode of `shfl.sync` in the PTX ISA manual. `c` holds the clamp in bits 0 to 4 and the

@@ -1,7 +1,9 @@
 // Loads, stores and atomics.
+#include <bit>
 #include <cstring>
 
 #include "tests/virtual_gpu/execution/check_access.h"
+#include "tests/virtual_gpu/execution/resolve_range.h"
 #include "tests/virtual_gpu/program/handlers.h"
 
 namespace sinter::virtual_gpu {
@@ -12,7 +14,10 @@ Places places_of(Warp& warp, const Operation& operation, int bytes) {
   const LaneAddresses addresses = addresses_of(warp, details_of(operation));
   Places places;
   Mask shared = 0, local = 0;
-  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
+  const bool are_adjacent = resolve_range(warp, operation, addresses, bytes, places);
+  if (are_adjacent && places[static_cast<std::size_t>(std::countr_zero(warp.mask))].is_shared)
+    shared = warp.mask;
+  for (Mask rest = are_adjacent ? 0 : warp.mask; rest; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     places[static_cast<std::size_t>(lane)] =
         resolve(warp, operation, lane, addresses.of[static_cast<std::size_t>(lane)], bytes);
@@ -39,6 +44,18 @@ std::uint64_t read_element(const std::byte* from, const Details& details) {
   if (!details.sign_extends) return value;
   const int shift = 64 - 8 * details.bytes;
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << shift) >> shift);
+}
+
+/// Calls `visit` with a value of the type of the elements.
+template <class Visit>
+void with_element_type(const Details& details, Visit visit) {
+  const bool is_signed = details.sign_extends;
+  switch (details.bytes) {
+    case 1: return is_signed ? visit(std::int8_t{}) : visit(std::uint8_t{});
+    case 2: return is_signed ? visit(std::int16_t{}) : visit(std::uint16_t{});
+    case 4: return is_signed ? visit(std::int32_t{}) : visit(std::uint32_t{});
+    default: return visit(std::uint64_t{});
+  }
 }
 
 void write_register(Warp& warp, Slot slot, int lane, std::uint64_t value, bool is_wide) {
@@ -99,18 +116,24 @@ void load(LaneState& state, const Operation& operation) {
   Warp& warp = warp_of(state);
   const Details& details = details_of(operation);
   const Places places = places_of(warp, operation, details.bytes * details.count);
-  const bool is_wide = details.is_wide;
-  std::uint64_t hash = 0;
-  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
-    const int lane = std::countr_zero(rest);
-    const std::byte* const from = places[static_cast<std::size_t>(lane)].data;
-    for (int i = 0; i < details.count; ++i) {
-      const std::uint64_t value = read_element(from + i * details.bytes, details);
-      write_register(warp, details.data[static_cast<std::size_t>(i)], lane, value, is_wide);
-      hash = hash * 31 + value;
-    }
+  for (int i = 0; i < details.count; ++i) {
+    const Slot slot = details.data[static_cast<std::size_t>(i)];
+    with_element_type(details, [&](auto element) {
+      for (Mask rest = warp.mask; rest; rest &= rest - 1) {
+        const int lane = std::countr_zero(rest);
+        const std::byte* const from = places[static_cast<std::size_t>(lane)].data;
+        std::memcpy(&element, from + static_cast<std::size_t>(i) * sizeof element, sizeof element);
+        write_register(warp, slot, lane, static_cast<std::uint64_t>(element), details.is_wide);
+      }
+    });
   }
   if (!details.is_strong) return;
+  std::uint64_t hash = 0;
+  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
+    const std::byte* const from = places[static_cast<std::size_t>(std::countr_zero(rest))].data;
+    for (int i = 0; i < details.count; ++i)
+      hash = hash * 31 + read_element(from + i * details.bytes, details);
+  }
   synchronize(warp, details, places);
   note_spin(warp, operation, hash);
 }
@@ -132,14 +155,16 @@ void store(LaneState& state, const Operation& operation) {
   Warp& warp = warp_of(state);
   const Details& details = details_of(operation);
   const Places places = places_of(warp, operation, details.bytes * details.count);
-  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
-    const int lane = std::countr_zero(rest);
-    std::byte* const to = places[static_cast<std::size_t>(lane)].data;
-    for (int i = 0; i < details.count; ++i) {
-      const std::uint64_t value =
-          read_register(warp, details.data[static_cast<std::size_t>(i)], lane, details.is_wide);
-      std::memcpy(to + i * details.bytes, &value, static_cast<std::size_t>(details.bytes));
-    }
+  for (int i = 0; i < details.count; ++i) {
+    const Slot slot = details.data[static_cast<std::size_t>(i)];
+    with_element_type(details, [&](auto element) {
+      for (Mask rest = warp.mask; rest; rest &= rest - 1) {
+        const int lane = std::countr_zero(rest);
+        std::byte* const to = places[static_cast<std::size_t>(lane)].data;
+        element = static_cast<decltype(element)>(read_register(warp, slot, lane, details.is_wide));
+        std::memcpy(to + static_cast<std::size_t>(i) * sizeof element, &element, sizeof element);
+      }
+    });
   }
   note_write(warp);
   if (details.is_strong) synchronize(warp, details, places);

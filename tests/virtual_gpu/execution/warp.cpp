@@ -78,7 +78,8 @@ void run_warp(Warp& warp, int budget) {
       std::memcpy(&guard, warp.source(operation.guard), sizeof guard);
       mask &= operation.guard_is_negated ? ~guard : guard;
     }
-    executed[warp.position] += static_cast<unsigned>(std::popcount(mask));
+    executed[warp.position] +=
+        static_cast<unsigned>(mask == kAllLanes ? kLanes : std::popcount(mask));
     ++warp.position;
     if (mask == 0) continue;
     warp.mask = mask;

@@ -78,16 +78,21 @@ class NaiveOrder {
     if (!is_release && threads[thread].has_fence) join(released[address], threads[thread].fenced);
   }
 
+  /// True if access() would find a conflict.
+  bool would_conflict(const Access& access, int thread) const {
+    const Past now = past_of(access, thread);
+    for (std::uint64_t i = access.offset; i < access.offset + access.bytes; ++i) {
+      const auto byte = bytes.find(i);
+      if (byte != bytes.end() && !conflicts_of(byte->second, now).empty()) return true;
+    }
+    return false;
+  }
   /// The first byte in conflict with all accesses that conflict there; nullopt: none, and the
   /// access is recorded.
   std::optional<std::pair<std::uint64_t, std::vector<Found>>> access(const Access& access,
                                                                      int thread) {
-    const Past now = {.thread = thread,
-                      .event = ++threads[thread].events,
-                      .line = access.line,
-                      .is_write = access.kind >= AccessKind::write,
-                      .is_strong = access.is_strong || access.kind == AccessKind::atomic,
-                      .is_read_only = access.kind == AccessKind::read_only};
+    ++threads[thread].events;
+    const Past now = past_of(access, thread);
     for (std::uint64_t i = access.offset; i < access.offset + access.bytes; ++i) {
       std::vector<Found> conflicts = conflicts_of(bytes[i], now);
       if (!conflicts.empty()) return std::pair(i, std::move(conflicts));
@@ -107,6 +112,14 @@ class NaiveOrder {
     std::map<Event, std::vector<Past>> observers = {};  ///< of a strong write
   };
 
+  Past past_of(const Access& access, int thread) const {
+    return {.thread = thread,
+            .event = threads[thread].events,
+            .line = access.line,
+            .is_write = access.kind >= AccessKind::write,
+            .is_strong = access.is_strong || access.kind == AccessKind::atomic,
+            .is_read_only = access.kind == AccessKind::read_only};
+  }
   bool knows(int thread, const Past& past) const {
     if (past.thread == thread) return true;
     const auto found = threads[thread].clock.find(past.thread);

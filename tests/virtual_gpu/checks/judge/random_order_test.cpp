@@ -141,6 +141,7 @@ class Trace {
     }
     Block& block = pick(launch.blocks);
     Actor& actor = pick(block.actors);
+    if (percent(15)) return access_together(launch, block);
     if (percent(60)) return access(launch, actor);
     synchronize(launch, block, actor);
   }
@@ -226,6 +227,48 @@ class Trace {
     const bool is_done = compare(launch, actor, access);
     if (is_done && (access.is_strong || access.kind == AccessKind::atomic))
       synchronize_by(launch, actor, access);
+  }
+
+  /// One instruction of the warp whose first threads act: a row, or the same bytes for all.
+  void access_together(const Launch& launch, const Block& block) {
+    constexpr AccessKind kKinds[] = {AccessKind::read, AccessKind::write, AccessKind::read_only};
+    const bool is_row = percent(70);
+    Access access = {.kind = kKinds[below(is_row ? 3 : 2) * (is_row ? 1 : 2)], .line = ++line_};
+    access.bytes = std::uint64_t{1} << below(is_row ? 4 : 5);
+    access.offset = 16 + access.bytes * below(static_cast<int>(24 / access.bytes));
+    std::vector<const Actor*> actors;
+    Mask lanes = 0;
+    for (const Actor& actor : block.actors)
+      if (actor.clock->warp() == 0 && percent(85)) {
+        lanes |= actor.clock->lane_bit();
+        actors.push_back(&actor);
+      }
+    if (actors.empty()) return;
+    const auto of_lane = [&](const Actor& actor) {
+      Access part = access;
+      if (is_row) part.offset += actor.clock->thread * access.bytes;
+      return part;
+    };
+    // A conflict behind the first lane ends the trace, so most of these are left out.
+    const auto conflicts = [&](const Actor* actor) {
+      return naive_.would_conflict(of_lane(*actor), actor->naive);
+    };
+    if (std::any_of(actors.begin(), actors.end(), conflicts) && below(10)) return;
+    std::optional<std::uint64_t> expected;
+    for (const Actor* actor : actors) {
+      const auto conflict = naive_.access(of_lane(*actor), actor->naive);
+      if (conflict) expected = conflict->first;
+      if (expected) break;
+    }
+    const auto found = is_row ? shadow_.access_row(access, *block.clock, 0, lanes, order_)
+                              : shadow_.access_common(access, *block.clock, 0, lanes, order_);
+    ++accesses_;
+    conflicts_ += expected.has_value();
+    EXPECT_EQ(found.has_value(), expected.has_value())
+        << "line " << access.line << " of launch " << launch.number;
+    EXPECT_EQ(found ? found->offset : 0, expected.value_or(0));
+    // The lanes in front of the conflict are recorded already.
+    is_over_ = found.has_value() || expected.has_value();
   }
 
   void synchronize_by(const Launch& launch, Actor& actor, const Access& access) {

@@ -4,7 +4,7 @@
 
 #include "tests/virtual_gpu/execution/tests/test_kernels.h"
 
-namespace sinter::virtual_gpu::synchronization_test {
+namespace sinter::virtual_gpu::synchronization_instructions_test {
 namespace {
 
 using ::testing::Each;
@@ -275,4 +275,4 @@ TEST(Synchronization, LaunchesInOrderNeedNoSynchronisation) {
 }
 
 }  // namespace
-}  // namespace sinter::virtual_gpu::synchronization_test
+}  // namespace sinter::virtual_gpu::synchronization_instructions_test

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/virtual_gpu/checks/order_fixture.h"
+#include "tests/virtual_gpu/checks/tests/order_fixture.h"
 
 namespace sinter::virtual_gpu::shadow_test {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "tests/virtual_gpu/checks/order_fixture.h"
+#include "tests/virtual_gpu/checks/tests/order_fixture.h"
 
 namespace sinter::virtual_gpu::happens_before_test {
 namespace {

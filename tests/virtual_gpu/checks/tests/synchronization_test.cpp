@@ -2,7 +2,7 @@
 // the same accesses are in conflict.
 #include <gtest/gtest.h>
 
-#include "tests/virtual_gpu/checks/order_fixture.h"
+#include "tests/virtual_gpu/checks/tests/order_fixture.h"
 
 namespace sinter::virtual_gpu::synchronization_test {
 namespace {
