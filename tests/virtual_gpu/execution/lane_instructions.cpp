@@ -1,6 +1,5 @@
 // Packing of vectors, exchanges between the lanes of a warp, and clocks.
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 
