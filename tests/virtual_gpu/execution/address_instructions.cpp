@@ -73,12 +73,19 @@ void from_window(LaneState& state, const Operation& operation) {
   }
 }
 
+/// PTX ISA manual, `mapa`, section 9.7.9.23.
 void map_to_rank(LaneState& state, const Operation& operation) {
   Warp& warp = warp_of(state);
-  const Window window = window_of(warp, Space::shared);
+  const Details& details = details_of(operation);
+  const bool is_window = details.space == Space::cluster;
+  const auto bytes = static_cast<std::size_t>(details.bytes);
+  Window window = window_of(warp, Space::shared);
+  if (is_window) window.begin = 0;
   for (Mask rest = warp.mask; rest; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    const std::uint64_t address = read_address(warp, operation.operands[0], lane);
+    const auto at = static_cast<std::size_t>(lane);
+    std::uint64_t address = 0;
+    std::memcpy(&address, warp.source(operation.operands[0]) + at * bytes, bytes);
     std::uint32_t rank;
     std::memcpy(&rank, warp.source(operation.operands[1]) + lane * 4, sizeof rank);
     if (!window.contains(address))
@@ -88,9 +95,37 @@ void map_to_rank(LaneState& state, const Operation& operation) {
       fail(warp, operation, lane, CheckKind::memory,
            fmt::format("block {} of the cluster does not exist, it has {}", rank,
                        warp.block->cluster->blocks.size()));
-    write_address(warp, operation.results[0], lane,
-                  address - window.begin + kSharedWindow + (std::uint64_t{rank} << kRankShift));
+    address += (std::uint64_t{rank} << kRankShift) - window.begin;
+    address += is_window ? std::uint64_t{1} << kRankShift : kSharedWindow;
+    std::memcpy(warp.at(operation.results[0]) + at * bytes, &address, bytes);
   }
+}
+
+/// PTX ISA manual, `isspacep`, section 9.7.9.19.
+void is_in_space(LaneState& state, const Operation& operation) {
+  Warp& warp = warp_of(state);
+  const Space space = details_of(operation).space;
+  const Window own = window_of(warp, Space::shared);
+  Mask result = 0;
+  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const std::uint64_t address = read_address(warp, operation.operands[0], lane);
+    bool is_inside = false;
+    if (space == Space::global)
+      is_inside = address < kSharedWindow;
+    else if (space == Space::local)
+      is_inside = window_of(warp, Space::local).contains(address);
+    else if (space == Space::shared)
+      is_inside = own.contains(address);
+    else if (space == Space::cluster)
+      is_inside = address >= kSharedWindow && address < kLocalWindow;
+    result |= Mask{is_inside} << lane;
+  }
+  std::byte* const place = warp.at(operation.results[0]);
+  Mask bits;
+  std::memcpy(&bits, place, sizeof bits);
+  bits = (bits & ~warp.mask) | result;
+  std::memcpy(place, &bits, sizeof bits);
 }
 
 }  // namespace handlers

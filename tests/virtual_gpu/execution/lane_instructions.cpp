@@ -1,4 +1,5 @@
 // Packing of vectors, exchanges between the lanes of a warp, and clocks.
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -30,26 +31,40 @@ void write_word(Warp& warp, Slot slot, int lane, std::uint32_t value) {
   std::memcpy(warp.at(slot) + lane * 4, &value, sizeof value);
 }
 
-/// PTX ISA manual, `shfl.sync` and `vote.sync`: all threads in `members` execute the instruction
-/// with the same mask, or the result is undefined. Threads that have exited are not awaited.
-/// Returns the members that execute it.
-Mask check_members(const Warp& warp, const Operation& operation, Slot slot) {
-  const Words members = read_words(warp, slot);
-  const int first = std::countr_zero(warp.mask);
-  const Mask mask = members[static_cast<std::size_t>(first)];
+/// PTX ISA manual, `shfl.sync`, `vote.sync` and `bar.warp.sync`: all threads in `members` execute
+/// the instruction with the same mask, or the result is undefined. Threads that have exited are not
+/// awaited. Groups of lanes may have masks of their own. Returns the members that execute it, for
+/// each lane.
+Words check_members(const Warp& warp, const Operation& operation, Slot slot) {
+  Words members = read_words(warp, slot);
+  const Mask common = members[static_cast<std::size_t>(std::countr_zero(warp.mask))];
+  if (std::ranges::all_of(members, [&](Mask mask) { return mask == common; }) &&
+      (common & warp.live) == warp.mask) {  // the usual case
+    members.fill(warp.mask);
+    return members;
+  }
   for (Mask rest = warp.mask; rest; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    if (members[static_cast<std::size_t>(lane)] != mask || !((mask >> lane) & 1))
+    const Mask mask = members[static_cast<std::size_t>(lane)];
+    if (!((mask >> lane) & 1))
       fail(warp, operation, lane, CheckKind::synchronization,
-           fmt::format("the lane's member mask is {:#010x}, it needs {:#010x} and the lane itself",
-                       members[static_cast<std::size_t>(lane)], mask));
+           fmt::format("the lane's member mask {:#010x} lacks the lane itself", mask));
+    const Mask missing = mask & warp.live & ~warp.mask;
+    if (missing != 0)
+      fail(warp, operation, lane, CheckKind::synchronization,
+           fmt::format("the lanes {:#010x} of the member mask {:#010x} do not execute it", missing,
+                       mask));
+    for (Mask others = mask & warp.mask; others; others &= others - 1) {
+      const int other = std::countr_zero(others);
+      if (members[static_cast<std::size_t>(other)] != mask)
+        fail(warp, operation, lane, CheckKind::synchronization,
+             fmt::format(
+                 "the lane's member mask is {:#010x}, that of its member lane {} is {:#010x}", mask,
+                 other, members[static_cast<std::size_t>(other)]));
+    }
   }
-  const Mask missing = mask & warp.live & ~warp.mask;
-  if (missing != 0)
-    fail(warp, operation, first, CheckKind::synchronization,
-         fmt::format("the lanes {:#010x} of the member mask {:#010x} do not execute it", missing,
-                     mask));
-  return mask & warp.mask;
+  for (Mask& mask : members) mask &= warp.mask;
+  return members;
 }
 
 }  // namespace
@@ -101,7 +116,7 @@ void shuffle(LaneState& state, const Operation& operation) {
   const Words values = read_words(warp, operation.operands[0]);
   const Words distances = read_words(warp, operation.operands[1]);
   const Words limits = read_words(warp, operation.operands[2]);
-  const Mask members = check_members(warp, operation, operation.operands[3]);
+  const Words members_of = check_members(warp, operation, operation.operands[3]);
   Mask in_range = 0;
   for (Mask rest = warp.mask; rest; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
@@ -122,6 +137,7 @@ void shuffle(LaneState& state, const Operation& operation) {
         break;
     }
     if (!is_valid) source = lane;
+    const Mask members = members_of[at];
     if (!((members >> source) & 1))
       fail(warp, operation, lane, CheckKind::synchronization,
            fmt::format("it reads lane {}, which is not among the members {:#010x} that run", source,
@@ -134,21 +150,51 @@ void shuffle(LaneState& state, const Operation& operation) {
 
 void vote(LaneState& state, const Operation& operation) {
   Warp& warp = warp_of(state);
-  const Mask members = check_members(warp, operation, operation.operands[1]);
+  const Words members = check_members(warp, operation, operation.operands[1]);
   Mask predicate;
   std::memcpy(&predicate, warp.source(operation.operands[0]), sizeof predicate);
   if (operation.negated_operands & 1) predicate = ~predicate;
-  predicate &= members;
   const auto mode = static_cast<VoteMode>(details_of(operation).mode);
-  if (mode == VoteMode::ballot) {
-    for (Mask rest = warp.mask; rest; rest &= rest - 1)
-      write_word(warp, operation.results[0], std::countr_zero(rest), predicate);
-    return;
+  Mask result = 0;
+  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const Mask all = members[static_cast<std::size_t>(lane)];
+    const Mask holds = predicate & all;
+    if (mode == VoteMode::ballot) write_word(warp, operation.results[0], lane, holds);
+    const bool value = mode == VoteMode::all   ? holds == all
+                       : mode == VoteMode::any ? holds != 0
+                                               : holds == all || holds == 0;
+    result |= Mask{value} << lane;
   }
-  const bool value = mode == VoteMode::all   ? predicate == members
-                     : mode == VoteMode::any ? predicate != 0
-                                             : predicate == members || predicate == 0;
-  write_predicate(warp, operation.results[0], value ? kAllLanes : 0);
+  if (mode != VoteMode::ballot) write_predicate(warp, operation.results[0], result);
+}
+
+/// `elect.sync`, section 9.7.13.14: the same leader each time for a mask. It is the lowest lane.
+void elect(LaneState& state, const Operation& operation) {
+  Warp& warp = warp_of(state);
+  const Words members = check_members(warp, operation, operation.operands[0]);
+  Mask leaders = 0;
+  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const int leader = std::countr_zero(members[static_cast<std::size_t>(lane)]);
+    leaders |= Mask{1} << leader;
+    write_word(warp, operation.results[0], lane, static_cast<std::uint32_t>(leader));
+  }
+  write_predicate(warp, operation.results[1], leaders);
+}
+
+/// `bar.warp.sync`, section 9.7.13.2: the members also see the memory accesses of each other.
+void warp_barrier(LaneState& state, const Operation& operation) {
+  Warp& warp = warp_of(state);
+  const Words members = check_members(warp, operation, operation.operands[0]);
+  for (Mask rest = warp.mask; rest;) {
+    const Mask group = members[static_cast<std::size_t>(std::countr_zero(rest))];
+    std::vector<std::uint32_t> threads;
+    for (Mask lanes = group; lanes; lanes &= lanes - 1)
+      threads.push_back(thread_of(warp, std::countr_zero(lanes)));
+    warp.block->launch->order->barrier_of(*warp.block->clock, threads);
+    rest &= ~group;
+  }
 }
 
 void active_mask(LaneState& state, const Operation& operation) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "tests/virtual_gpu/execution/async/complete_copies.h"
 #include "tests/virtual_gpu/execution/machine.h"
 
 namespace sinter::virtual_gpu {
@@ -51,7 +52,7 @@ void exit_lanes(Warp& warp, Mask lanes) {
   warp.active &= ~lanes;
   if (warp.live == 0) {
     warp.state = WarpState::done;
-    --warp.block->live_warps;
+    if (--warp.block->live_warps == 0) end_async(warp);
     complete_barriers(*warp.block);
   } else if (warp.active == 0) {
     const Fragment next = *std::ranges::min_element(warp.waiting, {}, &Fragment::position);
