@@ -183,6 +183,50 @@ void elect(LaneState& state, const Operation& operation) {
   write_predicate(warp, operation.results[1], leaders);
 }
 
+/// `match.sync`, section 9.7.13.10: the members with the lane's value, or whether all have the
+/// same.
+void match(LaneState& state, const Operation& operation) {
+  Warp& warp = warp_of(state);
+  const Details& details = details_of(operation);
+  const Words members = check_members(warp, operation, operation.operands[1]);
+  const auto bytes = static_cast<std::size_t>(details.bytes);
+  std::array<std::uint64_t, kLanes> values = {};
+  for (std::size_t lane = 0; lane < kLanes; ++lane)
+    std::memcpy(&values[lane], warp.source(operation.operands[0]) + lane * bytes, bytes);
+  Mask all_match = 0;
+  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const Mask all = members[static_cast<std::size_t>(lane)];
+    Mask same = 0;
+    for (Mask others = all; others; others &= others - 1) {
+      const int other = std::countr_zero(others);
+      if (values[static_cast<std::size_t>(other)] == values[static_cast<std::size_t>(lane)])
+        same |= Mask{1} << other;
+    }
+    const bool has_all = same == all;
+    all_match |= Mask{has_all} << lane;
+    const bool needs_all = details.mode == static_cast<int>(MatchMode::all);
+    write_word(warp, operation.results[0], lane, needs_all && !has_all ? 0 : same);
+  }
+  if (operation.results[1] != kNoSlot) write_predicate(warp, operation.results[1], all_match);
+}
+
+/// `redux.sync`, section 9.7.13.12: all members get the result.
+void reduce_lanes(LaneState& state, const Operation& operation) {
+  Warp& warp = warp_of(state);
+  const Details& details = details_of(operation);
+  const Words members = check_members(warp, operation, operation.operands[1]);
+  const Words values = read_words(warp, operation.operands[0]);
+  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    Mask others = members[static_cast<std::size_t>(lane)];
+    std::uint64_t result = values[static_cast<std::size_t>(std::countr_zero(others))];
+    for (others &= others - 1; others; others &= others - 1)
+      result = details.combine(result, values[static_cast<std::size_t>(std::countr_zero(others))]);
+    write_word(warp, operation.results[0], lane, static_cast<std::uint32_t>(result));
+  }
+}
+
 /// `bar.warp.sync`, section 9.7.13.2: the members also see the memory accesses of each other.
 void warp_barrier(LaneState& state, const Operation& operation) {
   Warp& warp = warp_of(state);

@@ -34,6 +34,7 @@ struct Warp : LaneState {
   std::int32_t position = 0;         ///< of the next operation
   std::int32_t meeting = INT32_MAX;  ///< the lowest position of a waiting fragment
   std::vector<Fragment> waiting = {};
+  std::vector<Fragment> parked = {};  ///< they poll an mbarrier, and let the others run first
   WarpState state = WarpState::ready;
   bool yields = false;  ///< an operation asks the scheduler to run other warps
   const Operation* blocked_at = nullptr;

@@ -55,8 +55,8 @@ void check_arrival(const Warp& warp, const Operation& operation, int lane, const
                      barrier.operation->line));
   if (barrier.awaited != awaited)
     fail(warp, operation, lane, CheckKind::synchronization,
-         fmt::format("barrier {} awaits {} threads, but the instruction at line {} named {}",
-                     warp.barrier, awaited, barrier.operation->line, barrier.awaited));
+         fmt::format("it names {} threads for barrier {}, but the instruction at line {} named {}",
+                     awaited, warp.barrier, barrier.operation->line, barrier.awaited));
   if (std::ranges::find(barrier.warps, warp.index) != barrier.warps.end())
     fail(
         warp, operation, lane, CheckKind::synchronization,

@@ -1,12 +1,14 @@
 // Decodes branches, barriers, fences and exchanges between lanes.
 #include <algorithm>
 
+#include "tests/virtual_gpu/program/combine.h"
 #include "tests/virtual_gpu/program/decode_instruction.h"
 #include "tests/virtual_gpu/ptx/error.h"
 
 namespace sinter::virtual_gpu {
 
 using handlers::BarrierReduction;
+using handlers::MatchMode;
 using handlers::ShuffleMode;
 using handlers::VoteMode;
 
@@ -248,6 +250,45 @@ void InstructionDecoder::append_election(const ptx::Instruction& instruction) {
   draft.operation.results[0] = result(first.name, Width::word, instruction.line);
   draft.operation.results[1] = result(first.second, Width::predicate, instruction.line);
   set_source(draft, 0, instruction.operands[1], Width::word);
+  draft_.drafts.push_back(std::move(draft));
+}
+
+/// `match.any.sync.type d, a, members` and `match.all.sync.type d|p, a, members` (9.7.13.10).
+void InstructionDecoder::append_match(const ptx::Instruction& instruction) {
+  expect_operands(instruction, 3, 3);
+  const std::string_view type = instruction.parts.back();
+  std::string_view opcode = instruction.opcode;
+  opcode.remove_suffix(type.size() + 1);
+  const int mode = find_mode<MatchMode>(
+      {{"match.any.sync", MatchMode::any}, {"match.all.sync", MatchMode::all}}, opcode);
+  if (mode < 0 || (type != "b32" && type != "b64"))
+    fail(instruction, "the interpreter does not know it");
+  Draft draft = begin(instruction, handlers::match, InstructionClass::move);
+  draft.details->mode = mode;
+  draft.details->bytes = type == "b64" ? 8 : 4;
+  const ptx::Operand& first = instruction.operands[0];
+  draft.operation.results[0] = result(first.name, Width::word, instruction.line);
+  if (!first.second.empty())
+    draft.operation.results[1] = result(first.second, Width::predicate, instruction.line);
+  set_source(draft, 0, instruction.operands[1], type == "b64" ? Width::double_word : Width::word);
+  set_source(draft, 1, instruction.operands[2], Width::word);
+  draft_.drafts.push_back(std::move(draft));
+}
+
+/// `redux.sync.op.type d, a, members` of integers (9.7.13.12).
+void InstructionDecoder::append_lane_reduction(const ptx::Instruction& instruction) {
+  expect_operands(instruction, 3, 3);
+  const auto& parts = instruction.parts;
+  const bool is_known =
+      parts.size() == 4 && parts[1] == "sync" &&
+      ((is_one_of(parts[2], {"add", "min", "max"}) && is_one_of(parts[3], {"u32", "s32"})) ||
+       (is_one_of(parts[2], {"and", "or", "xor"}) && parts[3] == "b32"));
+  if (!is_known) fail(instruction, "the interpreter does not know it");
+  Draft draft = begin(instruction, handlers::reduce_lanes, InstructionClass::move);
+  draft.details->combine = find_combine(parts[2], parts[3], 1, false)->global;
+  draft.operation.results[0] = result(instruction.operands[0].name, Width::word, instruction.line);
+  set_source(draft, 0, instruction.operands[1], Width::word);
+  set_source(draft, 1, instruction.operands[2], Width::word);
   draft_.drafts.push_back(std::move(draft));
 }
 

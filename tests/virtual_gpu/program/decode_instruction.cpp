@@ -38,6 +38,8 @@ const InstructionDecoder::Special InstructionDecoder::kSpecial[] = {
     {"vote", &InstructionDecoder::append_vote},
     {"activemask", &InstructionDecoder::append_active_mask},
     {"elect", &InstructionDecoder::append_election},
+    {"match", &InstructionDecoder::append_match},
+    {"redux", &InstructionDecoder::append_lane_reduction},
 };
 
 void InstructionDecoder::append(const ptx::Instruction& instruction) {
@@ -119,6 +121,8 @@ void InstructionDecoder::append_cvta(const ptx::Instruction& instruction) {
   draft.details->bytes = 8;
   if (has("shared") || has("shared::cta"))
     draft.details->space = Space::shared;
+  else if (has("shared::cluster"))
+    draft.details->space = Space::cluster;
   else if (has("local"))
     draft.details->space = Space::local;
   else if (has("global") || has("const"))

@@ -102,6 +102,8 @@ class InstructionDecoder {
   void append_vote(const ptx::Instruction& instruction);
   void append_active_mask(const ptx::Instruction& instruction);
   void append_election(const ptx::Instruction& instruction);
+  void append_match(const ptx::Instruction& instruction);
+  void append_lane_reduction(const ptx::Instruction& instruction);
 
   DraftKernel& draft_;
   const ptx::Module& module_;

@@ -33,6 +33,10 @@ void vote(LaneState&, const Operation&);
 void active_mask(LaneState&, const Operation&);
 /// `elect.sync`: the lowest member.
 void elect(LaneState&, const Operation&);
+/// `match.sync`; `mode` is a MatchMode.
+void match(LaneState&, const Operation&);
+/// `redux.sync`; `combine` is its operation.
+void reduce_lanes(LaneState&, const Operation&);
 /// `clock`, `clock64`, `globaltimer`: the number of executed instructions.
 void read_clock(LaneState&, const Operation&);
 /// `createpolicy`, `prefetch`, `nanosleep`: the results are 0.
@@ -117,6 +121,7 @@ struct ProxyFence {
 
 enum class ShuffleMode { up, down, butterfly, index };
 enum class VoteMode { all, any, uniform, ballot };
+enum class MatchMode { any, all };
 enum class BarrierReduction { popc, all, any };
 
 }  // namespace sinter::virtual_gpu::handlers

@@ -105,8 +105,7 @@ void advance_copies_of(MBarrier& barrier) {
               [&](const AsyncCopy& copy) { return signals(copy, barrier); });
 }
 
-void end_async(const Warp& last) {
-  Block& block = *last.block;
+void end_async(Block& block) {
   ActiveLaunch& launch = *block.launch;
   if (!launch.async) return;
   CopyList& bulk = launch.async->bulk_copies;
@@ -114,7 +113,7 @@ void end_async(const Warp& last) {
   for (const auto& copy : bulk)
     if (copy->shared_source == &block || copy->shared_target == &block)
       fail(
-          last, *copy->operation, lane_of(*copy), CheckKind::synchronization,
+          warp_of(*copy), *copy->operation, lane_of(*copy), CheckKind::synchronization,
           fmt::format("the block ends, but no thread has waited for this copy, which {} its shared "
                       "memory",
                       copy->shared_source == &block ? "reads" : "writes"));

@@ -21,6 +21,6 @@ void advance_copies(ActiveLaunch& launch);
 void advance_copies_of(MBarrier& barrier);
 /// The last thread of the block has exited. Throws a Violation if a bulk copy that nothing has
 /// waited for uses its shared memory.
-void end_async(const Warp& last);
+void end_async(Block& block);
 
 }  // namespace sinter::virtual_gpu

@@ -79,26 +79,21 @@ bool test_lane(const Warp& warp, const Operation& operation, int lane, const MBa
 }
 
 /// A warp that polls long waits for another one, as it does when it reads memory again and again.
+/// Its lanes may poll at several places in turn.
 void note_poll(Warp& warp, const Operation& operation, const MBarrier& barrier) {
   const MBarrierCounts& counts = barrier.counts;
-  const std::uint64_t value =
-      (counts.phase() << 20 | counts.pending()) ^ static_cast<std::uint64_t>(counts.bytes()) << 40;
   const std::uint64_t writes = *warp.block->launch->writes;
-  if (warp.spun_at == &operation && warp.spun_value == value && warp.spun_writes == writes) {
-    ++warp.spins;
-    warp.yields = warp.spins > 4;
-    if (warp.spins == kPollsUntilText)
-      warp.block->async->waits[warp.index] = fmt::format(
-          "waits for phase {} of the mbarrier at shared address {:#x}, which lacks {} of {} "
-          "arrivals "
-          "and {} bytes",
-          counts.phase(), address_of(barrier), counts.pending(), counts.expected(), counts.bytes());
-    return;
-  }
+  const bool continues = warp.spun_at && warp.spun_at->execute == handlers::mbarrier_wait &&
+                         warp.spun_writes == writes;
   warp.spun_at = &operation;
-  warp.spun_value = value;
   warp.spun_writes = writes;
-  warp.spins = 0;
+  warp.spins = continues ? warp.spins + 1 : 0;
+  warp.yields = warp.spins > 4;
+  if (warp.spins > 0 && warp.spins % kPollsUntilText == 0)
+    warp.block->async->waits[warp.index] = fmt::format(
+        "waits for phase {} of the mbarrier at shared address {:#x}, which lacks {} of {} arrivals "
+        "and {} bytes",
+        counts.phase(), address_of(barrier), counts.pending(), counts.expected(), counts.bytes());
 }
 
 }  // namespace

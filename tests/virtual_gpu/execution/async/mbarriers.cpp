@@ -108,16 +108,20 @@ void end_mbarrier(const Warp& warp, const Operation& operation, int lane, MBarri
          fmt::format("{} asynchronous operations will still signal the mbarrier at shared address "
                      "{:#x}",
                      barrier.pending_operations, address_of(barrier)));
-  for (const auto& [user, stamp] : barrier.users)
+  for (const auto& [user, stamp] : barrier.users) {
+    // `cuda::pipeline` orders the lanes of a warp by `match.sync` alone.
+    if (user >> 32 == warp.block->index && stamp.thread / kLanes == thread_of(warp, lane) / kLanes)
+      continue;
     if (!launch.order->is_before(stamp, clock_of(warp, lane)))
       fail(warp, operation, lane, CheckKind::race,
            fmt::format("the invalidation of the mbarrier at shared address {:#x} is not ordered "
                        "after its use by {}, line {}",
                        address_of(barrier),
                        text_of_thread(launch, launch.order->position_of(stamp)), stamp.line));
-  auto& mbarriers = warp.block->async->mbarriers;
-  const std::uint64_t offset = barrier.offset;
-  mbarriers.erase(offset);
+  }
+  const std::uint64_t offset =
+      barrier.offset;  // the map destroys the object before it needs the key
+  warp.block->async->mbarriers.erase(offset);
 }
 
 void release_to(MBarrier& barrier, ThreadClock& thread, bool is_release) {

@@ -149,17 +149,18 @@ TEST(CountedBarriers, CountsAreMultiplesOfTheWarpSize) {
 }
 
 TEST(CountedBarriers, AllInstructionsNameTheSameCount) {
-  EXPECT_THAT(violation("setp.eq.u32 %p1, %r3, 0;\n@%p1 bra A;\nbar.sync 1, 64;\nbra END;\nA:\n"
-                        "bar.sync 1, 96;\nEND:",
-                        64),
-              HasSubstr("barrier 1 awaits 64 threads, but the instruction at line 28 named 96"));
+  EXPECT_THAT(
+      violation("setp.eq.u32 %p1, %r3, 0;\n@%p1 bra A;\nbar.sync 1, 64;\nbra END;\nA:\n"
+                "bar.sync 1, 96;\nEND:",
+                64),
+      HasSubstr("it names 64 threads for barrier 1, but the instruction at line 32 named 96"));
 }
 
 TEST(CountedBarriers, ReductionsDoNotMixWithOthers) {
   EXPECT_THAT(violation("setp.eq.u32 %p1, %r3, 0;\n@%p1 bra A;\nbar.sync 1, 64;\nbra END;\nA:\n"
                         "bar.red.popc.u32 %r5, 1, 64, %p1;\nEND:",
                         64),
-              HasSubstr("barrier 1 is used by another kind of instruction at line 28"));
+              HasSubstr("barrier 1 is used by another kind of instruction at line 32"));
 }
 
 TEST(CountedBarriers, AWarpArrivesOnce) {
@@ -169,7 +170,7 @@ TEST(CountedBarriers, AWarpArrivesOnce) {
 
 TEST(CountedBarriers, MissingThreadsAreADeadlock) {
   EXPECT_THAT(violation("bar.sync 1, 96;", 64),
-              HasSubstr("warp 0 waits at barrier 1 of its block (64 of 96 threads), line 23"));
+              HasSubstr("warp 0 waits at barrier 1 of its block (64 of 96 threads), line 27"));
 }
 
 // ---- Warps ----
@@ -215,6 +216,53 @@ TEST(WarpBarriers, ElectionsChooseTheLowestMember) {
     selp.u32 %r2, 100, 0, %p2;
     add.u32 %r2, %r2, %r6;)",
                  32, [](auto i) { return (i % 16 == 0 ? 100 : 0) + (i < 16 ? 0 : 16); });
+}
+
+// ---- Values of lanes ----
+
+TEST(LaneValues, LanesMatchByTheirValues) {
+  // Lanes with the same remainder by 3. The high half of a value of 64 bits counts.
+  expect_results(R"(
+    rem.u32 %r5, %r1, 3;
+    cvt.u64.u32 %rd6, %r5;
+    shl.b64 %rd6, %rd6, 40;
+    match.any.sync.b32 %r6, %r5, 0xffffffff;
+    match.any.sync.b64 %r7, %rd6, 0xffffffff;
+    xor.b32 %r7, %r7, %r6;
+    add.u32 %r2, %r6, %r7;)",
+                 32, [](auto i) { return 0x49249249u << (i % 3); });
+}
+
+TEST(LaneValues, AllLanesOfAMaskMatchOrNone) {
+  expect_results(R"(
+    setp.ge.u32 %p1, %r1, 16;
+    selp.u32 %r5, 0xffff0000, 0x0000ffff, %p1;
+    selp.u32 %r6, %r1, 7, %p1;
+    match.all.sync.b32 %r2|%p2, %r6, %r5;
+    @%p2 add.u32 %r2, %r2, 1;)",
+                 32, [](auto i) { return i < 16 ? 0x10000u : 0u; });
+}
+
+TEST(LaneValues, ReductionsOfMembers) {
+  expect_results(R"(
+    setp.ge.u32 %p1, %r1, 16;
+    selp.u32 %r5, 0xffff0000, 0x0000ffff, %p1;
+    sub.u32 %r6, %r1, 20;
+    redux.sync.add.s32 %r7, %r1, %r5;
+    redux.sync.min.s32 %r8, %r6, %r5;
+    redux.sync.max.u32 %r9, %r6, %r5;
+    redux.sync.xor.b32 %r10, %r1, %r5;
+    redux.sync.or.b32 %r11, %r1, %r5;
+    redux.sync.and.b32 %r12, %r1, %r5;
+    mad.lo.u32 %r2, %r7, 1000, %r8;
+    add.u32 %r2, %r2, %r9;
+    mad.lo.u32 %r2, %r10, 1000000, %r2;
+    add.u32 %r2, %r2, %r11;
+    mad.lo.u32 %r2, %r12, 10000000, %r2;)",
+                 32, [](auto i) {
+                   // Members 0 to 15: sum 120, minimum -20, maximum -5 as unsigned.
+                   return i < 16 ? 120000u - 20 - 5 + 15 : 376000u - 4 - 1 + 31 + 160000000u;
+                 });
 }
 
 }  // namespace

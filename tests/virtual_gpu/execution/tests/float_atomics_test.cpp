@@ -198,7 +198,14 @@ TEST(SmallInstructions, AnotherBlockIsInTheClusterOnly) {
     mapa.shared::cluster.u32 %r6, %r5, %r3;
     st.shared::cluster.u32 [%r6], 40;
     ld.shared.u32 %r7, [%r5];
-    add.u32 %r2, %r2, %r7;)");
+    add.u32 %r2, %r2, %r7;
+    mapa.shared::cluster.u64 %rd5, %rd2, %r4;
+    cvta.shared::cluster.u64 %rd6, %rd5;
+    cvta.to.shared::cluster.u64 %rd7, %rd4;
+    setp.ne.u64 %p3, %rd4, %rd6;
+    setp.ne.u64 %p4, %rd5, %rd7;
+    @%p3 add.u32 %r2, %r2, 100;
+    @%p4 add.u32 %r2, %r2, 1000;)");
   EXPECT_THAT(run_lanes(kernel, {.grid = {2, 1, 1}, .block = {1, 1, 1}, .cluster = {2, 1, 1}}),
               ElementsAre(42, 42));
 }

@@ -20,13 +20,14 @@ inline void for_each_schedule(const std::function<void(const GpuOptions& options
     }
 }
 
-/// The violation under each schedule, which must be the same.
+/// The violation under the fair schedule. The others must agree that there is one; they may find
+/// another thread first.
 inline std::string violation_under_all(const std::function<void(const GpuOptions&)>& run) {
   std::string first;
   for_each_schedule([&](const GpuOptions& options) {
     const std::string message = violation_of([&] { run(options); });
     if (first.empty()) first = message;
-    EXPECT_EQ(message, first);
+    EXPECT_EQ(message == "none", first == "none") << message << "\n" << first;
   });
   return first;
 }

@@ -223,9 +223,9 @@ AGAIN:
 
 TEST(BulkInstructions, AStoreOfGenericWritesNeedsAProxyFence) {
   EXPECT_EQ(violation(without(kFillAndStore, kFence)),
-            "kernel kernel, block (0, 0, 0), thread (0, 0, 0), line 30 (@%p1 "
+            "kernel kernel, block (0, 0, 0), thread (0, 0, 0), line 31 (@%p1 "
             "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], 256;): the async proxy "
-            "reads shared memory that the generic proxy wrote at line 28 (st.shared.u32 [%rd4], "
+            "reads shared memory that the generic proxy wrote at line 29 (st.shared.u32 [%rd4], "
             "%r2;), without a fence.proxy.async between both");
 }
 
@@ -280,8 +280,8 @@ TEST(BulkInstructions, SizesAndAddressesAreMultiplesOf16) {
   EXPECT_EQ(problem("cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], 20;"),
             "the size 20 is no multiple of 16");
   EXPECT_EQ(problem("cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile+8], 16;"),
-            "address 0x408 is no multiple of 16");
-  EXPECT_THAT(problem("cp.async.bulk.prefetch.L2.global [%rd2+4], 16;"),
+            "address 0x408 is misaligned for 16 bytes");
+  EXPECT_THAT(problem("cp.async.bulk.prefetch.L2.global [%rd2+4], 32;"),
               HasSubstr("is no multiple of 16"));
 }
 
@@ -308,7 +308,7 @@ TEST(BulkInstructions, TheMbarrierIsInTheBlockOfTheDestination) {
 TEST(BulkInstructions, ABlockWaitsForCopiesOfItsSharedMemory) {
   EXPECT_EQ(
       violation(without(kFillAndStore, kAwaitReads)),
-      "kernel kernel, block (0, 0, 0), thread (0, 0, 0), line 31 (@%p1 "
+      "kernel kernel, block (0, 0, 0), thread (0, 0, 0), line 32 (@%p1 "
       "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], 256;): the block ends, but "
       "no thread has waited for this copy, which reads its shared memory");
   EXPECT_THAT(violation(std::string(kLoad)), HasSubstr("which writes its shared memory"));

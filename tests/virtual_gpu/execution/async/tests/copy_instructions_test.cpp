@@ -155,9 +155,9 @@ TEST(CopyInstructions, AReadBeforeTheWaitIsARace) {
     ld.shared.u32 %r2, [%r3];
     cp.async.wait_group 0;)",
                 1),
-      "kernel kernel, block (0, 0, 0), thread (0, 0, 0), line 25 (ld.shared.u32 %r2, [%r3];): "
+      "kernel kernel, block (0, 0, 0), thread (0, 0, 0), line 26 (ld.shared.u32 %r2, [%r3];): "
       "race on shared address 0x400: nothing orders it after the write of kernel kernel, an "
-      "asynchronous copy of block 0, thread 0, line 23 (cp.async.ca.shared.global [%r3], "
+      "asynchronous copy of block 0, thread 0, line 24 (cp.async.ca.shared.global [%r3], "
       "[%rd2], 4;)");
 }
 
@@ -169,7 +169,7 @@ TEST(CopyInstructions, AWaitCoversOnlyTheGroupsThatItNames) {
     cp.async.commit_group;
     cp.async.wait_group 1;
     ld.shared.u32 %r2, [%r3+4];)";
-  EXPECT_THAT(violation(body), HasSubstr("an asynchronous copy of block 0, thread 0, line 25"));
+  EXPECT_THAT(violation(body), HasSubstr("an asynchronous copy of block 0, thread 0, line 26"));
 }
 
 TEST(CopyInstructions, AWaitIsNoBarrierForOtherThreads) {
@@ -179,7 +179,7 @@ TEST(CopyInstructions, AWaitIsNoBarrierForOtherThreads) {
     xor.b32 %r4, %r1, 1;
     mad.wide.u32 %rd5, %r4, 16, %rd3;
     ld.shared.u32 %r2, [%rd5];)"),
-              HasSubstr("an asynchronous copy of block 0, thread 1, line 23"));
+              HasSubstr("an asynchronous copy of block 0, thread 1, line 24"));
 }
 
 TEST(CopyInstructions, ABarrierIsNoWait) {
@@ -187,7 +187,7 @@ TEST(CopyInstructions, ABarrierIsNoWait) {
     cp.async.ca.shared.global [%r3], [%rd2], 4;
     bar.sync 0;
     ld.shared.u32 %r2, [%r3];)"),
-              HasSubstr("an asynchronous copy of block 0, thread 0, line 23"));
+              HasSubstr("an asynchronous copy of block 0, thread 0, line 24"));
 }
 
 TEST(CopyInstructions, AWriteOfTheSourceBeforeTheWaitIsARace) {
@@ -198,7 +198,7 @@ TEST(CopyInstructions, AWriteOfTheSourceBeforeTheWaitIsARace) {
     st.global.u32 [%rd2], %r2;
     cp.async.wait_all;)"),
       HasSubstr("nothing orders it after the read of kernel kernel, an asynchronous copy of "
-                "block 0, thread 0, line 23"));
+                "block 0, thread 0, line 24"));
 }
 
 TEST(CopyInstructions, CopiesOfAGroupToTheSameBytesRace) {
@@ -208,10 +208,10 @@ TEST(CopyInstructions, CopiesOfAGroupToTheSameBytesRace) {
     cp.async.wait_all;
     mov.u32 %r2, 0;)",
                       1),
-            "kernel kernel, block (0, 0, 0), thread (0, 0, 0), line 24 (cp.async.ca.shared.global "
+            "kernel kernel, block (0, 0, 0), thread (0, 0, 0), line 25 (cp.async.ca.shared.global "
             "[%r3], [%rd2+4], 4;): race: the asynchronous write of shared address 0x400 is not "
             "ordered after the write of kernel kernel, an asynchronous copy of block 0, thread 0, "
-            "line 23 (cp.async.ca.shared.global [%r3], [%rd2], 4;)");
+            "line 24 (cp.async.ca.shared.global [%r3], [%rd2], 4;)");
 }
 
 TEST(CopyInstructions, ACopyMustNotOverwriteWhatOthersRead) {
@@ -240,7 +240,7 @@ TEST(CopyInstructions, TheSourceMustBeInitialized) {
       "cp.async.ca.shared.global [%r3], [%rd2], 4, 0;\n"
       "cp.async.ca.shared.global [%r3], [%rd2], 4;");
   EXPECT_THAT(violation_of([&] { runner.run(kernel, {}, in, out); }),
-              HasSubstr("line 23 (cp.async.ca.shared.global [%r3], [%rd2], 4;): nothing wrote the "
+              HasSubstr("line 24 (cp.async.ca.shared.global [%r3], [%rd2], 4;): nothing wrote the "
                         "byte at global address"));
 }
 
@@ -275,23 +275,23 @@ std::string error_of(const std::string& instruction) {
 
 TEST(CopyInstructions, DecodingChecksTheModifiers) {
   EXPECT_EQ(error_of("cp.async.cg.shared.global [%r3], [%rd2], 8;"),
-            "line 22: opcode cp.async.cg.shared.global: the size must be 16");
+            "line 23: opcode cp.async.cg.shared.global: the size must be 16");
   EXPECT_EQ(error_of("cp.async.ca.shared.global [%r3], [%rd2], 12;"),
-            "line 22: opcode cp.async.ca.shared.global: the size must be 4, 8 or 16");
+            "line 23: opcode cp.async.ca.shared.global: the size must be 4, 8 or 16");
   EXPECT_EQ(
       error_of("cp.async.ca.shared.global.L2::32B [%r3], [%rd2], 4;"),
-      "line 22: opcode cp.async.ca.shared.global.L2::32B: the modifier .L2::32B is not known");
+      "line 23: opcode cp.async.ca.shared.global.L2::32B: the modifier .L2::32B is not known");
   EXPECT_EQ(error_of("cp.async.ca.global.shared [%rd2], [%r3], 4;"),
-            "line 22: opcode cp.async.ca.global.shared: the interpreter does not know it");
+            "line 23: opcode cp.async.ca.global.shared: the interpreter does not know it");
   EXPECT_EQ(error_of("cp.async.ca.shared.global [%r3], [%r3], 4;"),
-            "line 22: address %r3 has no 64 bits");
+            "line 23: address %r3 has no 64 bits");
   EXPECT_EQ(error_of("cp.async.wait_group %r1;"),
-            "line 22: opcode cp.async.wait_group: the number of groups must be a constant");
+            "line 23: opcode cp.async.wait_group: the number of groups must be a constant");
   EXPECT_EQ(error_of("cp.async.wait_group.read 0;"),
-            "line 22: opcode cp.async.wait_group.read: the interpreter does not know it");
+            "line 23: opcode cp.async.wait_group.read: the interpreter does not know it");
   EXPECT_EQ(error_of("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes "
                      "[%r3], [%rd2], [%r4];"),
-            "line 22: opcode cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::"
+            "line 23: opcode cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::"
             "bytes: the interpreter does not know it");
 }
 

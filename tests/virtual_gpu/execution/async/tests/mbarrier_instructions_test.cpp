@@ -1,74 +1,32 @@
-// mbarrier instructions: phases, order, remote arrivals, and the rules that the checks enforce.
+// mbarrier instructions: phases, order, copies, and remote arrivals.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/virtual_gpu/execution/async/tests/async_runner.h"
+#include "tests/virtual_gpu/execution/async/tests/mbarrier_kernels.h"
 
 namespace sinter::virtual_gpu::mbarrier_instructions_test {
 namespace {
 
-using ::testing::Each;
 using ::testing::HasSubstr;
-
-/// A kernel with the mbarrier `bar` for `count` arrivals, and 64 words `row` with the thread's word
-/// at %rd4. Thread 0 initialises the mbarrier.
-std::string barrier_kernel(int count, const std::string& body) {
-  return lane_kernel(R"(
-    .shared .align 8 .b64 bar;
-    .shared .align 8 .b64 other;
-    .shared .align 4 .b8 row[256];
-    mov.u64 %rd3, row;
-    mad.wide.u32 %rd4, %r1, 4, %rd3;
-    mov.u64 %rd5, bar;
-    mov.u32 %r2, 0;
-    setp.eq.u32 %p1, %r1, 0;
-    @%p1 mbarrier.init.shared.b64 [bar], )" +
-                     std::to_string(count) + ";\nbar.sync 0;\n" + body);
-}
-
-void expect_results(int count, const std::string& body,
-                    const std::function<std::uint32_t(std::uint32_t)>& f,
-                    std::uint32_t threads = 64) {
-  for_each_schedule([&](const GpuOptions& options) {
-    EXPECT_EQ(run_lanes(barrier_kernel(count, body), {.block = {threads, 1, 1}}, options),
-              table(threads, f));
-  });
-}
-std::string violation(int count, const std::string& body, std::uint32_t threads = 64) {
-  return violation_under_all([&](const GpuOptions& options) {
-    run_lanes(barrier_kernel(count, body), {.block = {threads, 1, 1}}, options);
-  });
-}
-/// The violation of one thread, without what precedes the problem.
-std::string problem(int count, const std::string& body) {
-  const std::string message = violation(count, body, 1);
-  const std::size_t at = message.find(";): ");
-  return at == std::string::npos ? message : message.substr(at + 4);
-}
-
-constexpr const char* kWaitForState = R"(
-WAIT:
-    mbarrier.try_wait.shared.b64 %p2, [bar], %rd6;
-    @!%p2 bra WAIT;)";
 
 // ---- Phases ----
 
 TEST(MBarrierInstructions, AnArrivalReleasesAndAWaitAcquires) {
-  expect_results(64,
-                 R"(
+  expect_mbarrier_results(64,
+                          R"(
     st.shared.u32 [%rd4], %r1;
     mbarrier.arrive.shared.b64 %rd6, [bar];)" +
-                     std::string(kWaitForState) + R"(
+                              std::string(kWaitForState) + R"(
     xor.b32 %r4, %r1, 63;
     mad.wide.u32 %rd7, %r4, 4, %rd3;
     ld.shared.u32 %r2, [%rd7];)",
-                 [](auto i) { return i ^ 63; });
+                          [](auto i) { return i ^ 63; });
 }
 
 TEST(MBarrierInstructions, PhasesAlternateTheirParity) {
   // Five rounds in which each thread reads what its partner wrote in the same round. The parity
   // must be that of the round.
-  expect_results(64, R"(
+  expect_mbarrier_results(64, R"(
     mov.u32 %r5, 0;
 ROUND:
     mad.lo.u32 %r6, %r5, 100, %r1;
@@ -86,22 +44,22 @@ WAIT:
     add.u32 %r5, %r5, 1;
     setp.lt.u32 %p3, %r5, 5;
     @%p3 bra ROUND;)",
-                 [](auto i) { return 1000 + 5 * (i ^ 63); });
+                          [](auto i) { return 1000 + 5 * (i ^ 63); });
 }
 
 TEST(MBarrierInstructions, TheParityOfThePhaseBeforeTheFirstIsComplete) {
   // A producer waits for parity 1 of a new barrier without blocking.
-  expect_results(1, R"(
+  expect_mbarrier_results(1, R"(
     mbarrier.try_wait.parity.shared.b64 %p2, [bar], 1, 1000;
     mbarrier.test_wait.parity.shared.b64 %p3, [bar], 0;
     selp.u32 %r2, 1, 0, %p2;
     selp.u32 %r3, 10, 0, %p3;
     add.u32 %r2, %r2, %r3;)",
-                 [](auto) { return 1; });
+                          [](auto) { return 1; });
 }
 
 TEST(MBarrierInstructions, ACountArrivesForSeveralThreads) {
-  expect_results(64, R"(
+  expect_mbarrier_results(64, R"(
     setp.lt.u32 %p4, %r1, 4;
     st.shared.u32 [%rd4], %r1;
     bar.warp.sync -1;
@@ -110,16 +68,16 @@ WAIT:
     mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;
     @!%p2 bra WAIT;
     mov.u32 %r2, 7;)",
-                 [](auto) { return 7; });
+                          [](auto) { return 7; });
 }
 
 TEST(MBarrierInstructions, DroppedThreadsNeedNotArriveAgain) {
-  expect_results(64,
-                 R"(
+  expect_mbarrier_results(64,
+                          R"(
     setp.ge.u32 %p4, %r1, 32;
     @%p4 mbarrier.arrive_drop.shared.b64 %rd6, [bar];
     @!%p4 mbarrier.arrive.shared.b64 %rd6, [bar];)" +
-                     std::string(kWaitForState) + R"(
+                              std::string(kWaitForState) + R"(
     bar.sync 0;
     @%p4 bra END;
     mbarrier.arrive.shared.b64 %rd6, [bar];
@@ -128,11 +86,11 @@ AGAIN:
     @!%p2 bra AGAIN;
     mov.u32 %r2, 1;
 END:)",
-                 [](auto i) { return i < 32 ? 1u : 0u; });
+                          [](auto i) { return i < 32 ? 1u : 0u; });
 }
 
 TEST(MBarrierInstructions, ThePendingCountIsThatBeforeTheArrival) {
-  expect_results(
+  expect_mbarrier_results(
       9, R"(
     mbarrier.arrive.noComplete.shared.b64 %rd6, [bar], 2;
     mbarrier.arrive.noComplete.release.cta.shared.b64 %rd7, [bar], 3;
@@ -143,7 +101,7 @@ TEST(MBarrierInstructions, ThePendingCountIsThatBeforeTheArrival) {
 }
 
 TEST(MBarrierInstructions, TransactionsKeepAPhaseOpen) {
-  expect_results(
+  expect_mbarrier_results(
       1, R"(
     mbarrier.arrive.expect_tx.shared.b64 %rd6, [bar], 40;
     mbarrier.expect_tx.relaxed.cta.shared.b64 [bar], 8;
@@ -161,7 +119,7 @@ TEST(MBarrierInstructions, TransactionsKeepAPhaseOpen) {
 }
 
 TEST(MBarrierInstructions, GenericAddressesWork) {
-  expect_results(
+  expect_mbarrier_results(
       1, R"(
     cvta.shared.u64 %rd8, %rd5;
     mbarrier.arrive.b64 %rd6, [%rd8];
@@ -176,12 +134,72 @@ TEST(MBarrierInstructions, GenericAddressesWork) {
 }
 
 TEST(MBarrierInstructions, MemoryServesAgainBehindAnInvalidation) {
-  expect_results(
+  expect_mbarrier_results(
       1, R"(
     mbarrier.inval.shared.b64 [bar];
     st.shared.u64 [bar], 5;
     ld.shared.u32 %r2, [bar];)",
       [](auto) { return 5; }, 1);
+}
+
+TEST(MBarrierInstructions, LanesThatPollLetTheOthersArrive) {
+  // Each half of a warp polls at a place of its own.
+  expect_mbarrier_results(64, R"(
+    and.b32 %r5, %r1, 16;
+    setp.eq.u32 %p4, %r5, 0;
+    @%p4 bra FIRST;
+    mbarrier.arrive.shared.b64 %rd6, [bar];
+SECOND:
+    mbarrier.try_wait.shared.b64 %p2, [bar], %rd6;
+    @!%p2 bra SECOND;
+    mov.u32 %r2, 2;
+    bra END;
+FIRST:
+    mbarrier.arrive.shared.b64 %rd6, [bar];
+AGAIN:
+    mbarrier.try_wait.shared.b64 %p2, [bar], %rd6;
+    @!%p2 bra AGAIN;
+    mov.u32 %r2, 1;
+END:)",
+                          [](auto i) { return i & 16 ? 2u : 1u; });
+}
+
+TEST(MBarrierInstructions, ABarrierAwaitsLanesThatPoll) {
+  expect_mbarrier_results(64, R"(
+    and.b32 %r5, %r1, 31;
+    setp.eq.u32 %p4, %r5, 0;
+    @!%p4 bra OTHERS;
+    mbarrier.arrive.shared.b64 %rd6, [bar];
+WAIT:
+    mbarrier.try_wait.shared.b64 %p2, [bar], %rd6;
+    @!%p2 bra WAIT;
+    mov.u32 %r2, 2;
+    bra END;
+OTHERS:
+    mbarrier.arrive.shared.b64 %rd6, [bar];
+END:
+    bar.warp.sync -1;
+    bar.sync 0;
+    shfl.sync.idx.b32 %r4, %r2, 0, 31, -1;
+    mad.lo.u32 %r2, %r4, 10, %r2;)",
+                          [](auto i) { return i % 32 ? 20u : 22u; });
+}
+
+TEST(MBarrierInstructions, LanesThatPollForeverAreADeadlock) {
+  EXPECT_THAT(mbarrier_violation(65, R"(
+    and.b32 %r5, %r1, 16;
+    setp.eq.u32 %p4, %r5, 0;
+    mbarrier.arrive.shared.b64 %rd6, [bar];
+    @%p4 bra FIRST;
+SECOND:
+    mbarrier.try_wait.shared.b64 %p2, [bar], %rd6;
+    @!%p2 bra SECOND;
+    bra END;
+FIRST:
+    mbarrier.try_wait.shared.b64 %p2, [bar], %rd6;
+    @!%p2 bra FIRST;
+END:)"),
+              HasSubstr("lacks 1 of 65 arrivals and 0 bytes"));
 }
 
 // ---- Copies ----
@@ -235,7 +253,7 @@ TEST(MBarrierInstructions, ACopyArrivesWhenItIsComplete) {
 TEST(MBarrierInstructions, AnOrdinaryArrivalDoesNotAwaitCopies) {
   const std::string kernel = tracked_copies(64, "mbarrier.arrive.shared.b64 %rd6, [bar];");
   EXPECT_THAT(violation_under_all([&](const GpuOptions& options) { run_tracked(kernel, options); }),
-              HasSubstr("an asynchronous copy of block 0, thread 63, line 23"));
+              HasSubstr("an asynchronous copy of block 0, thread 63, line 26"));
 }
 
 // ---- Clusters ----
@@ -290,7 +308,7 @@ TEST(MBarrierInstructions, ARemoteArrivalNeedsTheInitialisationBeforeIt) {
   const std::string order = "barrier.cluster.arrive.relaxed; barrier.cluster.wait.acquire;";
   EXPECT_THAT(violation_of([&] { run_lanes(remote_kernel(order), kCluster); }),
               HasSubstr("the use of the mbarrier at shared address 0x400 is not ordered after its "
-                        "initialisation by block 0, thread 0, line 23"));
+                        "initialisation by block 0, thread 0, line 26"));
 }
 
 TEST(MBarrierInstructions, ARelaxedArrivalOrdersNothing) {
@@ -300,144 +318,6 @@ TEST(MBarrierInstructions, ARelaxedArrivalOrdersNothing) {
   EXPECT_THAT(violation_of([&] { run_lanes(kernel, kCluster); }),
               HasSubstr("race on shared address 0x408: nothing orders it after the write of kernel "
                         "kernel, block 1, thread 0"));
-}
-
-// ---- Rules ----
-
-TEST(MBarrierInstructions, AnArrivalOrdersNothingBehindIt) {
-  EXPECT_THAT(violation(64, R"(
-    mbarrier.arrive.shared.b64 %rd6, [bar];
-    st.shared.u32 [%rd4], %r1;)" +
-                                std::string(kWaitForState) +
-                                R"(
-    xor.b32 %r4, %r1, 63;
-    mad.wide.u32 %rd7, %r4, 4, %rd3;
-    ld.shared.u32 %r2, [%rd7];)"),
-              HasSubstr("race on shared address"));
-}
-
-TEST(MBarrierInstructions, AWaitLearnsNothingOfTheNextPhase) {
-  // Thread 1 writes behind phase 0 and arrives at phase 1, for which thread 0 does not wait.
-  const std::string body = R"(
-    mbarrier.arrive.shared.b64 %rd6, [bar];)" +
-                           std::string(kWaitForState) + R"(
-    setp.ge.u32 %p4, %r1, 32;
-    @%p4 st.shared.u32 [row], %r1;
-    @%p4 mbarrier.arrive.shared.b64 %rd7, [bar];
-    @%p4 bra END;
-    mov.u32 %r5, 0;
-LATE:
-    add.u32 %r5, %r5, 1;
-    setp.lt.u32 %p5, %r5, 5000;
-    @%p5 bra LATE;
-    mbarrier.test_wait.parity.shared.b64 %p2, [bar], 0;
-    ld.shared.u32 %r2, [row];
-END:)";
-  std::string kernel = barrier_kernel(64, body);
-  kernel.replace(kernel.find("%r1, 32;"), 8, "%r1, 63;");  // one writer
-  EXPECT_THAT(violation_of([&] {
-                run_lanes(kernel, {.block = {64, 1, 1}}, {.checks_initialization = false});
-              }),
-              HasSubstr("race on shared address"));
-}
-
-TEST(MBarrierInstructions, TheObjectMustBeInitialized) {
-  EXPECT_EQ(problem(1, "mbarrier.arrive.shared.b64 %rd6, [other];"),
-            "shared address 0x408 holds no mbarrier: mbarrier.init must precede its use");
-  EXPECT_EQ(problem(1, "mbarrier.inval.shared.b64 [bar];\nmbarrier.inval.shared.b64 [bar];"),
-            "shared address 0x400 holds no mbarrier: mbarrier.init must precede its use");
-  EXPECT_THAT(violation_of([] {
-                std::string kernel = barrier_kernel(2, "mbarrier.arrive.shared.b64 %rd6, [bar];");
-                kernel.replace(kernel.find("bar.sync 0;"), 11, "");
-                run_lanes(kernel, {.block = {2, 1, 1}});
-              }),
-              HasSubstr("the use of the mbarrier at shared address 0x400 is not ordered after its "
-                        "initialisation by block 0, thread 0"));
-}
-
-TEST(MBarrierInstructions, TheObjectMustBeInvalidatedBeforeAnotherUse) {
-  EXPECT_THAT(problem(1, "mbarrier.init.shared.b64 [bar], 3;"),
-              HasSubstr("shared address 0x400 holds an mbarrier since line 26: mbarrier.inval must "
-                        "precede another use of its memory"));
-  EXPECT_THAT(problem(1, "st.shared.u32 [%rd5+4], 0;"), HasSubstr("holds an mbarrier since"));
-  EXPECT_THAT(violation(64, R"(
-    mbarrier.arrive.shared.b64 %rd6, [bar];
-    @%p1 mbarrier.inval.shared.b64 [bar];)"),
-              HasSubstr("the invalidation of the mbarrier at shared address 0x400 is not ordered "
-                        "after its use by block 0, thread 1, line 28"));
-}
-
-TEST(MBarrierInstructions, CountsHaveLimits) {
-  EXPECT_EQ(problem(1, "mbarrier.init.shared.b64 [other], 0;"),
-            "mbarrier at shared address 0x408: the count 0 is not from 1 to 1048575");
-  EXPECT_EQ(problem(3, "mbarrier.arrive.shared.b64 %rd6, [bar], 4;"),
-            "mbarrier at shared address 0x400: 4 arrivals at a phase that awaits 3 more");
-  EXPECT_EQ(problem(1, "mbarrier.arrive.noComplete.shared.b64 %rd6, [bar], 1;"),
-            "mbarrier at shared address 0x400: the arrival has .noComplete, but it completes the "
-            "phase");
-  EXPECT_EQ(problem(1, "mbarrier.expect_tx.shared.b64 [bar], 1048576;"),
-            "mbarrier at shared address 0x400: the tx-count becomes 1048576, its magnitude must be "
-            "at most 1048575");
-}
-
-TEST(MBarrierInstructions, EachPhaseIsAwaitedBeforeTheNextArrival) {
-  EXPECT_EQ(
-      problem(1,
-              "mbarrier.arrive.shared.b64 %rd6, [bar];\n"
-              "mbarrier.arrive.shared.b64 %rd7, [bar];"),
-      "mbarrier at shared address 0x400: an arrival in phase 1 needs a wait that returned true "
-      "for phase 0");
-}
-
-TEST(MBarrierInstructions, WaitsNameTheCurrentPhaseOrTheOneBefore) {
-  EXPECT_EQ(
-      problem(1, R"(
-    mbarrier.arrive.shared.b64 %rd6, [bar];
-    mbarrier.test_wait.shared.b64 %p2, [bar], %rd6;
-    mbarrier.arrive.shared.b64 %rd7, [bar];
-    mbarrier.test_wait.shared.b64 %p2, [bar], %rd6;)"),
-      "mbarrier at shared address 0x400: the state is of phase 0, but the current phase is 2");
-  EXPECT_EQ(problem(1, "mbarrier.test_wait.parity.shared.b64 %p2, [bar], 2;"),
-            "mbarrier at shared address 0x400: the parity of a phase is 0 or 1, not 2");
-  EXPECT_EQ(problem(2,
-                    "mbarrier.arrive.shared.b64 %rd6, [bar];\n"
-                    "mbarrier.pending_count.b64 %r3, %rd6;"),
-            "the state must be the result of an arrival with .noComplete");
-}
-
-TEST(MBarrierInstructions, AnMbarrierIsInSharedMemoryOfTheBlock) {
-  EXPECT_THAT(problem(1, "mbarrier.arrive.b64 %rd6, [%rd1];"),
-              HasSubstr("is misaligned for 8 bytes"));
-  EXPECT_THAT(problem(1, "and.b64 %rd1, %rd1, -16; mbarrier.init.b64 [%rd1], 1;"),
-              HasSubstr("bytes"));
-  const std::string remote = lane_kernel(R"(
-    .shared .align 8 .b64 bar;
-    mov.u32 %r2, 0;
-    mov.u64 %rd5, bar;
-    cvta.shared.u64 %rd6, %rd5;
-    mapa.u64 %rd7, %rd6, 1;
-    mbarrier.init.b64 [%rd7], 1;)");
-  EXPECT_THAT(
-      violation_of([&] {
-        run_lanes(remote, {.grid = {2, 1, 1}, .block = {1, 1, 1}, .cluster = {2, 1, 1}});
-      }),
-      HasSubstr("the mbarrier is in block 1 of the cluster, the instruction needs one of its "
-                "own block"));
-}
-
-TEST(MBarrierInstructions, AWaitThatNeverEndsIsADeadlock) {
-  const std::string message = violation(64, R"(
-    setp.lt.u32 %p4, %r1, 60;
-    @%p4 mbarrier.arrive.expect_tx.shared.b64 %rd6, [bar], 4;
-WAIT:
-    mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;
-    @!%p2 bra WAIT;)");
-  EXPECT_THAT(message, HasSubstr("deadlock: none of 2 warps can continue"));
-  EXPECT_THAT(
-      message,
-      HasSubstr("kernel kernel, block 0, warp 1 waits for phase 0 of the mbarrier at shared "
-                "address 0x400, which lacks 4 of 64 arrivals and 240 bytes, line 31 "
-                "(mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;)"));
 }
 
 }  // namespace

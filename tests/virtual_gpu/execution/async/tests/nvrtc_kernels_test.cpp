@@ -4,6 +4,7 @@
 #include "tests/virtual_gpu/execution/async/tests/async_runner.h"
 #include "tests/virtual_gpu/execution/async/tests/nvrtc_bulk_copies.h"
 #include "tests/virtual_gpu/execution/async/tests/nvrtc_copies.h"
+#include "tests/virtual_gpu/execution/async/tests/nvrtc_pipelines.h"
 
 namespace sinter::virtual_gpu::nvrtc_kernels_test {
 namespace {
@@ -44,6 +45,32 @@ TEST(NvrtcKernels, CudaBarriersAwaitCopies) {
       for (std::size_t i = 0; i < result.size(); ++i)
         ASSERT_EQ(result[i], static_cast<float>(i / 32 * 32 + 31 - i % 32) + 0.5f) << i;
     });
+}
+
+TEST(NvrtcKernels, APipelineOfABlock) {
+  for_each_schedule([](const GpuOptions& options) {
+    const std::vector<float> result = run_tiles(kBlockPipelineKernel, 64, 320, 5, options);
+    for (std::size_t i = 0; i < result.size(); ++i)
+      ASSERT_EQ(result[i], static_cast<float>(i / 64 * 64 + 63 - i % 64) + 0.5f) << i;
+  });
+}
+
+TEST(NvrtcKernels, BlocksOfAClusterAwaitTheirCopies) {
+  for_each_schedule([](const GpuOptions& options) {
+    KernelRunner runner(options);
+    std::vector<float> values;
+    for (int i = 0; i < 64; ++i) values.push_back(static_cast<float>(i));
+    const std::uint64_t in = runner.array(values);
+    const std::uint64_t out = runner.allocate(512).address;
+    runner.run(kClusterKernel, {.grid = {2, 1, 1}, .block = {64, 1, 1}, .cluster = {2, 1, 1}}, in,
+               out, 0);
+    const std::vector<float> results = runner.read<float>(out, 128);
+    for (std::size_t i = 0; i < 128; ++i) {
+      // The sums of 2 * value over the warp are 992 and 3040.
+      const float warp = i % 64 < 32 ? 992.0f : 3040.0f;
+      ASSERT_EQ(results[i], 2 * static_cast<float>(i % 64) + warp + 32) << i;
+    }
+  });
 }
 
 TEST(NvrtcKernels, BulkCopiesInBothDirections) {
