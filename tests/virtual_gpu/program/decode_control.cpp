@@ -164,8 +164,8 @@ void InstructionDecoder::append_fence(const ptx::Instruction& instruction) {
   draft_.drafts.push_back(begin(instruction, handlers::fence, InstructionClass::synchronization));
 }
 
-/// `fence.proxy.async{.global, .shared::cta, .shared::cluster}`, and `fence.proxy.alias`, which the
-/// interpreter needs not: each of its addresses has one alias.
+/// `fence.proxy.async{.global, .shared::cta, .shared::cluster}`, and `fence.proxy.alias`, which
+/// does nothing here: each byte has one address.
 void InstructionDecoder::append_proxy_fence(const ptx::Instruction& instruction) {
   const auto& parts = instruction.parts;
   if (parts.size() == 3 && parts[2] == "alias") {

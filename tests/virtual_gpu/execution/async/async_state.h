@@ -81,7 +81,7 @@ struct AsyncBlock {
   /// Clocks of agents, by depth. A thread has one agent of each depth.
   std::vector<std::unique_ptr<BlockClock>> agents = {};
   std::vector<std::vector<AccessStamp>> last_accesses = {};  ///< of agents
-  std::map<int, std::string> waits = {};  ///< what a warp waits for, if it polls for long
+  std::map<int, std::string> waits = {};  ///< of warps that poll for long, as text
 };
 
 struct AsyncLaunch {

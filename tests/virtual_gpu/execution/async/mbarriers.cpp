@@ -136,8 +136,8 @@ void acquire_from(MBarrier& barrier, ThreadClock& thread, bool is_acquire) {
   launch.order->strong_read(thread, barrier.done_key, is_acquire);
 }
 
-/// The carrier takes over what the arrivals of the phase released. Later arrivals release to a new
-/// key, so that a wait for this phase learns nothing of them.
+/// The carrier acquires the releases of the phase. Later arrivals release to a new key, so that a
+/// wait for this phase learns nothing of them.
 void advance_phase(MBarrier& barrier) {
   ActiveLaunch& launch = *barrier.block->launch;
   ++*launch.writes;

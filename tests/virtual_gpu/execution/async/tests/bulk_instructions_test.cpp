@@ -241,12 +241,46 @@ TEST(BulkInstructions, AProxyFenceIsBehindTheWriteAndBeforeTheCopy) {
   EXPECT_THAT(violation(early), HasSubstr("without a fence.proxy.async between both"));
   // The issuing thread may execute it, too.
   EXPECT_EQ(violation(std::string(kFill) + kSync + kFence + kStore + kAwaitReads), "none");
-  // A fence of another thread is not ordered before the copy.
-  const std::string other = std::string(kFill) + kSync +
-                            "setp.eq.u32 %p4, %r1, 33;\n@%p4 fence.proxy.async;\n" + kStore +
-                            kAwaitReads;
-  EXPECT_THAT(violation_of([&] { run_bulk(other, {}); }),
+  // A fence of another thread, which precedes the copy in time alone: warp 0 is late.
+  const std::string late = R"(
+    setp.ge.u32 %p4, %r1, 32;
+    @%p4 fence.proxy.async;
+    @%p4 bra GO;
+    mov.u32 %r5, 0;
+LATE:
+    add.u32 %r5, %r5, 1;
+    setp.lt.u32 %p5, %r5, 5000;
+    @%p5 bra LATE;
+GO:
+)";
+  const std::string other = kFill + std::string(kSync) + late + kStore + kAwaitReads;
+  EXPECT_THAT(violation(other), HasSubstr("without a fence.proxy.async between both"));
+  EXPECT_EQ(violation(kFill + std::string(kSync) + late + kSync + kStore + kAwaitReads), "none");
+}
+
+TEST(BulkInstructions, AProxyFenceCoversWritesThatAreOrderedBeforeIt) {
+  // Thread 0 executes its fence before the barrier, so that only its own write is before it.
+  const std::string own =
+      std::string(kFill) + "@%p1 fence.proxy.async;\n" + kSync + kStore + kAwaitReads;
+  EXPECT_THAT(violation(own), HasSubstr("without a fence.proxy.async between both"));
+  // The same instruction writes before the fence and behind it.
+  const std::string twice = R"(
+    mov.u64 %rd8, tile;
+    mov.u32 %r5, 0;
+LOOP:
+    st.shared.v4.u32 [%rd8], {%r5, %r5, %r5, %r5};
+    setp.eq.u32 %p4, %r5, FENCES;
+    @%p4 fence.proxy.async;
+    add.u64 %rd8, %rd8, 16;
+    add.u32 %r5, %r5, 1;
+    setp.lt.u32 %p5, %r5, 2;
+    @%p5 bra LOOP;
+    cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], 32;
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group.read 0;)";
+  EXPECT_THAT(problem(replaced(twice, "FENCES", "0")),
               HasSubstr("without a fence.proxy.async between both"));
+  EXPECT_EQ(problem(replaced(twice, "FENCES", "1")), "none");
 }
 
 TEST(BulkInstructions, ALoadOverGenericWritesNeedsAProxyFence) {
