@@ -9,7 +9,7 @@
 namespace sinter::virtual_gpu {
 
 /// PTX ISA manual, section 8.9.1.1: an asynchronous operation is ordered after prior instructions
-/// of its thread, but is not in the program order of the thread. So an agent acquires the knowledge
+/// of its thread. It is not in the program order of the thread. So an agent acquires the knowledge
 /// of the thread when it starts. A thread that waits for the copy acquires that of the agent. An
 /// agent that is free knows nothing that is not ordered before its thread. All functions need the
 /// race check.

@@ -18,9 +18,9 @@ std::string without(const std::string& text, const std::string& line) {
   return replaced(text, line, "");
 }
 
-/// A kernel with 256 bytes of input at %rd2 and of output at %rd1, both as many per block, the
-/// mbarrier `bar` for one arrival, and 256 bytes `tile`. %p1 is true in thread 0, %rd4 the thread's
-/// word.
+/// A kernel with 256 bytes of input and output per block, at %rd2 and %rd1. It has 256 bytes
+/// `tile`, the thread's word of them at %rd4, and the mbarrier `bar` for one arrival. Thread 0 has
+/// %p1.
 std::string bulk_kernel(const std::string& body) {
   return kernel_text(".param .u64 in, .param .u64 out", std::string(kRegisters) + R"(
     .shared .align 128 .b8 tile[256];

@@ -272,9 +272,9 @@ ret;
 }
 )";
 
-/// Each block of a pair loads 64 floats with `cuda::device::memcpy_async_tx` and adds those of the
-/// other block, the sum over its warp by `cg::reduce`, and the number of coalesced threads. Thread
-/// 0 waits at another place than the others.
+/// Each block of a pair loads 64 floats with `cuda::device::memcpy_async_tx`, and adds those of the
+/// other block. It also adds the sum over the warp by `cg::reduce`, and the number of coalesced
+/// threads. Thread 0 waits at another place than the others.
 inline constexpr const char* kClusterKernel = R"(.version 9.0
 .target sm_90
 .address_size 64
