@@ -15,7 +15,7 @@ constexpr int kPollsUntilCopies = 2;
 
 void move_bytes(const AsyncCopy& copy) {
   if (copy.byte_mask == 0xffff) {
-    std::memmove(copy.to, copy.from, copy.copied);
+    if (copy.copied > 0) std::memmove(copy.to, copy.from, copy.copied);
     std::memset(copy.to + copy.copied, 0, copy.bytes - copy.copied);
     return;
   }

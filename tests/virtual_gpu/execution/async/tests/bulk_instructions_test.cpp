@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/virtual_gpu/execution/async/tests/async_runner.h"
+#include "tests/virtual_gpu/program/decode.h"
+#include "tests/virtual_gpu/ptx/error.h"
 
 namespace sinter::virtual_gpu::bulk_instructions_test {
 namespace {
@@ -346,6 +348,44 @@ TEST(BulkInstructions, ABlockWaitsForCopiesOfItsSharedMemory) {
       "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], 256;): the block ends, but "
       "no thread has waited for this copy, which reads its shared memory");
   EXPECT_THAT(violation(std::string(kLoad)), HasSubstr("which writes its shared memory"));
+}
+
+/// The error of decoding a kernel with one instruction.
+std::string error_of(const std::string& instruction) {
+  try {
+    decode(ptx::parse(bulk_kernel(instruction)), [](const auto&) { return std::uint64_t{0}; });
+  } catch (const PtxError& error) {
+    const std::string message = error.what();
+    return message.substr(message.find(": ") + 2);
+  }
+  return "none";
+}
+
+TEST(BulkInstructions, DecodingChecksTheModifiers) {
+  EXPECT_EQ(error_of("cp.async.bulk.shared::cta.shared::cta.mbarrier::complete_tx::bytes [tile], "
+                     "[tile], 16, [bar];"),
+            "opcode cp.async.bulk.shared::cta.shared::cta.mbarrier::complete_tx::bytes: the "
+            "interpreter does not know it");
+  EXPECT_EQ(
+      error_of("cp.async.bulk.global.shared::cta.mbarrier::complete_tx::bytes [%rd1], [tile], "
+               "16, [bar];"),
+      "opcode cp.async.bulk.global.shared::cta.mbarrier::complete_tx::bytes: the interpreter "
+      "does not know it");
+  EXPECT_EQ(
+      error_of("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.multicast::"
+               "cluster [tile], [%rd2], 16, [bar], %h1;"),
+      "opcode cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.multicast::cluster: "
+      "the modifier .multicast::cluster is not known");
+  EXPECT_EQ(
+      error_of("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%rd1], [tile], 16;"),
+      "opcode cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint: it has 3 operands, "
+      "the decoder expects 4");
+  EXPECT_EQ(
+      error_of("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [tile], 16;"),
+      "opcode cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32: the interpreter does "
+      "not know it");
+  EXPECT_EQ(error_of("cp.async.bulk.commit_group 0;"),
+            "opcode cp.async.bulk.commit_group: it has 1 operands, the decoder expects 0");
 }
 
 TEST(BulkInstructions, TooFewExpectedBytesEndThePhaseEarly) {
