@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "tests/virtual_gpu/execution/async/agent_text.h"
+
 namespace sinter::virtual_gpu {
 
 namespace {
@@ -43,10 +45,10 @@ std::uint64_t address_at(const Place& place, std::uint64_t offset) {
                                     ? line_of(launch.request.program->module, conflict.earlier.line)
                                     : std::string_view();
   const std::string problem = fmt::format(
-      "race on {} address {:#x}: nothing orders it after the {} of {}, block {}, thread {}, line {}"
+      "race on {} address {:#x}: nothing orders it after the {} of {}, {}, line {}"
       "{}{}{}{}",
       place.is_shared ? "shared" : "global", at, conflict.earlier_is_write ? "write" : "read",
-      order.name_of(other.launch), other.block, other.thread, conflict.earlier.line,
+      order.name_of(other.launch), text_of_thread(launch, other), conflict.earlier.line,
       text.empty() ? "" : " (", text, text.empty() ? "" : ")",
       conflict.breaks_read_only ? "; ld.global.nc needs memory that the launch never writes" : "");
   fail(warp, operation, static_cast<int>(conflict.thread % kLanes), CheckKind::race, problem);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "tests/virtual_gpu/execution/async/async_state.h"
 #include "tests/virtual_gpu/execution/machine.h"
 #include "tests/virtual_gpu/execution/scheduler.h"
 #include "tests/virtual_gpu/execution/start_block.h"
@@ -198,6 +199,7 @@ std::uint32_t Gpu::start(LaunchRequest request) {
   launch->order = &state_->order;
   launch->writes = &state_->writes;
   launch->options = &state_->options;
+  begin_async(*launch);
   launch->request = std::move(request);
   const std::uint32_t serial = launch->serial;
   state_->running.push_back(std::move(launch));

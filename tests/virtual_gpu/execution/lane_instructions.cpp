@@ -47,26 +47,40 @@ void write_lanes(Warp& warp, Slot slot, const std::array<std::uint64_t, kLanes>&
   }
 }
 
-/// PTX ISA manual, `shfl.sync` and `vote.sync`: all threads in `members` execute the instruction
-/// with the same mask, or the result is undefined. Threads that have exited are not awaited.
-/// Returns the members that execute it.
-Mask check_members(const Warp& warp, const Operation& operation, Slot slot) {
-  const Words members = read_words(warp, slot);
-  const int first = std::countr_zero(warp.mask);
-  const Mask mask = members[static_cast<std::size_t>(first)];
+/// PTX ISA manual, `shfl.sync`, `vote.sync` and `bar.warp.sync`: all threads in `members` execute
+/// the instruction with the same mask, or the result is undefined. Threads that have exited are not
+/// awaited. Groups of lanes may have masks of their own. Returns the members that execute it, for
+/// each lane.
+Words check_members(const Warp& warp, const Operation& operation, Slot slot) {
+  Words members = read_words(warp, slot);
+  const Mask common = members[static_cast<std::size_t>(std::countr_zero(warp.mask))];
+  if (std::ranges::all_of(members, [&](Mask mask) { return mask == common; }) &&
+      (common & warp.live) == warp.mask) {  // the usual case
+    members.fill(warp.mask);
+    return members;
+  }
   for (Mask rest = warp.mask; rest; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    if (members[static_cast<std::size_t>(lane)] != mask || !((mask >> lane) & 1))
+    const Mask mask = members[static_cast<std::size_t>(lane)];
+    if (!((mask >> lane) & 1))
       fail(warp, operation, lane, CheckKind::synchronization,
-           fmt::format("the lane's member mask is {:#010x}, it needs {:#010x} and the lane itself",
-                       members[static_cast<std::size_t>(lane)], mask));
+           fmt::format("the lane's member mask {:#010x} lacks the lane itself", mask));
+    const Mask missing = mask & warp.live & ~warp.mask;
+    if (missing != 0)
+      fail(warp, operation, lane, CheckKind::synchronization,
+           fmt::format("the lanes {:#010x} of the member mask {:#010x} do not execute it", missing,
+                       mask));
+    for (Mask others = mask & warp.mask; others; others &= others - 1) {
+      const int other = std::countr_zero(others);
+      if (members[static_cast<std::size_t>(other)] != mask)
+        fail(warp, operation, lane, CheckKind::synchronization,
+             fmt::format(
+                 "the lane's member mask is {:#010x}, that of its member lane {} is {:#010x}", mask,
+                 other, members[static_cast<std::size_t>(other)]));
+    }
   }
-  const Mask missing = mask & warp.live & ~warp.mask;
-  if (missing != 0)
-    fail(warp, operation, first, CheckKind::synchronization,
-         fmt::format("the lanes {:#010x} of the member mask {:#010x} do not execute it", missing,
-                     mask));
-  return mask & warp.mask;
+  for (Mask& mask : members) mask &= warp.mask;
+  return members;
 }
 
 }  // namespace
@@ -115,7 +129,7 @@ void shuffle(LaneState& state, const Operation& operation) {
   const Words values = read_words(warp, operation.operands[0]);
   const Words distances = read_words(warp, operation.operands[1]);
   const Words limits = read_words(warp, operation.operands[2]);
-  const Mask members = check_members(warp, operation, operation.operands[3]);
+  const Words members_of = check_members(warp, operation, operation.operands[3]);
   Mask in_range = 0;
   for (Mask rest = warp.mask; rest; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
@@ -136,6 +150,7 @@ void shuffle(LaneState& state, const Operation& operation) {
         break;
     }
     if (!is_valid) source = lane;
+    const Mask members = members_of[at];
     if (!((members >> source) & 1))
       fail(warp, operation, lane, CheckKind::synchronization,
            fmt::format("it reads lane {}, which is not among the members {:#010x} that run", source,
@@ -148,21 +163,95 @@ void shuffle(LaneState& state, const Operation& operation) {
 
 void vote(LaneState& state, const Operation& operation) {
   Warp& warp = warp_of(state);
-  const Mask members = check_members(warp, operation, operation.operands[1]);
+  const Words members = check_members(warp, operation, operation.operands[1]);
   Mask predicate;
   std::memcpy(&predicate, warp.source(operation.operands[0]), sizeof predicate);
   if (operation.negated_operands & 1) predicate = ~predicate;
-  predicate &= members;
   const auto mode = static_cast<VoteMode>(details_of(operation).mode);
-  if (mode == VoteMode::ballot) {
-    for (Mask rest = warp.mask; rest; rest &= rest - 1)
-      write_word(warp, operation.results[0], std::countr_zero(rest), predicate);
-    return;
+  Mask result = 0;
+  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const Mask all = members[static_cast<std::size_t>(lane)];
+    const Mask holds = predicate & all;
+    if (mode == VoteMode::ballot) write_word(warp, operation.results[0], lane, holds);
+    const bool value = mode == VoteMode::all   ? holds == all
+                       : mode == VoteMode::any ? holds != 0
+                                               : holds == all || holds == 0;
+    result |= Mask{value} << lane;
   }
-  const bool value = mode == VoteMode::all   ? predicate == members
-                     : mode == VoteMode::any ? predicate != 0
-                                             : predicate == members || predicate == 0;
-  write_predicate(warp, operation.results[0], value ? kAllLanes : 0);
+  if (mode != VoteMode::ballot) write_predicate(warp, operation.results[0], result);
+}
+
+/// `elect.sync`, section 9.7.13.14: the same leader each time for a mask. It is the lowest lane.
+void elect(LaneState& state, const Operation& operation) {
+  Warp& warp = warp_of(state);
+  const Words members = check_members(warp, operation, operation.operands[0]);
+  Mask leaders = 0;
+  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const int leader = std::countr_zero(members[static_cast<std::size_t>(lane)]);
+    leaders |= Mask{1} << leader;
+    write_word(warp, operation.results[0], lane, static_cast<std::uint32_t>(leader));
+  }
+  write_predicate(warp, operation.results[1], leaders);
+}
+
+/// `match.sync`, section 9.7.13.10: the members with the lane's value, or whether all have the
+/// same.
+void match(LaneState& state, const Operation& operation) {
+  Warp& warp = warp_of(state);
+  const Details& details = details_of(operation);
+  const Words members = check_members(warp, operation, operation.operands[1]);
+  const auto bytes = static_cast<std::size_t>(details.bytes);
+  std::array<std::uint64_t, kLanes> values = {};
+  for (std::size_t lane = 0; lane < kLanes; ++lane)
+    std::memcpy(&values[lane], warp.source(operation.operands[0]) + lane * bytes, bytes);
+  Mask all_match = 0;
+  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const Mask all = members[static_cast<std::size_t>(lane)];
+    Mask same = 0;
+    for (Mask others = all; others; others &= others - 1) {
+      const int other = std::countr_zero(others);
+      if (values[static_cast<std::size_t>(other)] == values[static_cast<std::size_t>(lane)])
+        same |= Mask{1} << other;
+    }
+    const bool has_all = same == all;
+    all_match |= Mask{has_all} << lane;
+    const bool needs_all = details.mode == static_cast<int>(MatchMode::all);
+    write_word(warp, operation.results[0], lane, needs_all && !has_all ? 0 : same);
+  }
+  if (operation.results[1] != kNoSlot) write_predicate(warp, operation.results[1], all_match);
+}
+
+/// `redux.sync`, section 9.7.13.12: all members get the result.
+void reduce_lanes(LaneState& state, const Operation& operation) {
+  Warp& warp = warp_of(state);
+  const Details& details = details_of(operation);
+  const Words members = check_members(warp, operation, operation.operands[1]);
+  const Words values = read_words(warp, operation.operands[0]);
+  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    Mask others = members[static_cast<std::size_t>(lane)];
+    std::uint64_t result = values[static_cast<std::size_t>(std::countr_zero(others))];
+    for (others &= others - 1; others; others &= others - 1)
+      result = details.combine(result, values[static_cast<std::size_t>(std::countr_zero(others))]);
+    write_word(warp, operation.results[0], lane, static_cast<std::uint32_t>(result));
+  }
+}
+
+/// `bar.warp.sync`, section 9.7.13.2: the members also see the memory accesses of each other.
+void warp_barrier(LaneState& state, const Operation& operation) {
+  Warp& warp = warp_of(state);
+  const Words members = check_members(warp, operation, operation.operands[0]);
+  for (Mask rest = warp.mask; rest;) {
+    const Mask group = members[static_cast<std::size_t>(std::countr_zero(rest))];
+    std::vector<std::uint32_t> threads;
+    for (Mask lanes = group; lanes; lanes &= lanes - 1)
+      threads.push_back(thread_of(warp, std::countr_zero(lanes)));
+    warp.block->launch->order->barrier_of(*warp.block->clock, threads);
+    rest &= ~group;
+  }
 }
 
 void active_mask(LaneState& state, const Operation& operation) {

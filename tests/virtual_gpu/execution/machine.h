@@ -13,6 +13,8 @@ namespace sinter::virtual_gpu {
 struct Block;
 struct Cluster;
 struct ActiveLaunch;
+struct AsyncBlock;   // execution/async
+struct AsyncLaunch;  // execution/async
 
 /// The reason why a warp does not run.
 enum class WarpState : std::uint8_t { ready, at_barrier, at_cluster_barrier, at_grid_wait, done };
@@ -32,6 +34,7 @@ struct Warp : LaneState {
   std::int32_t position = 0;         ///< of the next operation
   std::int32_t meeting = INT32_MAX;  ///< the lowest position of a waiting fragment
   std::vector<Fragment> waiting = {};
+  std::vector<Fragment> parked = {};  ///< they poll an mbarrier, and let the others run first
   WarpState state = WarpState::ready;
   bool yields = false;  ///< an operation asks the scheduler to run other warps
   const Operation* blocked_at = nullptr;
@@ -48,10 +51,13 @@ struct Warp : LaneState {
 };
 
 struct Barrier {
-  int arrived = 0;  ///< warps
+  int arrived = 0;            ///< warps
+  std::uint32_t awaited = 0;  ///< threads that the instructions name; 0: all of the block
   const Operation* operation = nullptr;
   std::uint32_t count = 0;  ///< of true predicates, for reductions
   std::uint32_t threads = 0;
+  std::vector<int> warps = {};    ///< that have arrived
+  std::uint64_t release_key = 0;  ///< of arrivals that do not wait; 0: there are none
 };
 
 struct Block {
@@ -69,6 +75,7 @@ struct Block {
   int live_warps = 0;
   std::array<Barrier, 16> barriers = {};
   bool lets_dependents_start = false;
+  std::shared_ptr<AsyncBlock> async = {};  ///< copies and mbarriers, if the kernel has any
 };
 
 struct Cluster {
@@ -100,6 +107,8 @@ struct ActiveLaunch {
   HappensBefore* order = nullptr;
   std::uint64_t* writes = nullptr;  ///< stores and atomics of all launches on the GPU
   const GpuOptions* options = nullptr;
+  std::uint64_t order_keys = 0;             ///< given by new_order_key()
+  std::shared_ptr<AsyncLaunch> async = {};  ///< if the kernel has asynchronous instructions
 };
 
 inline Warp& warp_of(LaneState& state) { return static_cast<Warp&>(state); }
@@ -117,6 +126,13 @@ void add_fragment(Warp& warp, std::int32_t position, Mask lanes);
 void switch_fragment(Warp& warp);
 /// Completes barriers of the block and its cluster at which all live warps have arrived.
 void complete_barriers(Block& block);
+
+/// A number that is no address of memory, and unique among all launches: an address of releases and
+/// acquires for HappensBefore.
+inline std::uint64_t new_order_key(ActiveLaunch& launch) {
+  return std::uint64_t{1} << 60 | (std::uint64_t{launch.serial & 0xffffff} << 32) |
+         ++launch.order_keys;
+}
 
 /// Throws a Violation that names the kernel, the thread, and the line of PTX.
 [[noreturn]] void fail(const Warp& warp, const Operation& operation, int lane, CheckKind kind,

@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstring>
 
+#include "tests/virtual_gpu/execution/async/generic_write.h"
 #include "tests/virtual_gpu/execution/check_access.h"
 #include "tests/virtual_gpu/execution/resolve_range.h"
 #include "tests/virtual_gpu/program/handlers.h"
@@ -103,9 +104,12 @@ void note_spin(Warp& warp, const Operation& operation, std::uint64_t value) {
   warp.spins = 0;
 }
 
-void note_write(Warp& warp) {
+void note_write(Warp& warp, const Operation& operation, const Places& places) {
   warp.spins = 0;
   ++*warp.block->launch->writes;
+  if (!warp.block->launch->async) return;
+  const Details& details = details_of(operation);
+  note_generic_writes(warp, operation, places, details.bytes * details.count);
 }
 
 }  // namespace
@@ -166,7 +170,7 @@ void store(LaneState& state, const Operation& operation) {
       }
     });
   }
-  note_write(warp);
+  note_write(warp, operation, places);
   if (details.is_strong) synchronize(warp, details, places);
 }
 
@@ -179,12 +183,42 @@ void atomic(LaneState& state, const Operation& operation) {
     const int lane = std::countr_zero(rest);
     std::byte* const at = places[static_cast<std::size_t>(lane)].data;
     const std::uint64_t old = read_element(at, details);
+    const auto combine =
+        places[static_cast<std::size_t>(lane)].is_shared ? details.combine_shared : details.combine;
     const std::uint64_t value =
-        details.combine(old, read_register(warp, operation.operands[0], lane, is_wide));
+        combine(old, read_register(warp, operation.operands[0], lane, is_wide));
     std::memcpy(at, &value, static_cast<std::size_t>(details.bytes));
     write_register(warp, operation.results[0], lane, old, is_wide);
   }
-  note_write(warp);
+  note_write(warp, operation, places);
+  synchronize(warp, details, places);
+}
+
+/// Each element is an atomic operation of its own. Only global memory has such vectors.
+void vector_atomic(LaneState& state, const Operation& operation) {
+  Warp& warp = warp_of(state);
+  const Details& details = details_of(operation);
+  const Places places = places_of(warp, operation, details.bytes * details.count);
+  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const Place& place = places[static_cast<std::size_t>(lane)];
+    if (place.is_shared || !place.shadow)
+      fail(warp, operation, lane, CheckKind::memory,
+           "an atomic operation on a vector needs an address of global memory");
+    std::array<std::uint64_t, 8> old = {};
+    for (int i = 0; i < details.count; ++i) {
+      const auto element = static_cast<std::size_t>(i);
+      std::byte* const at = place.data + i * details.bytes;
+      old[element] = read_element(at, details);
+      const std::uint64_t value = details.combine(
+          old[element], read_register(warp, details.data[element], lane, /*is_wide=*/false));
+      std::memcpy(at, &value, static_cast<std::size_t>(details.bytes));
+    }
+    for (int i = 0; i < details.count; ++i)
+      if (const Slot slot = details.old_values[static_cast<std::size_t>(i)]; slot != kNoSlot)
+        write_register(warp, slot, lane, old[static_cast<std::size_t>(i)], /*is_wide=*/false);
+  }
+  note_write(warp, operation, places);
   synchronize(warp, details, places);
 }
 
@@ -199,7 +233,9 @@ void compare_and_swap(LaneState& state, const Operation& operation) {
     const int lane = std::countr_zero(rest);
     std::byte* const at = places[static_cast<std::size_t>(lane)].data;
     const std::uint64_t old = read_element(at, details);
-    if (old == read_register(warp, operation.operands[0], lane, is_wide)) {
+    const std::uint64_t expected = read_register(warp, operation.operands[0], lane, is_wide);
+    // Of a register, an element of 16 bits is the low half.
+    if (old == (details.bytes == 2 ? expected & 0xffff : expected)) {
       const std::uint64_t value = read_register(warp, operation.operands[1], lane, is_wide);
       std::memcpy(at, &value, static_cast<std::size_t>(details.bytes));
       has_swapped = true;
@@ -209,7 +245,7 @@ void compare_and_swap(LaneState& state, const Operation& operation) {
   }
   synchronize(warp, details, places);
   if (has_swapped)
-    note_write(warp);
+    note_write(warp, operation, places);
   else
     note_spin(warp, operation, hash);
 }

@@ -1,5 +1,6 @@
 #include "tests/virtual_gpu/execution/resolve_address.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -31,12 +32,14 @@ Place resolve_shared(const Warp& warp, const Operation& operation, int lane, Blo
           .shadow = &block.shared_shadow,
           .offset = at,
           .address = unique,
-          .is_shared = true};
+          .is_shared = true,
+          .block = &block};
 }
 
+/// An access to the shared memory of any block of the cluster. The address is the rank and an
+/// offset in the window of the block.
 Place resolve_distributed(const Warp& warp, const Operation& operation, int lane,
-                          std::uint64_t address, int bytes) {
-  const std::uint64_t in_window = address - kSharedWindow;
+                          std::uint64_t in_window, int bytes) {
   const std::uint64_t rank = in_window >> kRankShift;
   const auto& blocks = warp.block->cluster->blocks;
   if (rank >= blocks.size())
@@ -49,6 +52,20 @@ Place resolve_distributed(const Warp& warp, const Operation& operation, int lane
          fmt::format("block {} of the cluster has exited, so its shared memory is gone", rank));
   return resolve_shared(warp, operation, lane, block,
                         in_window & ((std::uint64_t{1} << kRankShift) - 1), bytes);
+}
+
+/// `.shared::cluster`: an address of the block's own window, of the cluster's, or generic.
+Place resolve_window(const Warp& warp, const Operation& operation, int lane, std::uint64_t address,
+                     int bytes) {
+  if (address >> kRankShift == 0)
+    return resolve_shared(warp, operation, lane, *warp.block, address, bytes);
+  if (address < kSharedWindow)
+    return resolve_distributed(warp, operation, lane, address - (std::uint64_t{1} << kRankShift),
+                               bytes);
+  if (address < kLocalWindow)
+    return resolve_distributed(warp, operation, lane, address - kSharedWindow, bytes);
+  fail_memory(warp, operation, lane,
+              fmt::format("address {:#x} is not in the shared memory of the cluster", address));
 }
 
 Place resolve_local(const Warp& warp, const Operation& operation, int lane, std::uint64_t offset,
@@ -91,11 +108,19 @@ Place resolve_global(const Warp& warp, const Operation& operation, int lane, std
 
 Place resolve(const Warp& warp, const Operation& operation, int lane, std::uint64_t address,
               int bytes) {
-  if (address % static_cast<std::uint64_t>(bytes) != 0)
+  return resolve(warp, operation, lane, details_of(operation).space, address, bytes, bytes);
+}
+
+Place resolve(const Warp& warp, const Operation& operation, int lane, Space space,
+              std::uint64_t address, int bytes, int alignment) {
+  if (address % static_cast<std::uint64_t>(alignment) != 0)
     fail_memory(warp, operation, lane,
-                fmt::format("address {:#x} is misaligned for {} bytes", address, bytes));
-  switch (details_of(operation).space) {
+                bytes == alignment
+                    ? fmt::format("address {:#x} is misaligned for {} bytes", address, bytes)
+                    : fmt::format("address {:#x} is no multiple of {}", address, alignment));
+  switch (space) {
     case Space::shared: return resolve_shared(warp, operation, lane, *warp.block, address, bytes);
+    case Space::cluster: return resolve_window(warp, operation, lane, address, bytes);
     case Space::local: return resolve_local(warp, operation, lane, address, bytes);
     case Space::global:
     case Space::constant: return resolve_global(warp, operation, lane, address, bytes);
@@ -103,19 +128,31 @@ Place resolve(const Warp& warp, const Operation& operation, int lane, std::uint6
       if (address >= kLocalWindow)
         return resolve_local(warp, operation, lane, address - kLocalWindow, bytes);
       if (address >= kSharedWindow)
-        return resolve_distributed(warp, operation, lane, address, bytes);
+        return resolve_distributed(warp, operation, lane, address - kSharedWindow, bytes);
       return resolve_global(warp, operation, lane, address, bytes);
     case Space::parameter: break;
   }
   fail_memory(warp, operation, lane, "parameters have no address");
 }
 
-LaneAddresses addresses_of(const Warp& warp, const Details& details) {
+LaneAddresses addresses_of(const Warp& warp, const AddressOperand& operand) {
   LaneAddresses addresses;
-  if (details.address != kNoSlot)
-    std::memcpy(addresses.of.data(), warp.source(details.address), sizeof addresses.of);
-  for (std::uint64_t& address : addresses.of) address += static_cast<std::uint64_t>(details.offset);
+  if (operand.base != kNoSlot && operand.is_word) {
+    std::array<std::uint32_t, kLanes> words;
+    std::memcpy(words.data(), warp.source(operand.base), sizeof words);
+    std::ranges::copy(words, addresses.of.begin());
+  } else if (operand.base != kNoSlot) {
+    std::memcpy(addresses.of.data(), warp.source(operand.base), sizeof addresses.of);
+  }
+  for (std::uint64_t& address : addresses.of) address += static_cast<std::uint64_t>(operand.offset);
   return addresses;
+}
+
+LaneAddresses addresses_of(const Warp& warp, const Details& details) {
+  return addresses_of(warp, AddressOperand{.base = details.address,
+                                           .is_word = details.address_is_word,
+                                           .offset = details.offset,
+                                           .space = details.space});
 }
 
 }  // namespace sinter::virtual_gpu

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "tests/virtual_gpu/execution/async/complete_copies.h"
+#include "tests/virtual_gpu/program/handlers.h"
+
 namespace sinter::virtual_gpu {
 
 namespace {
@@ -13,6 +16,12 @@ constexpr int kTurn = 2000;         ///< operations of a warp between turns of o
 constexpr int kLongTurn = 100'000;  ///< of a warp that is far ahead of the others
 /// A warp whose strong loads returned the same value so often waits for another thread.
 constexpr int kSpins = 2000;
+
+/// The state of a barrier with a number of threads.
+std::string awaited_text(const Barrier& barrier) {
+  if (barrier.awaited == 0) return {};
+  return fmt::format(" ({} of {} threads)", barrier.arrived * kLanes, barrier.awaited);
+}
 
 std::string describe(const Warp& warp) {
   const Block& block = *warp.block;
@@ -24,11 +33,13 @@ std::string describe(const Warp& warp) {
                                       block.index, warp.index);
   switch (warp.state) {
     case WarpState::at_barrier:
-      return fmt::format("{} waits at barrier {} of its block, {}", who, warp.barrier,
-                         line(warp.blocked_at));
+      return fmt::format("{} waits at barrier {} of its block{}, {}", who, warp.barrier,
+                         awaited_text(block.barriers[warp.barrier]), line(warp.blocked_at));
     case WarpState::at_cluster_barrier:
       return fmt::format("{} waits at the barrier of its cluster, {}", who, line(warp.blocked_at));
     case WarpState::ready:
+      if (warp.spun_at->execute == handlers::mbarrier_wait)
+        return fmt::format("{} {}, {}", who, block.async->waits.at(warp.index), line(warp.spun_at));
       return fmt::format("{} reads the value {:#x} again and again, {}", who, warp.spun_value,
                          line(warp.spun_at));
     case WarpState::at_grid_wait:
@@ -60,6 +71,7 @@ std::vector<std::uint32_t> Scheduler::cluster_order(std::uint32_t count) {
 }
 
 bool Scheduler::run(const std::vector<std::unique_ptr<ActiveLaunch>>& launches) {
+  for (const auto& launch : launches) advance_copies(*launch);
   const std::vector<Warp*> ready = ready_warps(launches);
   if (ready.empty()) return false;
   switch (options_.schedule) {

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "tests/virtual_gpu/execution/async/async_state.h"
 #include "tests/virtual_gpu/ptx/error.h"
 
 namespace sinter::virtual_gpu {
@@ -95,6 +96,7 @@ std::unique_ptr<Block> start_block(ActiveLaunch& launch, Cluster& cluster, const
   block->local.assign(local, std::byte{0xa5});
   block->local_initialized.assign(local, false);
   block->clock = launch.order->begin_block(launch.serial, block->index, launch.threads);
+  begin_async(*block);
   block->warps = std::vector<Warp>(static_cast<std::size_t>(launch.warps));
   block->live_warps = launch.warps;
   for (int i = 0; i < launch.warps; ++i) start_warp(*block, i);

@@ -28,22 +28,57 @@ void block_at(Warp& warp, const Operation& operation, WarpState state) {
   warp.spins = 0;
 }
 
-void arrive(Warp& warp, const Operation& operation) {
+std::uint32_t read_word(const Warp& warp, Slot slot, int lane) {
+  std::uint32_t value;
+  std::memcpy(&value, warp.source(slot) + lane * 4, sizeof value);
+  return value;
+}
+
+/// The number of threads that a barrier instruction names, or 0.
+std::uint32_t awaited_threads(const Warp& warp, const Operation& operation, int lane) {
+  if (operation.operands[2] == kNoSlot) return 0;
+  const std::uint32_t count = read_word(warp, operation.operands[2], lane);
+  if (count == 0 || count % kLanes != 0)
+    fail(warp, operation, lane, CheckKind::synchronization,
+         fmt::format("{} threads are no multiple of the warp size", count));
+  return count;
+}
+
+/// The rules of PTX ISA manual, section 9.7.13.1, for an arrival at a barrier that is in use.
+void check_arrival(const Warp& warp, const Operation& operation, int lane, const Barrier& barrier,
+                   std::uint32_t awaited) {
+  const bool is_reduction = operation.execute == handlers::barrier_reduction;
+  const bool was_reduction = barrier.operation->execute == handlers::barrier_reduction;
+  if (is_reduction != was_reduction)
+    fail(warp, operation, lane, CheckKind::synchronization,
+         fmt::format("barrier {} is used by another kind of instruction at line {}", warp.barrier,
+                     barrier.operation->line));
+  if (barrier.awaited != awaited)
+    fail(warp, operation, lane, CheckKind::synchronization,
+         fmt::format("it names {} threads for barrier {}, but the instruction at line {} named {}",
+                     awaited, warp.barrier, barrier.operation->line, barrier.awaited));
+  if (std::ranges::find(barrier.warps, warp.index) != barrier.warps.end())
+    fail(
+        warp, operation, lane, CheckKind::synchronization,
+        fmt::format("the warp arrives twice at barrier {}, which has not completed", warp.barrier));
+}
+
+Barrier& arrive(Warp& warp, const Operation& operation) {
   expect_all_lanes(warp, operation);
   const int lane = std::countr_zero(warp.mask);
-  std::memcpy(&warp.barrier, warp.source(operation.operands[0]) + lane * 4, sizeof warp.barrier);
+  warp.barrier = read_word(warp, operation.operands[0], lane);
   if (warp.barrier >= warp.block->barriers.size())
     fail(warp, operation, lane, CheckKind::synchronization,
          fmt::format("barrier {} does not exist, the last one is 15", warp.barrier));
   Barrier& barrier = warp.block->barriers[warp.barrier];
-  if (barrier.arrived > 0 && barrier.operation->execute != operation.execute)
-    fail(warp, operation, lane, CheckKind::synchronization,
-         fmt::format("barrier {} is used by another kind of instruction at line {}", warp.barrier,
-                     barrier.operation->line));
+  const std::uint32_t awaited = awaited_threads(warp, operation, lane);
+  if (barrier.arrived > 0) check_arrival(warp, operation, lane, barrier, awaited);
   barrier.operation = &operation;
+  barrier.awaited = awaited;
+  barrier.warps.push_back(warp.index);
   ++barrier.arrived;
   barrier.threads += static_cast<std::uint32_t>(std::popcount(warp.mask));
-  block_at(warp, operation, WarpState::at_barrier);
+  return barrier;
 }
 
 void write_reduction(Warp& warp, const Barrier& barrier) {
@@ -64,9 +99,28 @@ void write_reduction(Warp& warp, const Barrier& barrier) {
   std::memcpy(result, &bits, sizeof bits);
 }
 
+/// Orders the accesses of the threads that arrived before those of the threads that waited.
+void order_threads(Block& block, const Barrier& barrier) {
+  HappensBefore& order = *block.launch->order;
+  if (barrier.release_key == 0 && barrier.arrived == block.live_warps)
+    return order.block_barrier(*block.clock);
+  std::vector<std::uint32_t> waiting;
+  for (const int index : barrier.warps) {
+    const Warp& warp = block.warps[static_cast<std::size_t>(index)];
+    if (warp.state != WarpState::at_barrier || &block.barriers[warp.barrier] != &barrier) continue;
+    for (Mask rest = warp.live; rest; rest &= rest - 1)
+      waiting.push_back(thread_of(warp, std::countr_zero(rest)));
+  }
+  if (!waiting.empty()) order.barrier_of(*block.clock, waiting);
+  if (barrier.release_key == 0) return;
+  for (const std::uint32_t thread : waiting)
+    order.strong_read(order.thread(*block.clock, static_cast<int>(thread)), barrier.release_key,
+                      /*is_acquire=*/true);
+}
+
 void complete(Block& block, std::uint32_t number) {
   Barrier& barrier = block.barriers[number];
-  block.launch->order->block_barrier(*block.clock);
+  order_threads(block, barrier);
   const bool has_result = barrier.operation->execute == handlers::barrier_reduction;
   for (Warp& warp : block.warps) {
     if (warp.state != WarpState::at_barrier || warp.barrier != number) continue;
@@ -74,6 +128,13 @@ void complete(Block& block, std::uint32_t number) {
     warp.state = WarpState::ready;
   }
   barrier = {};
+}
+
+bool is_complete(const Block& block, const Barrier& barrier) {
+  if (barrier.arrived == 0) return false;
+  if (barrier.awaited == 0) return barrier.arrived == block.live_warps;
+  // A warp counts as 32 threads, also if it has fewer.
+  return static_cast<std::uint32_t>(barrier.arrived * kLanes) >= barrier.awaited;
 }
 
 void complete_cluster_barrier(Cluster& cluster) {
@@ -102,8 +163,7 @@ void complete_cluster_barrier(Cluster& cluster) {
 
 void complete_barriers(Block& block) {
   for (std::uint32_t i = 0; i < block.barriers.size(); ++i)
-    if (block.barriers[i].arrived > 0 && block.barriers[i].arrived == block.live_warps)
-      complete(block, i);
+    if (is_complete(block, block.barriers[i])) complete(block, i);
   complete_cluster_barrier(*block.cluster);
 }
 
@@ -112,17 +172,29 @@ namespace handlers {
 void block_barrier(LaneState& state, const Operation& operation) {
   Warp& warp = warp_of(state);
   arrive(warp, operation);
+  block_at(warp, operation, WarpState::at_barrier);
+  complete_barriers(*warp.block);
+}
+
+void barrier_arrive(LaneState& state, const Operation& operation) {
+  Warp& warp = warp_of(state);
+  ActiveLaunch& launch = *warp.block->launch;
+  Barrier& barrier = arrive(warp, operation);
+  if (barrier.release_key == 0) barrier.release_key = new_order_key(launch);
+  for (Mask rest = warp.mask; rest; rest &= rest - 1)
+    launch.order->strong_write(clock_of(warp, std::countr_zero(rest)), barrier.release_key,
+                               /*is_atomic=*/true, /*is_release=*/true);
   complete_barriers(*warp.block);
 }
 
 void barrier_reduction(LaneState& state, const Operation& operation) {
   Warp& warp = warp_of(state);
-  arrive(warp, operation);
+  Barrier& barrier = arrive(warp, operation);
   Mask predicate;
   std::memcpy(&predicate, warp.source(operation.operands[1]), sizeof predicate);
   if (operation.negated_operands & 2) predicate = ~predicate;
-  warp.block->barriers[warp.barrier].count +=
-      static_cast<std::uint32_t>(std::popcount(predicate & warp.mask));
+  barrier.count += static_cast<std::uint32_t>(std::popcount(predicate & warp.mask));
+  block_at(warp, operation, WarpState::at_barrier);
   complete_barriers(*warp.block);
 }
 

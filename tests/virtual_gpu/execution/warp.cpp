@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "tests/virtual_gpu/execution/async/complete_copies.h"
 #include "tests/virtual_gpu/execution/machine.h"
+#include "tests/virtual_gpu/program/handlers.h"
 
 namespace sinter::virtual_gpu {
 
@@ -46,14 +48,47 @@ void switch_fragment(Warp& warp) {
   find_meeting(warp);
 }
 
+namespace {
+
+/// Threads of a warp make progress apart from each other (PTX ISA manual, section 3.1). So lanes
+/// that poll an mbarrier let the other lanes of the warp run. False if there are none.
+bool park_fragment(Warp& warp) {
+  if (warp.waiting.empty() || warp.spun_at->execute != handlers::mbarrier_wait) return false;
+  warp.parked.push_back({.position = warp.position, .lanes = warp.active});
+  warp.active = 0;
+  warp.position = INT32_MAX;
+  switch_fragment(warp);
+  return true;
+}
+
+/// True if the instruction needs lanes of the warp that poll. They meet the others at it later.
+bool awaits_parked(const Warp& warp, const Operation& operation, Mask mask) {
+  if (mask == warp.live) return false;
+  for (const Execute execute :
+       {handlers::block_barrier, handlers::barrier_arrive, handlers::barrier_reduction,
+        handlers::cluster_arrive, handlers::cluster_wait, handlers::warp_barrier, handlers::shuffle,
+        handlers::vote, handlers::match, handlers::reduce_lanes, handlers::elect})
+    if (operation.execute == execute) return true;
+  return false;
+}
+
+void unpark_fragments(Warp& warp) {
+  for (const Fragment& fragment : warp.parked)
+    add_fragment(warp, fragment.position, fragment.lanes);
+  warp.parked.clear();
+}
+
+}  // namespace
+
 void exit_lanes(Warp& warp, Mask lanes) {
   warp.live &= ~lanes;
   warp.active &= ~lanes;
   if (warp.live == 0) {
     warp.state = WarpState::done;
-    --warp.block->live_warps;
+    if (--warp.block->live_warps == 0) end_async(*warp.block);
     complete_barriers(*warp.block);
   } else if (warp.active == 0) {
+    unpark_fragments(warp);
     const Fragment next = *std::ranges::min_element(warp.waiting, {}, &Fragment::position);
     std::erase_if(warp.waiting,
                   [&](const Fragment& fragment) { return fragment.position == next.position; });
@@ -68,6 +103,7 @@ void run_warp(Warp& warp, int budget) {
   const Operation* const operations = launch.kernel->operations.data();
   std::uint64_t* const executed = launch.executed.data();
   warp.yields = false;
+  unpark_fragments(warp);
   int rest = budget;
   while (rest-- > 0) {
     if (warp.position >= warp.meeting) switch_fragment(warp);
@@ -78,12 +114,14 @@ void run_warp(Warp& warp, int budget) {
       std::memcpy(&guard, warp.source(operation.guard), sizeof guard);
       mask &= operation.guard_is_negated ? ~guard : guard;
     }
+    if (!warp.parked.empty() && awaits_parked(warp, operation, mask)) break;
     executed[warp.position] +=
         static_cast<unsigned>(mask == kAllLanes ? kLanes : std::popcount(mask));
     ++warp.position;
     if (mask == 0) continue;
     warp.mask = mask;
     operation.execute(warp, operation);
+    if (warp.yields && park_fragment(warp)) warp.yields = false;
     if (warp.state != WarpState::ready || warp.yields) break;
   }
   launch.instructions += static_cast<std::uint64_t>(budget - rest);

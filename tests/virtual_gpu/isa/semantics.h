@@ -40,7 +40,10 @@ std::span<const Semantics> half_semantics();         ///< f16, bf16 and their pa
 std::span<const Semantics> conversion_semantics();   ///< cvt
 std::span<const Semantics> approximate_semantics();  ///< ex2.approx, rcp.approx, tanh.approx, …
 
-/// Null if the table lacks the opcode.
-const Semantics* find_semantics(std::string_view opcode);
+std::span<const Semantics> extremum_semantics();  ///< min and max of three operands
+
+/// Null if the table lacks the opcode. Some opcodes have a row per number of operands: it is used
+/// to choose one.
+const Semantics* find_semantics(std::string_view opcode, int operand_count = 2);
 
 }  // namespace sinter::virtual_gpu

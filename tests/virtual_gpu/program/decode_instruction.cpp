@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tests/virtual_gpu/program/memory_modifiers.h"
 #include "tests/virtual_gpu/ptx/error.h"
 
 namespace sinter::virtual_gpu {
@@ -16,6 +17,10 @@ const InstructionDecoder::Special InstructionDecoder::kSpecial[] = {
     {"red", &InstructionDecoder::append_atomic},
     {"cvta", &InstructionDecoder::append_cvta},
     {"mapa", &InstructionDecoder::append_mapa},
+    {"cp", &InstructionDecoder::append_copy},
+    {"mbarrier", &InstructionDecoder::append_mbarrier},
+    {"isspacep", &InstructionDecoder::append_space_test},
+    {"lop3", &InstructionDecoder::append_lop3},
     {"createpolicy", &InstructionDecoder::append_hint},
     {"prefetch", &InstructionDecoder::append_hint},
     {"nanosleep", &InstructionDecoder::append_hint},
@@ -32,6 +37,9 @@ const InstructionDecoder::Special InstructionDecoder::kSpecial[] = {
     {"shfl", &InstructionDecoder::append_shuffle},
     {"vote", &InstructionDecoder::append_vote},
     {"activemask", &InstructionDecoder::append_active_mask},
+    {"elect", &InstructionDecoder::append_election},
+    {"match", &InstructionDecoder::append_match},
+    {"redux", &InstructionDecoder::append_lane_reduction},
 };
 
 void InstructionDecoder::append(const ptx::Instruction& instruction) {
@@ -42,7 +50,8 @@ void InstructionDecoder::append(const ptx::Instruction& instruction) {
 }
 
 void InstructionDecoder::append_arithmetic(const ptx::Instruction& instruction) {
-  const Semantics* const row = find_semantics(instruction.opcode);
+  const Semantics* const row =
+      find_semantics(instruction.opcode, static_cast<int>(instruction.operands.size()) - 1);
   if (!row) fail(instruction, "the interpreter does not know it");
   const auto count = static_cast<std::size_t>(row->operand_count());
   expect_operands(instruction, count + 1, count + 1);
@@ -112,6 +121,8 @@ void InstructionDecoder::append_cvta(const ptx::Instruction& instruction) {
   draft.details->bytes = 8;
   if (has("shared") || has("shared::cta"))
     draft.details->space = Space::shared;
+  else if (has("shared::cluster"))
+    draft.details->space = Space::cluster;
   else if (has("local"))
     draft.details->space = Space::local;
   else if (has("global") || has("const"))
@@ -124,16 +135,69 @@ void InstructionDecoder::append_cvta(const ptx::Instruction& instruction) {
   draft_.drafts.push_back(std::move(draft));
 }
 
-/// `mapa.u64 d, a, rank`, with a generic address, or `mapa.shared::cluster.u64` (9.7.9.24).
+/// `mapa.u64 d, a, rank`, with generic addresses, or `mapa.shared::cluster.{u32, u64}`, with an
+/// address of shared memory and one of the cluster's window (9.7.9.23).
 void InstructionDecoder::append_mapa(const ptx::Instruction& instruction) {
   expect_operands(instruction, 3, 3);
-  if (instruction.opcode != "mapa.u64") fail(instruction, "the interpreter does not know it");
+  const bool is_window = instruction.opcode.starts_with("mapa.shared::cluster.u");
+  const bool is_word = instruction.opcode == "mapa.shared::cluster.u32";
+  if (instruction.opcode != "mapa.u64" && !is_word &&
+      instruction.opcode != "mapa.shared::cluster.u64")
+    fail(instruction, "the interpreter does not know it");
+  const Width width = is_word ? Width::word : Width::double_word;
   Draft draft = begin(instruction, handlers::map_to_rank, InstructionClass::move);
-  draft.operation.results[0] =
-      result(instruction.operands[0].name, Width::double_word, instruction.line);
-  set_source(draft, 0, instruction.operands[1], Width::double_word);
+  draft.details->space = is_window ? Space::cluster : Space::generic;
+  draft.details->bytes = is_word ? 4 : 8;
+  draft.operation.results[0] = result(instruction.operands[0].name, width, instruction.line);
+  set_source(draft, 0, instruction.operands[1], width);
   set_source(draft, 1, instruction.operands[2], Width::word);
   draft_.drafts.push_back(std::move(draft));
+}
+
+/// `isspacep.space p, a` with a generic address (9.7.9.19).
+void InstructionDecoder::append_space_test(const ptx::Instruction& instruction) {
+  expect_operands(instruction, 2, 2);
+  const std::optional<Space> space =
+      instruction.parts.size() == 2 ? space_of(instruction.parts[1]) : std::nullopt;
+  if (!space || *space == Space::constant || *space == Space::parameter)
+    fail(instruction, "the interpreter does not know it");
+  Draft draft = begin(instruction, handlers::is_in_space, InstructionClass::move);
+  draft.details->space = *space;
+  draft.operation.results[0] =
+      result(instruction.operands[0].name, Width::predicate, instruction.line);
+  set_source(draft, 0, instruction.operands[1], Width::double_word);
+  draft_.drafts.push_back(std::move(draft));
+}
+
+/// `lop3.b32 d, a, b, c, table` is in the table. `lop3.op.b32 d|p, a, b, c, table, q` also sets
+/// p = (d != 0) op q (9.7.8.6).
+void InstructionDecoder::append_lop3(const ptx::Instruction& instruction) {
+  if (instruction.opcode == "lop3.b32") return append_arithmetic(instruction);
+  const bool is_or = instruction.opcode == "lop3.or.b32";
+  if (!is_or && instruction.opcode != "lop3.and.b32")
+    fail(instruction, "the interpreter does not know it");
+  expect_operands(instruction, 6, 6);
+  const ptx::Operand& first = instruction.operands[0];
+  if (first.second.empty()) fail(instruction, "it needs a predicate as its second result");
+  Draft logic =
+      begin(instruction, find_semantics("lop3.b32")->execute, InstructionClass::arithmetic);
+  const Slot value = draft_.new_register(Width::word);
+  logic.operation.results[0] = value;
+  for (std::size_t i = 0; i < 4; ++i)
+    set_source(logic, i, instruction.operands[i + 1], Width::word);
+  Draft test =
+      begin(instruction, find_semantics(is_or ? "setp.ne.or.u32" : "setp.ne.and.u32")->execute,
+            InstructionClass::arithmetic);
+  test.operation.results[0] = result(first.second, Width::predicate, instruction.line);
+  test.operation.operands[0] = value;
+  test.operation.operands[1] = constant(Width::word, 0);
+  set_source(test, 2, instruction.operands[5], Width::predicate);
+  Draft move = begin(instruction, find_semantics("mov.b32")->execute, InstructionClass::arithmetic);
+  move.operation.results[0] = result(first.name, Width::word, instruction.line);
+  move.operation.operands[0] = value;
+  draft_.drafts.push_back(std::move(logic));
+  draft_.drafts.push_back(std::move(move));
+  draft_.drafts.push_back(std::move(test));  // last, since the predicate may be the guard
 }
 
 void InstructionDecoder::append_hint(const ptx::Instruction& instruction) {

@@ -46,6 +46,9 @@ class InstructionDecoder {
   void set_source(Draft& draft, std::size_t index, const ptx::Operand& operand, Width width);
   /// Sets the address of a memory access, and its space if that is not known yet.
   void set_address(Draft& draft, const ptx::Operand& operand);
+  AddressOperand address_of(const ptx::Operand& operand, Space space, int line);
+  /// True if the operand is a predicate register.
+  bool is_predicate(const ptx::Operand& operand);
   void expect_operands(const ptx::Instruction& instruction, std::size_t least, std::size_t most);
   [[noreturn]] static void fail(const ptx::Instruction& instruction, const std::string& problem);
 
@@ -55,17 +58,35 @@ class InstructionDecoder {
   void append_pack(const ptx::Instruction& instruction, bool is_pack);
   void append_cvta(const ptx::Instruction& instruction);
   void append_mapa(const ptx::Instruction& instruction);
+  void append_space_test(const ptx::Instruction& instruction);
+  void append_lop3(const ptx::Instruction& instruction);
   void append_hint(const ptx::Instruction& instruction);
 
   // ---- Memory (decode_memory.cpp) ----
   void append_load(const ptx::Instruction& instruction);
   void append_store(const ptx::Instruction& instruction);
-  void append_atomic(const ptx::Instruction& instruction);
   void append_parameter_access(const ptx::Instruction& instruction, const Details& details,
                                std::string_view type);
 
   Slot load_piece(std::string_view name, std::int64_t offset, std::string_view type, int line);
   void set_data(Draft& draft, const ptx::Operand& operand, bool is_result);
+
+  // ---- Atomics (decode_atomic.cpp) ----
+  void append_atomic(const ptx::Instruction& instruction);
+  void set_old_values(Draft& draft, const ptx::Operand& operand);
+
+  // ---- Asynchronous copies and mbarriers (decode_async.cpp) ----
+  Draft begin_asynchronous(const ptx::Instruction& instruction, Execute execute);
+  void append_copy(const ptx::Instruction& instruction);
+  void append_element_copy(const ptx::Instruction& instruction);
+  void append_copy_group(const ptx::Instruction& instruction, bool is_bulk);
+  void append_copy_arrival(const ptx::Instruction& instruction);
+  void append_bulk_copy(const ptx::Instruction& instruction);
+  void append_mbarrier(const ptx::Instruction& instruction);
+  void append_mbarrier_arrival(const ptx::Instruction& instruction);
+  void append_mbarrier_wait(const ptx::Instruction& instruction);
+  Space read_mbarrier_modifiers(const ptx::Instruction& instruction, Draft& draft,
+                                std::initializer_list<std::pair<std::string_view, int>> flags);
 
   // ---- Control and synchronisation (decode_control.cpp) ----
   void append_bra(const ptx::Instruction& instruction);
@@ -73,11 +94,16 @@ class InstructionDecoder {
   void append_end(const ptx::Instruction& instruction);
   void append_barrier(const ptx::Instruction& instruction);
   void append_cluster_barrier(const ptx::Instruction& instruction);
+  void append_warp_barrier(const ptx::Instruction& instruction);
   void append_fence(const ptx::Instruction& instruction);
+  void append_proxy_fence(const ptx::Instruction& instruction);
   void append_grid_control(const ptx::Instruction& instruction);
   void append_shuffle(const ptx::Instruction& instruction);
   void append_vote(const ptx::Instruction& instruction);
   void append_active_mask(const ptx::Instruction& instruction);
+  void append_election(const ptx::Instruction& instruction);
+  void append_match(const ptx::Instruction& instruction);
+  void append_lane_reduction(const ptx::Instruction& instruction);
 
   DraftKernel& draft_;
   const ptx::Module& module_;

@@ -1,131 +1,12 @@
-// Decodes loads, stores and atomics.
+// Decodes loads and stores.
 #include <algorithm>
-#include <optional>
 #include <span>
 
 #include "tests/virtual_gpu/program/decode_instruction.h"
+#include "tests/virtual_gpu/program/memory_modifiers.h"
 #include "tests/virtual_gpu/ptx/error.h"
 
 namespace sinter::virtual_gpu {
-
-namespace {
-
-std::optional<Space> space_of(std::string_view part) {
-  if (part == "global") return Space::global;
-  if (part == "shared" || part == "shared::cta") return Space::shared;
-  if (part == "shared::cluster") return Space::generic;  // resolved by its window
-  if (part == "local") return Space::local;
-  if (part == "const") return Space::constant;
-  if (part == "param" || part == "param::entry" || part == "param::func") return Space::parameter;
-  return std::nullopt;
-}
-
-/// Modifiers that say how caches work, and change no result.
-bool is_cache_hint(std::string_view part) {
-  for (const std::string_view hint : {"ca", "cg", "cs", "lu", "cv", "wb", "wt"})
-    if (part == hint) return true;
-  return part.starts_with("L1::") || part.starts_with("L2::");
-}
-
-bool is_scope(std::string_view part) {
-  return part == "cta" || part == "cluster" || part == "gpu" || part == "sys";
-}
-
-/// Reads a modifier that all memory instructions have. False if it is another one.
-bool read_modifier(std::string_view part, Details& details) {
-  if (const std::optional<Space> space = space_of(part)) {
-    details.space = *space;
-    return true;
-  }
-  if (part == "volatile" || part == "relaxed" || part == "mmio") {
-    details.is_strong = true;
-    return true;
-  }
-  if (part == "acquire" || part == "release" || part == "acq_rel") {
-    details.is_strong = true;
-    details.acquires = part != "release";
-    details.releases = part != "acquire";
-    return true;
-  }
-  return part == "weak" || is_scope(part) || is_cache_hint(part);
-}
-
-using Combine = std::uint64_t (*)(std::uint64_t old, std::uint64_t operand);
-
-/// The row of an atomic operation on T, which is unsigned for all but minima and maxima.
-template <class T, T (*F)(T, T)>
-std::uint64_t combine_as(std::uint64_t old, std::uint64_t operand) {
-  return static_cast<std::uint64_t>(F(static_cast<T>(old), static_cast<T>(operand)));
-}
-template <class T>
-T add(T a, T b) {
-  return static_cast<T>(a + b);
-}
-template <class T>
-T lesser(T a, T b) {
-  return std::min(a, b);
-}
-template <class T>
-T greater(T a, T b) {
-  return std::max(a, b);
-}
-template <class T>
-T bits_of_both(T a, T b) {
-  return a & b;
-}
-template <class T>
-T bits_of_any(T a, T b) {
-  return a | b;
-}
-template <class T>
-T bits_of_one(T a, T b) {
-  return a ^ b;
-}
-template <class T>
-T exchanged(T, T b) {
-  return b;
-}
-template <class T>
-T incremented(T a, T b) {
-  return a >= b ? T{0} : static_cast<T>(a + 1);
-}
-template <class T>
-T decremented(T a, T b) {
-  return a == 0 || a > b ? b : static_cast<T>(a - 1);
-}
-
-template <class T>
-Combine combine_of(std::string_view operation) {
-  using U = std::make_unsigned_t<T>;
-  if (operation == "add") return combine_as<U, add<U>>;
-  if (operation == "min") return combine_as<T, lesser<T>>;
-  if (operation == "max") return combine_as<T, greater<T>>;
-  if (operation == "and") return combine_as<U, bits_of_both<U>>;
-  if (operation == "or") return combine_as<U, bits_of_any<U>>;
-  if (operation == "xor") return combine_as<U, bits_of_one<U>>;
-  if (operation == "exch") return combine_as<U, exchanged<U>>;
-  if (operation == "inc") return combine_as<U, incremented<U>>;
-  if (operation == "dec") return combine_as<U, decremented<U>>;
-  return nullptr;
-}
-
-/// PTX ISA manual, section "Parallel Synchronization and Communication Instructions: atom".
-Combine find_combine(std::string_view operation, std::string_view type) {
-  if (type == "u32" || type == "b32") return combine_of<std::uint32_t>(operation);
-  if (type == "s32") return combine_of<std::int32_t>(operation);
-  if (type == "u64" || type == "b64") return combine_of<std::uint64_t>(operation);
-  if (type == "s64") return combine_of<std::int64_t>(operation);
-  return nullptr;
-}
-
-bool is_atomic_operation(std::string_view part) {
-  for (const std::string_view operation :
-       {"add", "min", "max", "and", "or", "xor", "exch", "inc", "dec", "cas"})
-    if (part == operation) return true;
-  return false;
-}
-
-}  // namespace
 
 void InstructionDecoder::set_data(Draft& draft, const ptx::Operand& operand, bool is_result) {
   Details& details = *draft.details;
@@ -258,40 +139,6 @@ void InstructionDecoder::append_parameter_access(const ptx::Instruction& instruc
       fail(instruction, "guards of call parameters are not supported");
     offset += details.bytes;
   }
-}
-
-void InstructionDecoder::append_atomic(const ptx::Instruction& instruction) {
-  const bool has_result = instruction.parts[0] == "atom";
-  Draft draft = begin(instruction, handlers::atomic, InstructionClass::memory);
-  Details& details = *draft.details;
-  details.access = AccessKind::atomic;
-  details.is_strong = true;
-  std::string_view operation;
-  for (std::size_t i = 1; i + 1 < instruction.parts.size(); ++i) {
-    const std::string_view part = instruction.parts[i];
-    if (is_atomic_operation(part))
-      operation = part;
-    else if (!read_modifier(part, details))
-      fail(instruction, "the modifier ." + std::string(part) + " is not known");
-  }
-  const std::string_view type = instruction.parts.back();
-  const bool is_swap = operation == "cas";
-  details.bytes = bytes_of_type(type);
-  details.combine = is_swap ? nullptr : find_combine(operation, type);
-  if (!details.combine && !(is_swap && (type == "b32" || type == "b64" || type == "u32" ||
-                                        type == "u64" || type == "s32" || type == "s64")))
-    fail(instruction, "the interpreter does not know it");
-  if (is_swap) draft.operation.execute = handlers::compare_and_swap;
-  const std::size_t first = has_result ? 1 : 0;
-  const std::size_t sources = is_swap ? 2 : 1;
-  expect_operands(instruction, first + 1 + sources, first + 2 + sources);  // a cache policy is last
-  const Width width = details.bytes == 8 ? Width::double_word : Width::word;
-  set_address(draft, instruction.operands[first]);
-  draft.operation.results[0] =
-      result(has_result ? instruction.operands[0].name : "_", width, instruction.line);
-  for (std::size_t i = 0; i < sources; ++i)
-    set_source(draft, i, instruction.operands[first + 1 + i], width);
-  draft_.drafts.push_back(std::move(draft));
 }
 
 }  // namespace sinter::virtual_gpu

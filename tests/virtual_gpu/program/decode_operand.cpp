@@ -75,24 +75,37 @@ void InstructionDecoder::set_source(Draft& draft, std::size_t index, const ptx::
     draft.operation.negated_operands |= static_cast<std::uint8_t>(1U << index);
 }
 
-void InstructionDecoder::set_address(Draft& draft, const ptx::Operand& operand) {
-  const int line = draft.operation.line;
+/// PTX ISA manual, "Addresses as Operands". With 64-bit addresses, a register of 32 bits holds an
+/// address of shared memory, whose window is small.
+AddressOperand InstructionDecoder::address_of(const ptx::Operand& operand, Space space, int line) {
   if (operand.kind != ptx::OperandKind::address) throw PtxError(line, "an operand is no address");
-  Details& details = *draft.details;
-  details.offset = static_cast<std::int64_t>(operand.bits);
-  if (operand.name.empty()) return;
+  AddressOperand address{.offset = static_cast<std::int64_t>(operand.bits), .space = space};
+  if (operand.name.empty()) return address;
   const Slot slot = names_.find_register(draft_, function_, frame_, operand.name);
   if (slot != kNoSlot) {
-    if (draft_.widths[static_cast<std::size_t>(slot - kVirtual)] != Width::double_word)
+    const Width width = draft_.widths[static_cast<std::size_t>(slot - kVirtual)];
+    address.is_word = width == Width::word;
+    if (width == Width::predicate ||
+        (address.is_word && space != Space::shared && space != Space::cluster))
       throw PtxError(line, "address " + std::string(operand.name) + " has no 64 bits");
-    details.address = slot;
-    return;
+    address.base = slot;
+    return address;
   }
   const VariableAddress variable = names_.variable(function_, frame_, operand.name, line);
-  details.offset += static_cast<std::int64_t>(variable.address);
-  if (details.space != Space::generic) return;
-  if (variable.space == ptx::Space::shared) details.space = Space::shared;
-  if (variable.space == ptx::Space::local) details.space = Space::local;
+  address.offset += static_cast<std::int64_t>(variable.address);
+  if (space != Space::generic) return address;
+  if (variable.space == ptx::Space::shared) address.space = Space::shared;
+  if (variable.space == ptx::Space::local) address.space = Space::local;
+  return address;
+}
+
+void InstructionDecoder::set_address(Draft& draft, const ptx::Operand& operand) {
+  Details& details = *draft.details;
+  const AddressOperand address = address_of(operand, details.space, draft.operation.line);
+  details.address = address.base;
+  details.address_is_word = address.is_word;
+  details.offset = address.offset;
+  details.space = address.space;
 }
 
 }  // namespace sinter::virtual_gpu

@@ -66,8 +66,11 @@ void for_each_register(Draft& draft, Visit&& visit) {
   for (Slot& slot : operation.operands) see(slot, false);
   if (draft.details) {
     see(draft.details->address, false);
+    for (AddressOperand& address : draft.details->addresses) see(address.base, false);
     for (Slot& slot : draft.details->data) see(slot, draft.details->data_is_result);
   }
+  if (draft.details)
+    for (Slot& slot : draft.details->old_values) see(slot, true);
   for (Slot& slot : operation.results) see(slot, true);
 }
 

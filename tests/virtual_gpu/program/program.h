@@ -12,13 +12,15 @@
 
 namespace sinter::virtual_gpu {
 
-/// The space of a memory access.
-enum class Space : std::uint8_t { generic, global, shared, local, constant, parameter };
+/// The space of a memory access. `cluster` is `.shared::cluster`.
+enum class Space : std::uint8_t { generic, global, shared, cluster, local, constant, parameter };
 
 /// Generic addresses of shared and local memory. No host or device memory has such addresses. A
 /// block of a cluster has its shared memory at `kSharedWindow + (rank << kRankShift)`.
 inline constexpr std::uint64_t kSharedWindow = std::uint64_t{1} << 56;
 inline constexpr std::uint64_t kLocalWindow = std::uint64_t{1} << 57;
+/// In the window of `.shared::cluster`, addresses below `1 << kRankShift` are those of the block
+/// itself, and `(rank + 1) << kRankShift` begins the memory of any block. So they have 32 bits.
 inline constexpr int kRankShift = 24;
 /// The first valid address of shared and of local memory, so that address 0 is invalid.
 inline constexpr std::uint64_t kFirstAddress = 1024;
@@ -26,6 +28,14 @@ inline constexpr std::uint64_t kFirstAddress = 1024;
 /// The classes of instructions that LaunchCounts tells apart.
 enum class InstructionClass : std::uint8_t { arithmetic, move, memory, control, synchronization };
 inline constexpr int kInstructionClasses = 5;
+
+/// An address operand: a register, if any, and an offset.
+struct AddressOperand {
+  Slot base = kNoSlot;
+  bool is_word = false;  ///< the register has 32 bits: an address of shared memory
+  std::int64_t offset = 0;
+  Space space = Space::generic;
+};
 
 /// More data of operations that are no plain arithmetic.
 struct Details {
@@ -40,13 +50,21 @@ struct Details {
   int bytes = 0;              ///< of one element
   bool is_wide = false;       ///< the data registers have 64 bits, perhaps more than the elements
   int count = 1;              ///< elements of a vector
-  Slot address = kNoSlot;     ///< a register of 64 bits; none: `offset` is the address
+  Slot address = kNoSlot;     ///< a register; none: `offset` is the address
+  bool address_is_word = false;
   std::int64_t offset = 0;
   std::array<Slot, 8> data = {kNoSlot, kNoSlot, kNoSlot, kNoSlot,
                               kNoSlot, kNoSlot, kNoSlot, kNoSlot};
   int data_count = 0;
   bool data_is_result = false;
-  std::uint64_t (*combine)(std::uint64_t old, std::uint64_t operand) = nullptr;  ///< of an atomic
+  /// Of an atomic, on global and on shared memory.
+  std::uint64_t (*combine)(std::uint64_t old, std::uint64_t operand) = nullptr;
+  std::uint64_t (*combine_shared)(std::uint64_t old, std::uint64_t operand) = nullptr;
+  /// The results of an atomic on a vector.
+  std::array<Slot, 8> old_values = {kNoSlot, kNoSlot, kNoSlot, kNoSlot,
+                                    kNoSlot, kNoSlot, kNoSlot, kNoSlot};
+  /// Of asynchronous copies and mbarriers: destination, source, mbarrier, as far as they have them.
+  std::vector<AddressOperand> addresses = {};
   // ---- Control ----
   std::int32_t target = -1;                ///< the operation to branch to
   std::vector<std::int32_t> targets = {};  ///< of `brx.idx`
@@ -76,7 +94,8 @@ struct Kernel {
   std::array<int, 3> required_threads = {0, 0, 0};  ///< `.reqntid`
   std::array<int, 3> required_cluster = {0, 0, 0};  ///< `.reqnctapercluster`
   int min_blocks_per_sm = 0;                        ///< `.minnctapersm`
-  int live_registers = 0;  ///< the most registers of 32 bits that are live at once
+  int live_registers = 0;        ///< the most registers of 32 bits that are live at once
+  bool is_asynchronous = false;  ///< it has asynchronous copies or mbarriers
 
   std::vector<Operation> operations;
   std::vector<InstructionClass> classes;  ///< of each operation

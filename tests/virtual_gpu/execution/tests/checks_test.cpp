@@ -214,7 +214,7 @@ TEST(SynchronizationChecks, NameTheLanesThatMissAShuffleOrVote) {
             "execute it");
   EXPECT_EQ(message_of(kEven + "vote.sync.any.pred %p2, %p1, 0x7fffffff;", {}),
             "kernel kernel, block (0, 0, 0), thread (31, 0, 0), line 21 (vote.sync.any.pred %p2, "
-            "%p1, 0x7fffffff;): the lane's member mask is 0x7fffffff, it needs 0x7fffffff and the "
+            "%p1, 0x7fffffff;): the lane's member mask 0x7fffffff lacks the "
             "lane itself");
   EXPECT_EQ(message_of(kEven + "@%p1 shfl.sync.bfly.b32 %r2, %r1, 1, 31, 0x55555555;", {}),
             "kernel kernel, block (0, 0, 0), thread (0, 0, 0), line 21 (@%p1 shfl.sync.bfly.b32 "

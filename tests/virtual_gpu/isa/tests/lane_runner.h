@@ -171,7 +171,7 @@ R from_bits(const std::array<std::uint64_t, 2>& results) {
 /// Null, with a failure of the test, if the table lacks the opcode or has other widths for it.
 template <class R, class... A>
 const Semantics* checked_semantics(std::string_view opcode) {
-  const Semantics* semantics = find_semantics(opcode);
+  const Semantics* semantics = find_semantics(opcode, static_cast<int>(sizeof...(A)));
   if (semantics == nullptr) {
     ADD_FAILURE() << "the table lacks the opcode " << opcode;
     return nullptr;

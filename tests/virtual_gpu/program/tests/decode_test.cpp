@@ -41,8 +41,9 @@ TEST(DecodeErrors, NameAnUnknownOpcode) {
             "line 13: opcode atom.global.add.f16: the interpreter does not know it");
   EXPECT_EQ(error_of("shfl.sync.left.b32 %r1, %r2, 1, 31, -1;"),
             "line 13: opcode shfl.sync.left.b32: the interpreter does not know it");
-  EXPECT_EQ(error_of("fence.proxy.async;"),
-            "line 13: opcode fence.proxy.async: the modifier .proxy is not known");
+  EXPECT_EQ(error_of("fence.proxy.tensormap::generic.release.gpu;"),
+            "line 13: opcode fence.proxy.tensormap::generic.release.gpu: the interpreter does not "
+            "know it");
 }
 
 TEST(DecodeErrors, NameARegisterThatIsNotDeclared) {
