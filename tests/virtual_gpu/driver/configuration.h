@@ -23,9 +23,9 @@ struct DeviceDescription {
   bool operator==(const DeviceDescription&) const = default;
 };
 
-/// A call that fails without any effect.
+/// A call that fails without any effect, or work that fails while the device executes it.
 struct Fault {
-  std::string function;  ///< without a version suffix: `cuMemAlloc`
+  std::string function;  ///< without a version suffix: `cuMemAlloc`; `kernel` or `copy`: work
   int call = 1;          ///< counted from 1
   int code = 2;
   bool operator==(const Fault&) const = default;

@@ -109,6 +109,10 @@ void Executor::call_soon(CUhostFn function, void* data) {
   calls_ready_.notify_one();
 }
 
+void Executor::wait_for_calls(ApiLock& lock) {
+  done_.wait(lock.get(), [&] { return is_stopped_ || (calls_.empty() && !is_calling_); });
+}
+
 void Executor::run_calls() {
   this_thread().is_in_callback = true;
   std::unique_lock lock(machine_.mutex);
@@ -120,9 +124,12 @@ void Executor::run_calls() {
     // The start of the function "has the same effect as synchronizing an event recorded in the same
     // stream immediately prior to" it: cuLaunchHostFunc.
     if (call.task) machine_.orders.observe_before(call.task->order);
+    is_calling_ = true;
     lock.unlock();
     call.call.function(call.call.data);
     lock.lock();
+    is_calling_ = false;
+    done_.notify_all();
     if (call.task && !is_stopped_) complete(call.task, kMarkerNs);
   }
 }
@@ -194,6 +201,7 @@ TaskPointer Executor::choose(bool may_start_any) {
 
 void Executor::execute(const TaskPointer& task) {
   if (task->context->failure != CUDA_SUCCESS) return complete(task, 0);
+  if (fails_by_request(*task)) return complete(task, 0);
   std::uint64_t nanoseconds = kMarkerNs;
   try {
     const Operation& operation = *task->operation;
@@ -220,6 +228,17 @@ void Executor::execute(const TaskPointer& task) {
     fail(*task->context, code_of(violation), violation.what());
   }
   complete(task, nanoseconds);
+}
+
+/// Makes the context fail if a fault is injected into the work. The work has no effect then.
+bool Executor::fails_by_request(const Task& task) {
+  const bool is_kernel = std::holds_alternative<KernelLaunch>(*task.operation);
+  if (!is_kernel && !std::holds_alternative<Copy>(*task.operation)) return false;
+  const std::string_view work = is_kernel ? kKernelFault : kCopyFault;
+  const CUresult code = machine_.faults.count(work);
+  if (code == CUDA_SUCCESS) return false;
+  fail(*task.context, code, fmt::format("injected: a {} fails", work));
+  return true;
 }
 
 void Executor::launch(const TaskPointer& task, const KernelLaunch& work) {
