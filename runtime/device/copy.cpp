@@ -181,7 +181,13 @@ void Device::download(const Array& from, void* to, const Stream& stream) const {
   check_can_download(stream);
   std::vector<std::byte> memory(static_cast<std::size_t>(array.bytes));
   copy_to_host(from, memory.data(), stream);
-  stream.synchronize();
+  try {
+    stream.synchronize();
+  } catch (...) {
+    // The copy may still write to the memory, so it is never freed.
+    new std::vector<std::byte>(std::move(memory));
+    throw;
+  }
   gather(array, memory.data(), static_cast<std::byte*>(to));
 }
 

@@ -104,8 +104,8 @@ void Executor::wait(ApiLock& lock, std::span<const TaskPointer> tasks) {
   --waiters_;
 }
 
-void Executor::call_soon(CUhostFn function, void* data) {
-  calls_.push_back({.call = {.function = function, .data = data}, .task = nullptr});
+void Executor::call_soon(const HostCall& call, std::map<std::uint32_t, OrderRecord> ended) {
+  calls_.push_back({.call = call, .ended = std::move(ended)});
   calls_ready_.notify_one();
 }
 
@@ -124,6 +124,7 @@ void Executor::run_calls() {
     // The start of the function "has the same effect as synchronizing an event recorded in the same
     // stream immediately prior to" it: cuLaunchHostFunc.
     if (call.task) machine_.orders.observe_before(call.task->order);
+    for (const auto& [chain, record] : call.ended) machine_.orders.observe(record);
     is_calling_ = true;
     lock.unlock();
     call.call.function(call.call.data);

@@ -48,8 +48,9 @@ class Executor {
   void wait(ApiLock& lock, std::span<const TaskPointer> tasks);
   /// A query: later on, the tasks run although no thread waits for them.
   void want(std::span<const TaskPointer> tasks);
-  /// Calls a function of the host outside of any stream.
-  void call_soon(CUhostFn function, void* data);
+  /// Calls a function of the host outside of any stream, which tells the host that the work of the
+  /// records has ended.
+  void call_soon(const HostCall& call, std::map<std::uint32_t, OrderRecord> ended);
   /// Waits until every function of the host that is due has returned.
   void wait_for_calls(ApiLock& lock);
   /// Marks the context as failed: its work ends without effect.
@@ -58,7 +59,8 @@ class Executor {
  private:
   struct Call {
     HostCall call;
-    TaskPointer task;  ///< null: none waits for it
+    TaskPointer task = nullptr;  ///< null: none waits for it
+    std::map<std::uint32_t, OrderRecord> ended = {};
   };
 
   void run();

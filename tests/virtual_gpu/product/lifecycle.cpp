@@ -34,25 +34,28 @@ graph programs(x: f32[rows, 40], steps: f32[1]) {
   return total, columns
 })";
 
-/// Two phases with a barrier of the grid between them.
+/// A cooperative kernel: two phases with a barrier of the grid between them.
 constexpr const char* kPhases = R"(
-graph phases(x: f32[n, 3, 7, 9], w: f32[3]) {
-  v, m = var_mean x {axes = [0, 2, 3], keep = true}
-  d  = sub x, m
-  e  = add v, 1e-5
-  r  = rsqrt e
-  w4 = reshape w {shape = [1, 3, 1, 1]}
-  a  = mul d, r
-  y  = mul a, w4
-  return y, v
+graph phases(x: f32[700, 64]) {
+  a = sum x {axes = [1]}
+  b = exp a
+  s = sum b {axes = [0]}
+  c = div b, s
+  return c
+})";
+
+/// Rows that need the shared memory of several blocks, in clusters.
+constexpr const char* kClusters = R"(
+graph clusters(x: f32[1, 70000]) {
+  y = softmax x {axis = 1}
+  return y
 })";
 
 constexpr const char* kCalls = R"(
 graph calls(x: f32[n]) {
-  d = mul x, 2.0
-  y = opaque lifecycle_copy d : f32[n]
+  y = opaque lifecycle_copy x : f32[n]
   z = add y, 1.0
-  return z
+  return y, z
 })";
 
 /// Many arrays of one structure, whose addresses are in a table.
@@ -169,6 +172,7 @@ std::vector<float> Lifecycle::run(const TwoGpus& gpus) const {
   append(all, run_programs(gpus.second()));
   append(all, run_lists(gpus.first()));
   append(all, run_phases(gpus.first()));
+  append(all, run_clusters(gpus.first()));
   append(all, run_calls(gpus.first()));
   append(all, run_captured(gpus.first()));
   append(all, copy_and_time(gpus.first()));
@@ -232,23 +236,34 @@ std::vector<float> Lifecycle::run_lists(const Device& device) const {
   return all;
 }
 
-/// Runs on memory of the caller, which the product asks the driver about.
+/// Runs on memory of the caller, which the product asks the driver about. Times the kernels.
 std::vector<float> Lifecycle::run_phases(const Device& device) const {
   const Executable executable = compile(parse(kPhases), device, options());
   Context context = executable.context();
   const Stream stream = device.stream();
-  const std::vector<std::int64_t> shape = {2, 3, 7, 9};
+  const std::vector<std::int64_t> shape = {700, 64};
   const Array owner = filled(device, stream, shape, 0.25F);
   const Array x = Array::wrap(owner.pointer(), f32, shape, device);
-  const Array w = filled(device, stream, {3}, 2);
-  const Array y = device.empty(f32, shape);
-  const Array v = device.empty(f32, {1, 3, 1, 1});
-  context.run(stream, {{"x", x}, {"w", w}}, {{"y", y}, {"v", v}});
-  context.replay(stream, {{"x", x}, {"w", w}}, {{"y", y}, {"v", v}});
+  const Array c = device.empty(f32, {700});
+  context.run(stream, {{"x", x}}, {{"c", c}});
+  context.replay(stream, {{"x", x}}, {{"c", c}});
+  std::vector<float> all = device.download<float>(c, stream);
+  const Profile times = profile(context, {{"x", x}}, {{"c", c}}, {.repeats = 1});
+  append(all, device.download<float>(c, stream));
+  all.push_back(static_cast<float>(times.repeats));
+  return all;
+}
+
+std::vector<float> Lifecycle::run_clusters(const Device& device) const {
+  const Executable executable = compile(parse(kClusters), device, options());
+  Context context = executable.context();
+  const Stream stream = device.stream();
+  const Array x = filled(device, stream, {1, 70000}, 0.5F);
+  const Array y = device.empty(f32, {1, 70000});
+  context.run(stream, {{"x", x}}, {{"y", y}});
+  context.replay(stream, {{"x", x}}, {{"y", y}});
   std::vector<float> all = device.download<float>(y, stream);
-  const Profile times = profile(context, {{"x", x}, {"w", w}}, {{"y", y}, {"v", v}}, {.repeats = 1});
-  append(all, device.download<float>(v, stream));
-  all.push_back(static_cast<float>(times.kernels.size()));
+  all.resize(10);
   return all;
 }
 
@@ -256,17 +271,22 @@ std::vector<float> Lifecycle::run_calls(const Device& device) const {
   const Executable executable = compile(parse(kCalls), device, options());
   Context context = executable.context();
   const Stream stream = device.stream();
-  const Array x = filled(device, stream, {50}, 3);
-  const Array other = filled(device, stream, {50}, 4);
-  const Array z = device.empty(f32, {50});
   std::vector<float> all;
-  context.run(stream, {{"x", x}}, {{"z", z}});
-  append(all, device.download<float>(z, stream));
-  for (const Array& from : {x, other}) {
-    const Array result = device.empty(f32, {50});
-    context.replay(stream, {{"x", from}}, {{"z", result}});
-    append(all, device.download<float>(result, stream));
-  }
+  const auto run = [&](std::int64_t size, float value, bool as_graph) {
+    const Array x = filled(device, stream, {size}, value);
+    const Array y = device.empty(f32, {size});
+    const Array z = device.empty(f32, {size});
+    if (as_graph)
+      context.replay(stream, {{"x", x}}, {{"y", y}, {"z", z}});
+    else
+      context.run(stream, {{"x", x}}, {{"y", y}, {"z", z}});
+    append(all, device.download<float>(z, stream));
+    append(all, device.download<float>(y, stream));
+  };
+  run(50, 3, /*as_graph=*/false);
+  run(50, 4, /*as_graph=*/true);
+  run(50, 5, /*as_graph=*/true);
+  run(0, 6, /*as_graph=*/true);
   return all;
 }
 

@@ -30,6 +30,7 @@ class Lifecycle {
   std::vector<float> run_programs(const Device& device) const;
   std::vector<float> run_lists(const Device& device) const;
   std::vector<float> run_phases(const Device& device) const;
+  std::vector<float> run_clusters(const Device& device) const;
   std::vector<float> run_calls(const Device& device) const;
   std::vector<float> run_captured(const Device& device) const;
   std::vector<float> copy_and_time(const Device& device) const;
