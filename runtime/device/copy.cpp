@@ -166,6 +166,10 @@ void Device::upload(const Array& to, const void* from, const Stream& stream) con
                                          static_cast<const std::byte*>(from) + done, bytes - done,
                                          stream.state()->handle),
         "cuMemcpyHtoDAsync", what);
+  // The caller may change pageable memory when this returns.
+  if (!scope.is_captured() && state_->staging->may_read_later(from))
+    check(state_->driver, state_->driver.cuStreamSynchronize(stream.state()->handle),
+          "cuStreamSynchronize", what);
 }
 
 void Device::upload(const Array& to, const PinnedArray& from, const Stream& stream) const {
