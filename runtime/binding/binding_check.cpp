@@ -199,9 +199,11 @@ class ArgumentChecker {
                                         CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
     void* values[] = {&start, &bytes, &ordinal};
     const CurrentContext current(device_);
-    const CUresult result =
-        device_.driver.cuPointerGetAttributes(3, attributes, values, array.pointer);
-    if (result != CUDA_SUCCESS || bytes == 0)
+    // The call also succeeds for memory that the driver does not know.
+    sinter::check(device_.driver,
+                  device_.driver.cuPointerGetAttributes(3, attributes, values, array.pointer),
+                  "cuPointerGetAttributes", [&] { return "the range of " + type_text(array); });
+    if (bytes == 0)
       fail(slot,
            fmt::format("is bound to {} at {:#x}, which is not memory of {}; bind device memory, or "
                        "upload the data first",

@@ -166,6 +166,10 @@ void Device::upload(const Array& to, const void* from, const Stream& stream) con
                                          static_cast<const std::byte*>(from) + done, bytes - done,
                                          stream.state()->handle),
         "cuMemcpyHtoDAsync", what);
+  // The caller may change pageable memory when this returns.
+  if (!scope.is_captured() && state_->staging->may_read_later(from))
+    check(state_->driver, state_->driver.cuStreamSynchronize(stream.state()->handle),
+          "cuStreamSynchronize", what);
 }
 
 void Device::upload(const Array& to, const PinnedArray& from, const Stream& stream) const {
@@ -181,7 +185,13 @@ void Device::download(const Array& from, void* to, const Stream& stream) const {
   check_can_download(stream);
   std::vector<std::byte> memory(static_cast<std::size_t>(array.bytes));
   copy_to_host(from, memory.data(), stream);
-  stream.synchronize();
+  try {
+    stream.synchronize();
+  } catch (...) {
+    // The copy may still write to the memory, so it is never freed.
+    new std::vector<std::byte>(std::move(memory));
+    throw;
+  }
   gather(array, memory.data(), static_cast<std::byte*>(to));
 }
 

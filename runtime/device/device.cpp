@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <mutex>
 
@@ -13,6 +14,7 @@
 #include "runtime/device/staging.h"
 #include "runtime/driver/cuda_driver.h"
 #include "runtime/driver/deferred_release.h"
+#include "runtime/driver/driver_advice.h"
 #include "runtime/driver/host/host_driver.h"
 #include "runtime/logging/trace.h"
 #include "runtime/support/fork_guard.h"
@@ -105,6 +107,9 @@ void log_failed_release(const Driver& driver, CUresult result, std::string_view 
   constexpr auto kDeinitialized = static_cast<CUresult>(4);  // the process is ending
   // In a forked process the handles are copies; the device's memory still belongs to the parent.
   if (result == CUDA_SUCCESS || result == kDeinitialized || is_forked()) return;
+  // Every release fails after the loss of a device, so only the first one is worth a line.
+  static std::atomic<bool> has_reported_loss = false;
+  if (driver.name == "cuda" && loses_device(result) && has_reported_loss.exchange(true)) return;
   const char* name = nullptr;  // no allocation below: a lack of memory may be the reason
   driver.cuGetErrorName(result, &name);
   std::fprintf(stderr, "sinter: %.*s failed while something was released: %s (error %u)\n",

@@ -16,6 +16,14 @@ namespace {
 /// costs more than the copy.
 constexpr std::uint64_t kRequestsWithoutPinning = 100;
 
+bool uses_host_page_tables(const DeviceState& device) {
+  if (device.is_host) return false;
+  int value = 0;
+  const CUresult result = device.driver.cuDeviceGetAttribute(
+      &value, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, device.handle);
+  return result == CUDA_SUCCESS && value == 1;
+}
+
 }  // namespace
 
 /// Pinned memory, and the last copy that used it.
@@ -38,7 +46,10 @@ struct Staging::PinnedBuffer {
   bool has_record_failed = false;  ///< the end of its copy is unknown
 };
 
-Staging::Staging(DeviceState& device) : device_(device) {
+Staging::Staging(DeviceState& device)
+    : device_(device), is_coherent_(uses_host_page_tables(device)) {
+  // A small copy must not wait for the stream either.
+  if (is_coherent_) limits_.least_bytes = 1;
   // The host device copies with the CPU anyway, so staging would only add a copy.
   if (device.is_host) limits_.least_bytes = kNever;
 }
@@ -53,7 +64,12 @@ void Staging::set_limits(const Limits& limits) {
 }
 
 bool Staging::should_stage(std::size_t bytes, const void* host) const {
-  if (bytes < limits_.least_bytes) return false;
+  return bytes >= limits_.least_bytes && is_pageable(host);
+}
+
+bool Staging::may_read_later(const void* host) const { return is_coherent_ && is_pageable(host); }
+
+bool Staging::is_pageable(const void* host) const {
   CUmemorytype type{};
   CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE};
   void* values[] = {&type};

@@ -48,6 +48,10 @@ class Staging {
   std::size_t download(void* to, CUdeviceptr from, std::size_t bytes, const StreamState& stream,
                        const Describe& what);
 
+  /// True if the device may read the pageable memory `host` after the call that copies from it has
+  /// returned: it uses the page tables of the host, so the driver need not copy the bytes first.
+  bool may_read_later(const void* host) const;
+
   /// Releases all buffers and sets new limits. There must be no copy at the same time.
   void set_limits(const Limits& limits);
 
@@ -61,6 +65,7 @@ class Staging {
   using HeldBuffer = std::unique_ptr<PinnedBuffer, Release>;
 
   bool should_stage(std::size_t bytes, const void* host) const;
+  bool is_pageable(const void* host) const;
   /// Takes an unused buffer for this thread; null if there is none.
   HeldBuffer take(const StreamState& stream);
   PinnedBuffer* choose(const StreamState& stream);
@@ -69,6 +74,7 @@ class Staging {
   void mark(PinnedBuffer& buffer, const StreamState& stream, const Describe& what);
 
   DeviceState& device_;
+  const bool is_coherent_;  ///< the device uses the page tables of the host
   Limits limits_;
   std::mutex mutex_;  ///< protects the fields below
   std::vector<std::unique_ptr<PinnedBuffer>> buffers_;

@@ -8,6 +8,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "runtime/driver/driver_advice.h"
+
 namespace sinter {
 namespace {
 
@@ -26,11 +28,25 @@ std::string version_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-/// The CUDA version of an opened driver library; 0 if it does not report one.
-int version_of(void* library) {
+/// The CUDA version of an opened driver library. 0 if it does not report one; `problem` says why.
+int version_of(void* library, std::string& problem) {
   const auto get_version = find_function<CUresult (*)(int*)>(library, "cuDriverGetVersion");
+  if (!get_version) {
+    problem = "it has no cuDriverGetVersion";
+    return 0;
+  }
   int version = 0;
-  return get_version && get_version(&version) == CUDA_SUCCESS ? version : 0;
+  const CUresult result = get_version(&version);
+  if (result == CUDA_SUCCESS && version > 0) return version;
+  problem = fmt::format("cuDriverGetVersion says error {}", static_cast<unsigned>(result));
+  return 0;
+}
+
+/// True for the results of cuGetProcAddress that mean that the driver lacks the function. Version 2
+/// gives success and a null pointer. A version above that of the driver is an invalid value.
+bool is_lack(CUresult result) {
+  return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_FOUND ||
+         result == CUDA_ERROR_INVALID_VALUE;
 }
 
 /// Fills the table. Returns the problem if a required entry is missing; else empty.
@@ -41,6 +57,10 @@ std::string fill_driver(Driver& driver, GetProcAddress get_proc_address) {
     const CUresult result =
         get_proc_address(symbol.name, &address, symbol.version, /*flags=*/0, &found);
     if (result != CUDA_SUCCESS || found != CU_GET_PROC_ADDRESS_SUCCESS) address = nullptr;
+    if (!is_lack(result) && symbol.need == Need::Required)
+      return fmt::format("does not give the address of {}: cuGetProcAddress says error {}{}",
+                         symbol.name, static_cast<unsigned>(result),
+                         advice_on(result, /*is_host=*/false));
     if (!address && symbol.need == Need::Required)
       return fmt::format("has no {} of CUDA {}; reinstall the NVIDIA driver", symbol.name,
                          version_text(symbol.version));
@@ -51,11 +71,15 @@ std::string fill_driver(Driver& driver, GetProcAddress get_proc_address) {
 
 /// Initialises the driver and looks for a device. Returns the problem, or empty.
 std::string start_driver(const Driver& driver) {
+  const auto fails = [&](std::string_view call, CUresult result) {
+    return fmt::format("{} says {}{}", call, describe(driver, result),
+                       advice_on(result, /*is_host=*/false));
+  };
   if (const CUresult result = driver.cuInit(0); result != CUDA_SUCCESS)
-    return "does not start: cuInit says " + describe(driver, result);
+    return fails("does not start: cuInit", result);
   int count = 0;
   if (const CUresult result = driver.cuDeviceGetCount(&count); result != CUDA_SUCCESS)
-    return "does not list its devices: cuDeviceGetCount says " + describe(driver, result);
+    return fails("does not list its devices: cuDeviceGetCount", result);
   return count == 0 ? "finds no CUDA device" : "";
 }
 
@@ -76,8 +100,11 @@ CudaDriver open_cuda_driver(const std::string& library) {
   void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) return fails(fmt::format("cannot be opened ({})", dlerror()));
 
-  const int version = version_of(handle);
-  if (version == 0) return fails("does not report its version");
+  std::string problem;
+  const int version = version_of(handle, problem);
+  if (version == 0)
+    return fails(fmt::format("does not report its version ({}); reinstall the NVIDIA driver",
+                             problem));
   const auto get_proc_address = find_function<GetProcAddress>(handle, "cuGetProcAddress_v2");
   if (version < kMinimumCudaDriver || !get_proc_address)
     return fails(fmt::format("is for CUDA {}, sinter needs {} or later; update the NVIDIA driver",
@@ -101,7 +128,8 @@ const CudaDriver& cuda_driver() {
 int cuda_driver_version() {
   static const int version = [] {
     void* const library = dlopen(kSystemDriver, RTLD_NOW | RTLD_LOCAL);
-    return library ? version_of(library) : 0;
+    std::string problem;
+    return library ? version_of(library, problem) : 0;
   }();
   return version;
 }

@@ -41,7 +41,7 @@ inline constexpr DriverSymbol kDriverSymbols[] = {
 #include "runtime/driver/driver_symbols.def"
 };
 
-/// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)", also for codes that are newer than cuda_abi.h.
+/// "CUDA_ERROR_OUT_OF_MEMORY (error 2: out of memory)", also for codes that are newer than cuda_abi.h.
 std::string describe(const Driver& driver, CUresult result);
 
 /// True for the errors of calls that a stream capture forbids.

@@ -160,7 +160,13 @@ std::vector<Element> Device::download(const Array& from, const Stream& stream) c
   check_host_range(from, elements.size(), sizeof(Element));
   check_can_download(stream);
   download(from, static_cast<void*>(elements.data()), stream);
-  stream.synchronize();
+  try {
+    stream.synchronize();
+  } catch (...) {
+    // The copy may still write to the elements, so they are never freed.
+    new std::vector<Element>(std::move(elements));
+    throw;
+  }
   return elements;
 }
 

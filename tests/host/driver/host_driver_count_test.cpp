@@ -146,7 +146,7 @@ TEST_F(HostDriverCountTest, ErrorsNameCallCodeContextAndCause) {
   } catch (const DriverError& error) {
     EXPECT_STREQ(error.what(),
                  "cuMemAlloc failed on the host device for the arena of norm: "
-                 "CUDA_ERROR_INVALID_VALUE (invalid argument): an allocation of 0 bytes");
+                 "CUDA_ERROR_INVALID_VALUE (error 1: invalid argument): an allocation of 0 bytes");
     EXPECT_EQ(error.code(), CUDA_ERROR_INVALID_VALUE);
   }
 }

@@ -31,6 +31,10 @@ int sm_count_of(const DeviceDescription& device, const GpuModel& model) {
   return device.sm_count > 0 ? device.sm_count : model.sm_count;
 }
 
+bool has_clusters(const DeviceDescription& device) {
+  return device.capability >= 90 && !device.lacks_clusters;
+}
+
 }  // namespace
 
 const GpuModel* find_model(int capability) {
@@ -48,7 +52,7 @@ GpuLimits limits_of(const DeviceDescription& device) {
           .blocks_per_sm = model.blocks_per_sm,
           .shared_per_sm = model.shared_per_sm,
           .shared_per_block = model.shared_per_block,
-          .has_clusters = model.capability >= 90,
+          .has_clusters = has_clusters(device),
           .sms_per_gpc = model.sms_per_gpc};
 }
 
@@ -60,7 +64,6 @@ std::uint64_t memory_of(const DeviceDescription& device) {
 std::optional<int> device_attribute(const DeviceDescription& device, int ordinal,
                                     unsigned attribute) {
   const GpuModel& model = *find_model(device.capability);
-  const bool has_clusters = model.capability >= 90;
   switch (attribute) {
     case 1: return 1024;  // MAX_THREADS_PER_BLOCK
     case 2:
@@ -109,8 +112,8 @@ std::optional<int> device_attribute(const DeviceDescription& device, int ordinal
     case 111:                                // RESERVED_SHARED_MEMORY_PER_BLOCK
       return model.capability >= 80 ? kReservedSharedBytes : 0;
     case 115: return 1;             // MEMORY_POOLS_SUPPORTED
-    case 120: return has_clusters;  // CLUSTER_LAUNCH
-    case 127: return has_clusters;  // TENSOR_MAP_ACCESS_SUPPORTED
+    case 120: return has_clusters(device);  // CLUSTER_LAUNCH
+    case 127: return model.capability >= 90;  // TENSOR_MAP_ACCESS_SUPPORTED
     case 132:
     case 133: return 0;   // MULTICAST_SUPPORTED, MPS_ENABLED
     case 134: return -1;  // HOST_NUMA_ID: none

@@ -66,6 +66,8 @@ bool read_device(std::string_view text, DeviceDescription& device) {
       const auto bytes = bytes_of(word.substr(3));
       if (!bytes || *bytes > INT_MAX) return false;
       device.l2_bytes = static_cast<int>(*bytes);
+    } else if (word == "no_clusters") {
+      device.lacks_clusters = true;
     } else if (word == "coherent") {
       device.is_coherent = true;
     } else {
@@ -130,6 +132,10 @@ Configuration read_configuration(const std::function<const char*(const char*)>& 
   });
   read("VIRTUAL_GPU_APPROXIMATIONS", "exact", [&](std::string_view text) {
     return read_approximations(text, result.approximations_have_errors);
+  });
+  read("VIRTUAL_GPU_PTX", "", [&](std::string_view text) {
+    result.accepts_newer_ptx = text == "any";
+    return text.empty() || text == "any";
   });
   read("VIRTUAL_GPU_COUNTS", "", [&](std::string_view text) {
     result.counts_file = text;

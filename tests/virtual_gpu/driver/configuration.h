@@ -20,12 +20,14 @@ struct DeviceDescription {
   /// The device reads pageable memory of the host itself, as with coherent page tables. A copy from
   /// it may then read the host's bytes after the call has returned.
   bool is_coherent = false;
+  /// The driver reports no support of clusters, although the architecture has them.
+  bool lacks_clusters = false;
   bool operator==(const DeviceDescription&) const = default;
 };
 
-/// A call that fails without any effect.
+/// A call that fails without any effect, or work that fails while the device executes it.
 struct Fault {
-  std::string function;  ///< without a version suffix: `cuMemAlloc`
+  std::string function;  ///< without a version suffix: `cuMemAlloc`; `kernel` or `copy`: work
   int call = 1;          ///< counted from 1
   int code = 2;
   bool operator==(const Fault&) const = default;
@@ -39,17 +41,20 @@ struct Configuration {
   bool approximations_have_errors = false;
   std::string counts_file;  ///< of LaunchCounts, one line of JSON per launch; empty: none
   std::vector<Fault> faults;
+  /// The driver also loads PTX of newer versions, as if an older compiler had made it.
+  bool accepts_newer_ptx = false;
   bool logs = false;    ///< prints the reason of each refused call
   std::string problem;  ///< of the variables; empty: none
 };
 
 /// Reads these variables; `get` returns null for one that is not set:
 /// - VIRTUAL_GPUS: `sm_90 sms=4, sm_75 sms=2`; also `memory=BYTES[k|m|g]`, `l2=BYTES[k|m|g]`
-///   and `coherent`;
+///   `coherent` and `no_clusters`;
 ///   empty: no device; by default one `sm_90 sms=4`;
 /// - VIRTUAL_GPU_DRIVER: the driver's version, `12040`;
 /// - VIRTUAL_GPU_SCHEDULE: `fair`, `random` or `adversarial`; VIRTUAL_GPU_SEED: a number;
 /// - VIRTUAL_GPU_APPROXIMATIONS: `exact` or `seeded`;
+/// - VIRTUAL_GPU_PTX: `any`: PTX of every version, also for older drivers;
 /// - VIRTUAL_GPU_COUNTS: a file; VIRTUAL_GPU_FAULT: `cuMemAlloc:2:2, …`; VIRTUAL_GPU_LOG: `1`.
 Configuration read_configuration(const std::function<const char*(const char*)>& get);
 

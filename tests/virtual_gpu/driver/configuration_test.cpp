@@ -33,6 +33,9 @@ TEST(ConfigurationTest, ReadsDevices) {
                                             .memory_bytes = 3 << 20,
                                             .l2_bytes = 64 << 10,
                                             .is_coherent = true}));
+  EXPECT_THAT(
+      read("VIRTUAL_GPUS", "sm_120 no_clusters").devices,
+      ElementsAre(DeviceDescription{.capability = 120, .sm_count = 0, .lacks_clusters = true}));
   EXPECT_THAT(read("VIRTUAL_GPUS", "").devices, IsEmpty());
 }
 
@@ -46,6 +49,7 @@ TEST(ConfigurationTest, ReadsSchedules) {
   EXPECT_EQ(read("VIRTUAL_GPU_SCHEDULE", "adversarial").schedule, Schedule::adversarial);
   EXPECT_EQ(read("VIRTUAL_GPU_SEED", "18446744073709551615").seed, UINT64_MAX);
   EXPECT_TRUE(read("VIRTUAL_GPU_APPROXIMATIONS", "seeded").approximations_have_errors);
+  EXPECT_TRUE(read("VIRTUAL_GPU_PTX", "any").accepts_newer_ptx);
 }
 
 TEST(ConfigurationTest, ReportsProblems) {

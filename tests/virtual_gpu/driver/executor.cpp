@@ -104,9 +104,13 @@ void Executor::wait(ApiLock& lock, std::span<const TaskPointer> tasks) {
   --waiters_;
 }
 
-void Executor::call_soon(CUhostFn function, void* data) {
-  calls_.push_back({.call = {.function = function, .data = data}, .task = nullptr});
+void Executor::call_soon(const HostCall& call, std::map<std::uint32_t, OrderRecord> ended) {
+  calls_.push_back({.call = call, .ended = std::move(ended)});
   calls_ready_.notify_one();
+}
+
+void Executor::wait_for_calls(ApiLock& lock) {
+  done_.wait(lock.get(), [&] { return is_stopped_ || (calls_.empty() && !is_calling_); });
 }
 
 void Executor::run_calls() {
@@ -120,9 +124,13 @@ void Executor::run_calls() {
     // The start of the function "has the same effect as synchronizing an event recorded in the same
     // stream immediately prior to" it: cuLaunchHostFunc.
     if (call.task) machine_.orders.observe_before(call.task->order);
+    for (const auto& [chain, record] : call.ended) machine_.orders.observe(record);
+    is_calling_ = true;
     lock.unlock();
     call.call.function(call.call.data);
     lock.lock();
+    is_calling_ = false;
+    done_.notify_all();
     if (call.task && !is_stopped_) complete(call.task, kMarkerNs);
   }
 }
@@ -194,6 +202,7 @@ TaskPointer Executor::choose(bool may_start_any) {
 
 void Executor::execute(const TaskPointer& task) {
   if (task->context->failure != CUDA_SUCCESS) return complete(task, 0);
+  if (fails_by_request(*task)) return complete(task, 0);
   std::uint64_t nanoseconds = kMarkerNs;
   try {
     const Operation& operation = *task->operation;
@@ -220,6 +229,17 @@ void Executor::execute(const TaskPointer& task) {
     fail(*task->context, code_of(violation), violation.what());
   }
   complete(task, nanoseconds);
+}
+
+/// Makes the context fail if a fault is injected into the work. The work has no effect then.
+bool Executor::fails_by_request(const Task& task) {
+  const bool is_kernel = std::holds_alternative<KernelLaunch>(*task.operation);
+  if (!is_kernel && !std::holds_alternative<Copy>(*task.operation)) return false;
+  const std::string_view work = is_kernel ? kKernelFault : kCopyFault;
+  const CUresult code = machine_.faults.count(work);
+  if (code == CUDA_SUCCESS) return false;
+  fail(*task.context, code, fmt::format("injected: a {} fails", work));
+  return true;
 }
 
 void Executor::launch(const TaskPointer& task, const KernelLaunch& work) {

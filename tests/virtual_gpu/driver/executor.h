@@ -48,15 +48,19 @@ class Executor {
   void wait(ApiLock& lock, std::span<const TaskPointer> tasks);
   /// A query: later on, the tasks run although no thread waits for them.
   void want(std::span<const TaskPointer> tasks);
-  /// Calls a function of the host outside of any stream.
-  void call_soon(CUhostFn function, void* data);
+  /// Calls a function of the host outside of any stream, which tells the host that the work of the
+  /// records has ended.
+  void call_soon(const HostCall& call, std::map<std::uint32_t, OrderRecord> ended);
+  /// Waits until every function of the host that is due has returned.
+  void wait_for_calls(ApiLock& lock);
   /// Marks the context as failed: its work ends without effect.
   void fail(ContextObject& context, CUresult code, const std::string& message);
 
  private:
   struct Call {
     HostCall call;
-    TaskPointer task;  ///< null: none waits for it
+    TaskPointer task = nullptr;  ///< null: none waits for it
+    std::map<std::uint32_t, OrderRecord> ended = {};
   };
 
   void run();
@@ -66,6 +70,7 @@ class Executor {
   bool is_allowed(const Task& task) const;
   bool is_ready(const Task& task) const;
   void execute(const TaskPointer& task);
+  bool fails_by_request(const Task& task);
   void launch(const TaskPointer& task, const KernelLaunch& work);
   bool run_kernels();
   void collect(ContextObject& context);
@@ -78,6 +83,7 @@ class Executor {
   std::vector<TaskPointer> ready_;  ///< no predecessor is left; perhaps early ones
   std::size_t pending_ = 0;         ///< tasks that are not done
   std::deque<Call> calls_;
+  bool is_calling_ = false;
   std::uint64_t submitted_ = 0;
   std::uint64_t activity_ = 0;  ///< calls so far
   std::uint64_t random_state_ = 0;

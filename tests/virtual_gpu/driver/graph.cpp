@@ -142,7 +142,14 @@ void release_references(Machine& machine, UserObject& object, unsigned long long
   object.total -= count;
   if (object.total > 0) return;
   machine.handles.remove(object.handle);
-  machine.executor.call_soon(object.destroy.function, object.destroy.data);
+  machine.executor.call_soon(object.destroy, object.ends);
+}
+
+void note_end(const GraphObject& graph, const OrderRecord& end) {
+  for (const UserReference& reference : graph.references)
+    reference.object().ends[end.point.chain] = end;
+  for (const std::shared_ptr<NodeObject>& node : graph.nodes)
+    if (node->child) note_end(*node->child, end);
 }
 
 NodeObject& add_node(Machine& machine, GraphObject& graph, std::vector<Edge> edges,

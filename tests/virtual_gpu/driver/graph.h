@@ -1,6 +1,7 @@
 // CUDA Graphs: graphs, their nodes, executable graphs, and user objects.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -17,9 +18,12 @@ struct UserObject {
   HostCall destroy;
   unsigned long long owned = 0;  ///< references of the caller
   unsigned long long total = 0;  ///< with those of graphs
+  /// The ends of launches that used it, the last one of each chain.
+  std::map<std::uint32_t, OrderRecord> ends = {};
 };
 
-/// Drops references; the last one makes a thread of the driver call the destructor.
+/// Drops references; the last one makes a thread of the driver call the destructor. The call tells
+/// the host that all launches of graphs that had a reference have ended.
 void release_references(Machine& machine, UserObject& object, unsigned long long count);
 
 /// References of a graph, which its copies have too.
@@ -33,6 +37,7 @@ class UserReference {
       : UserReference(*other.machine_, other.object_, other.count_) {}
   UserReference& operator=(const UserReference&) = delete;
   ~UserReference() { release_references(*machine_, *object_, count_); }
+  UserObject& object() const { return *object_; }
 
  private:
   Machine* machine_;
@@ -94,6 +99,8 @@ NodeObject& add_node(Machine& machine, GraphObject& graph, std::vector<Edge> edg
                      std::shared_ptr<const Operation> operation,
                      std::shared_ptr<GraphObject> child = nullptr);
 std::shared_ptr<GraphObject> copy_graph(const GraphObject& graph);
+/// A launch of the graph has ended: notes that in the user objects of the graph and its children.
+void note_end(const GraphObject& graph, const OrderRecord& end);
 /// Removes the handles of the graph and its nodes.
 void forget_graph(Machine& machine, GraphObject& graph);
 

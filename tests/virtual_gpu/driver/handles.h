@@ -2,6 +2,7 @@
 // handles apart.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -69,6 +70,13 @@ class HandleTable {
     if (entry == entries_.end()) return;
     const std::shared_ptr<void> last = std::move(entry->second.object);  // may remove more handles
     entry->second.object = nullptr;
+  }
+
+  /// The number of live objects of the kind.
+  std::size_t live(HandleKind kind) const {
+    return static_cast<std::size_t>(std::ranges::count_if(entries_, [&](const auto& entry) {
+      return entry.second.kind == kind && entry.second.object;
+    }));
   }
 
  private:

@@ -64,11 +64,12 @@ CUresult Machine::initialize() {
 bool Machine::is_forked() const { return process_ != 0 && process_ != getpid(); }
 
 CUresult Machine::fault(std::string_view function) {
-  if (configuration.faults.empty()) return CUDA_SUCCESS;
-  const int call = ++calls_[std::string(function)];
-  for (const Fault& one : configuration.faults)
-    if (one.function == function && one.call == call) return static_cast<CUresult>(one.code);
-  return CUDA_SUCCESS;
+  const CUresult code = faults.count(function);
+  if (!ends_context(code) || !is_initialized() || !this_thread().context) return code;
+  const auto context =
+      handles.find<ContextObject>(this_thread().context, CUDA_ERROR_INVALID_CONTEXT);
+  executor.fail(*context, code, fmt::format("injected: {} fails", function));
+  return code;
 }
 
 void Machine::log(std::string_view function, CUresult code, std::string_view reason) const {

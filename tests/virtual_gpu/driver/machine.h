@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tests/virtual_gpu/driver/executor.h"
+#include "tests/virtual_gpu/driver/faults.h"
 
 namespace sinter::virtual_gpu::driver {
 
@@ -26,13 +27,15 @@ class Machine {
   bool is_initialized() const { return process_ != 0; }
   /// True in a child process that inherited an initialised driver, which it must not use.
   bool is_forked() const;
-  /// The code that an injected fault gives the call; success if there is none. Needs the lock.
+  /// Counts the call. Returns the code that an injected fault gives it; success if there is none.
+  /// A code after which a context cannot be used makes the current one fail. Needs the lock.
   CUresult fault(std::string_view function);
   void log(std::string_view function, CUresult code, std::string_view reason) const;
   /// The context of a device, created at the first use.
   std::shared_ptr<ContextObject> make_context(Device& device);
 
   const Configuration configuration;
+  Faults faults{configuration.faults};
   std::mutex mutex;
   std::atomic<int> waiting_callers = 0;
   GlobalMemory* memory = nullptr;
@@ -51,7 +54,6 @@ class Machine {
   std::atomic<bool> is_deinitialized = false;
 
  private:
-  std::map<std::string, int, std::less<>> calls_;  ///< of functions with faults
   int process_ = 0;
 };
 

@@ -105,6 +105,19 @@ TaskPointer enqueue_overlapping(Machine& machine, StreamObject& stream, const Ta
   return task;
 }
 
+/// The objects of a launch, until its last task has ended.
+struct LaunchedGraph {
+  LaunchedGraph(std::shared_ptr<const FlatGraph> tasks, std::shared_ptr<const GraphObject> whole)
+      : flat(std::move(tasks)), graph(std::move(whole)) {}
+  ~LaunchedGraph() { note_end(*graph, end); }
+  LaunchedGraph(const LaunchedGraph&) = delete;
+  LaunchedGraph& operator=(const LaunchedGraph&) = delete;
+
+  std::shared_ptr<const FlatGraph> flat;
+  std::shared_ptr<const GraphObject> graph;
+  OrderRecord end;
+};
+
 }  // namespace
 
 std::shared_ptr<StreamObject> make_stream(Machine& machine, ContextObject& context,
@@ -138,9 +151,7 @@ TaskPointer enqueue_graph(Machine& machine, StreamObject& stream, ExecObject& ex
   if (!exec.flat) exec.flat = flatten(*exec.graph);
   const FlatGraph& flat = *exec.flat;
   // A user's objects and the kernels live until the launch has ended.
-  const auto keeps = std::make_shared<
-      std::pair<std::shared_ptr<const FlatGraph>, std::shared_ptr<const GraphObject>>>(exec.flat,
-                                                                                       exec.graph);
+  const auto keeps = std::make_shared<LaunchedGraph>(exec.flat, exec.graph);
   const TaskPointer previous[] = {exec.last_launch};
   const Before before = before_new_work(machine, stream, previous);
   const auto known = std::make_shared<const Clock>(before.clock);
@@ -170,6 +181,7 @@ TaskPointer enqueue_graph(Machine& machine, StreamObject& stream, ExecObject& ex
   }
   exec.last_launch = enqueue(machine, stream, make_operation(Empty{}), previous);
   exec.last_launch->keeps = keeps;
+  keeps->end = exec.last_launch->order;
   return exec.last_launch;
 }
 

@@ -163,6 +163,12 @@ void GlobalMemory::free(Allocation& allocation) {
   allocation.is_freed = true;
 }
 
+std::size_t GlobalMemory::live(MemoryKind kind) const {
+  return static_cast<std::size_t>(std::ranges::count_if(allocations_, [&](const auto& entry) {
+    return entry.second->kind == kind && !entry.second->is_freed;
+  }));
+}
+
 std::uint64_t GlobalMemory::used_bytes(int device) const {
   const auto found = used_.find(device);
   return found == used_.end() ? 0 : found->second;

@@ -65,6 +65,8 @@ class GlobalMemory {
   void free(Allocation& allocation);
   /// Live bytes of a device, without pinned memory.
   std::uint64_t used_bytes(int device) const;
+  /// The number of live allocations of the kind.
+  std::size_t live(MemoryKind kind) const;
   /// Text for messages: `12 bytes behind the end of the allocation of 4096 bytes at
   /// 0x7e0000010000`, `12 bytes into …`, `in freed memory: …`, or `near no allocation`.
   std::string describe(std::uint64_t address) const;

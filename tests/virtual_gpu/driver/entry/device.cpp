@@ -42,7 +42,7 @@ CUresult cuInit(unsigned flags) {
   if (const CUresult code = check_thread(machine); code != CUDA_SUCCESS) return code;
   const ApiLock lock(machine);
   try {
-    if (const CUresult code = machine.fault("cuInit"); code != CUDA_SUCCESS) return code;
+    if (const CUresult code = machine.faults.count("cuInit"); code != CUDA_SUCCESS) return code;
     return flags == 0 ? machine.initialize() : CUDA_ERROR_INVALID_VALUE;
   } catch (...) {
     return code_of_exception(machine, "cuInit");
@@ -50,8 +50,12 @@ CUresult cuInit(unsigned flags) {
 }
 
 CUresult cuDriverGetVersion(int* version) {
+  Machine& machine = Machine::get();
+  const ApiLock lock(machine);
+  if (const CUresult code = machine.faults.count("cuDriverGetVersion"); code != CUDA_SUCCESS)
+    return code;
   if (!version) return CUDA_ERROR_INVALID_VALUE;
-  *version = Machine::get().configuration.driver_version;
+  *version = machine.configuration.driver_version;
   return CUDA_SUCCESS;
 }
 
@@ -149,14 +153,6 @@ CUresult cuCtxSynchronize() {
 
 }  // extern "C"
 
-/// The message of the last rule that a kernel or copy broke; empty if there is none. For tests.
-extern "C" const char* virtualGpuLastViolation() {
-  static thread_local std::string text;
-  Machine& machine = Machine::get();
-  const ApiLock lock(machine);
-  text = machine.last_violation;
-  return text.c_str();
-}
 #pragma GCC visibility pop
 
 }  // namespace sinter::virtual_gpu::driver

@@ -15,6 +15,8 @@ using ::testing::HasSubstr;
 using GetProcAddress = CUresult(const char*, void**, int, unsigned long long,
                                 CUdriverProcAddressQueryResult*);
 
+using OldGetProcAddress = CUresult(const char*, void**, int, unsigned long long);
+
 constexpr auto kSymbolNotFound = static_cast<CUdriverProcAddressQueryResult>(1);
 constexpr auto kVersionNotSufficient = static_cast<CUdriverProcAddressQueryResult>(2);
 
@@ -140,12 +142,18 @@ TEST(VirtualSymbolsTest, AnswersByVersion) {
   EXPECT_EQ(address, driver.address("cuStreamBeginCapture"));
   EXPECT_EQ(get("cuStreamBeginCapture", &address, 10010, 0, &status), CUDA_SUCCESS);
   EXPECT_EQ(address, driver.address("cuStreamBeginCapture_v2"));
-  EXPECT_EQ(get("cuFuncGetParamInfo", &address, 12030, 0, &status), CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(get("cuFuncGetParamInfo", &address, 12030, 0, &status), CUDA_SUCCESS);
   EXPECT_EQ(status, kVersionNotSufficient);
   EXPECT_EQ(address, nullptr);
-  EXPECT_EQ(get("cuNoSuchFunction", &address, 12040, 0, &status), CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(get("cuNoSuchFunction", &address, 12040, 0, &status), CUDA_SUCCESS);
   EXPECT_EQ(status, kSymbolNotFound);
-  EXPECT_EQ(get("cuMemAlloc_v2", &address, 12040, 0, &status), CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(address, nullptr);
+  EXPECT_EQ(get("cuMemAlloc_v2", &address, 12040, 0, &status), CUDA_SUCCESS);
+  EXPECT_EQ(status, kSymbolNotFound);
+  EXPECT_EQ(get("cuEventElapsedTime", &address, 12080, 0, &status), CUDA_ERROR_INVALID_VALUE);
+  auto* const old = driver.find<OldGetProcAddress>("cuGetProcAddress");
+  EXPECT_EQ(old("cuNoSuchFunction", &address, 12040, 0), CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(old("cuInit", &address, 12040, 0), CUDA_SUCCESS);
   EXPECT_EQ(get("cuInit", &address, 12050, 0, &status), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(get("cuInit", &address, 12040, 4, &status), CUDA_ERROR_INVALID_VALUE);
 }

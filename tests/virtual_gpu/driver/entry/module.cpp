@@ -1,5 +1,6 @@
 // Entry points: modules and functions.
 #include <algorithm>
+#include <climits>
 #include <cstdio>
 
 #include "tests/virtual_gpu/driver/capture.h"
@@ -15,8 +16,10 @@ namespace {
 
 std::shared_ptr<const Program> load_program(const Call& call, const void* image) {
   ContextObject& context = *call.context;
-  std::string ptx = checked_ptx(image, call.machine.configuration.driver_version,
-                                context.device->limits.compute_capability);
+  const Configuration& configuration = call.machine.configuration;
+  std::string ptx = checked_ptx(
+      image, configuration.accepts_newer_ptx ? INT_MAX : configuration.driver_version,
+      context.device->limits.compute_capability);
   try {
     return context.gpu->load(std::move(ptx));
   } catch (const PtxError& error) {

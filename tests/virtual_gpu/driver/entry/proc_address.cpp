@@ -139,23 +139,37 @@ Found find_symbol(const char* name, int version) {
   return found;
 }
 
+CUresult query(const char* name, void** address, int version, unsigned long long flags,
+               CUdriverProcAddressQueryResult* status) {
+  Machine& machine = Machine::get();
+  const ApiLock lock(machine);
+  if (const CUresult code = machine.faults.count("cuGetProcAddress"); code != CUDA_SUCCESS)
+    return code;
+  if (!name || !address || version > machine.configuration.driver_version || flags >= kAllFlags)
+    return CUDA_ERROR_INVALID_VALUE;
+  const Found found = find_symbol(name, version);
+  *address = found.symbol ? dlsym(this_library(), found.symbol->exported) : nullptr;
+  if (status) *status = found.status;
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 #pragma GCC visibility push(default)
 extern "C" {
 
+/// "The API will return CUDA_SUCCESS and set the returned pfn to NULL if the requested driver
+/// function is not supported", and only the status tells why.
 CUresult cuGetProcAddress_v2(const char* name, void** address, int version,
                              unsigned long long flags, CUdriverProcAddressQueryResult* status) {
-  const int driver = Machine::get().configuration.driver_version;
-  if (!name || !address || version > driver || flags >= kAllFlags) return CUDA_ERROR_INVALID_VALUE;
-  const Found found = find_symbol(name, version);
-  *address = found.symbol ? dlsym(this_library(), found.symbol->exported) : nullptr;
-  if (status) *status = found.status;
-  return *address ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+  return query(name, address, version, flags, status);
 }
 
+/// Version 1 has no status, and returns CUDA_ERROR_NOT_FOUND instead: the documentation of CUDA
+/// 11.7.
 CUresult cuGetProcAddress(const char* name, void** address, int version, unsigned long long flags) {
-  return cuGetProcAddress_v2(name, address, version, flags, nullptr);
+  const CUresult result = query(name, address, version, flags, /*status=*/nullptr);
+  return result == CUDA_SUCCESS && !*address ? CUDA_ERROR_NOT_FOUND : result;
 }
 
 }  // extern "C"
