@@ -48,6 +48,8 @@ Json to_json(const ErrorStatistics& errors) {
   for (const auto& [distance, count] : errors.steps) steps[std::to_string(distance)] = count;
   Json json = {{"operands", errors.operands},
                {"max_ulp", errors.max_ulp},
+               {"max_absolute", errors.max_absolute},
+               {"max_relative", errors.max_relative},
                {"worst_operand", hex(errors.worst_operand)},
                {"worst_result", hex(errors.worst_result)},
                {"steps", steps},
@@ -82,7 +84,9 @@ Json measure(const Device& device, const Instruction& instruction, std::uint32_t
   ErrorStatistics all;
   Json ranges = Json::array();
   for (const Range& range : instruction.ranges) {
-    const ErrorStatistics errors = errors_in(runner, instruction, range, stride);
+    const bool is_small = range.count <= 1 << 16;  // all numbers of 16 bits
+    const ErrorStatistics errors =
+        errors_in(runner, instruction, range, is_small ? std::min(stride, 16U) : stride);
     all.add(errors);
     Json one = {{"first_operand", hex(range.first)}};
     one.update(to_json(errors));
@@ -168,7 +172,7 @@ int main(int count, char** words) {
       ->type_name("TEXT")
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_option("--stride", arguments.stride, "Only every so many operands")
+  app.add_option("--stride", arguments.stride, "Only every so many operands; at least every 16th of 16 bits")
       ->check(CLI::Range(1U, 1U << 20))
       ->capture_default_str();
   app.add_option("--json", arguments.json, "Writes the errors to this file")->type_name("FILE");

@@ -1,6 +1,7 @@
 #include "bench/approximations/error_statistics.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace sinter::approximations {
@@ -14,6 +15,14 @@ std::int64_t position(Format format, std::uint32_t bits) {
   const std::uint32_t sign = 1U << (bits_of(format) - 1);
   const auto magnitude = static_cast<std::int64_t>(bits & (sign - 1));
   return bits & sign ? -magnitude : magnitude;
+}
+
+std::int64_t bucket(std::int64_t distance) {
+  constexpr std::int64_t kMostExact = 8;
+  const auto magnitude = static_cast<std::uint64_t>(std::abs(distance));
+  if (magnitude <= kMostExact) return distance;
+  const auto power = static_cast<std::int64_t>(std::bit_ceil(magnitude));
+  return distance < 0 ? -power : power;
 }
 
 bool is_same_kind(double a, double b) {
@@ -38,11 +47,15 @@ void add_result(ErrorStatistics& statistics, const Instruction& instruction, std
   if (std::isnan(got)) return;
   const std::int64_t distance =
       position(instruction.format, result) - position(instruction.format, rounded);
-  ++statistics.steps[static_cast<int>(std::clamp<std::int64_t>(distance, -kMaxSteps, kMaxSteps))];
+  ++statistics.steps[bucket(distance)];
   if (std::isinf(got) || !std::isfinite(exact)) return;
   const bool is_flushed = instruction.flushes && expected == 0;
-  const double ulp =
-      is_flushed ? 0 : std::abs(got - exact) / ulp_at(instruction.format, exact);
+  if (is_flushed) return;
+  const double absolute = std::abs(got - exact);
+  statistics.max_absolute = std::max(statistics.max_absolute, absolute);
+  if (exact != 0)
+    statistics.max_relative = std::max(statistics.max_relative, absolute / std::abs(exact));
+  const double ulp = absolute / ulp_at(instruction.format, exact);
   if (ulp > statistics.max_ulp) {
     statistics.max_ulp = ulp;
     statistics.worst_operand = bits;
@@ -54,6 +67,8 @@ void add_result(ErrorStatistics& statistics, const Instruction& instruction, std
 
 void ErrorStatistics::add(const ErrorStatistics& other) {
   operands += other.operands;
+  max_absolute = std::max(max_absolute, other.max_absolute);
+  max_relative = std::max(max_relative, other.max_relative);
   if (other.max_ulp > max_ulp) {
     max_ulp = other.max_ulp;
     worst_operand = other.worst_operand;

@@ -32,7 +32,7 @@ class Measurement {
         to_(device.empty(f32, {bytes_of_stream() / 4})),
         arrivals_(device.empty(u32, {64})),
         write_(device, write_kernel()) {
-    const std::vector<std::byte> zeros(static_cast<std::size_t>(arrivals_.bytes()));
+    const std::vector<std::uint32_t> zeros(static_cast<std::size_t>(arrivals_.bytes()) / 4);
     device.upload(arrivals_, zeros, stream_);
     write(from_);  // it is read later
     stream_.synchronize();

@@ -151,7 +151,7 @@ Source tile_work_kernel() {
     }
     block_barrier();
   }
-  to[blockIdx.x] = tile[threadIdx.x];
+  to[blockIdx.x * 256 + threadIdx.x] = tile[threadIdx.x];
 )");
   source.shared_bytes = kTileBytes;
   return source;
