@@ -20,7 +20,7 @@ struct ErrorStatistics {
   /// Results by their distance to the correctly rounded one, in numbers of the format. Distances
   /// above 8 count as the next power of two.
   std::map<std::int64_t, std::int64_t> steps;
-  std::int64_t wrong_kinds = 0;  ///< NaN, infinite or of another sign, unlike the rounded result
+  std::int64_t wrong_kinds = 0;     ///< NaN, infinite or of another sign, unlike the rounded result
   std::uint32_t wrong_operand = 0;  ///< the first of them
 
   void add(const ErrorStatistics& other);

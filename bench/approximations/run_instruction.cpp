@@ -44,7 +44,8 @@ Source kernel_of(const Instruction& instruction) {
   for (char& c : entry) c = c == '.' ? '_' : c;
   std::string text = fmt::format(
       "extern \"C\" __global__ void __launch_bounds__({})\n"
-      "{}(const unsigned first, const unsigned stride, const unsigned count, const float dividend,\n"
+      "{}(const unsigned first, const unsigned stride, const unsigned count, const float "
+      "dividend,\n"
       "   unsigned* results) {{\n"
       "  const unsigned i = blockIdx.x * {}u + threadIdx.x;\n"
       "  if (i >= count) return;\n"

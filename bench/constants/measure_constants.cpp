@@ -1,12 +1,12 @@
 #include "bench/constants/measure_constants.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <memory>
 
 #include <fmt/format.h>
 
+#include "bench/constants/bytes_needed.h"
 #include "bench/constants/probe_kernels.h"
 #include "bench/device/device_kernel.h"
 #include "bench/suite/timing.h"
@@ -87,7 +87,8 @@ class Measurement {
   /// As many blocks as horizontally fused kernels usually have: 512 threads per SM.
   double barrier_seconds() {
     const DeviceKernel kernel(device_, grid_barriers_kernel());
-    const std::int64_t grid = std::min<std::int64_t>(2 * target_.sm_count, kernel.resident_blocks());
+    const std::int64_t grid =
+        std::min<std::int64_t>(2 * target_.sm_count, kernel.resident_blocks());
     const auto barriers = [&](int count) {
       kernel.launch(stream_, grid, static_cast<void*>(arrivals_.pointer()), count);
     };
@@ -107,15 +108,15 @@ class Measurement {
   double cooperative_loss() {
     const DeviceKernel leaving(device_, copy_kernel()), staying(device_, staying_copy_kernel());
     const std::int64_t grid = std::min(staying.resident_blocks(), pieces());
-    std::vector<Measured> both = {
-        {.work =
-             [&] {
-               leaving.launch(stream_, pieces(), float_pointer(from_), float_pointer(to_),
-                              vectors());
-             }},
-        {.work = [&] {
-           staying.launch(stream_, grid, float_pointer(from_), float_pointer(to_), vectors());
-         }}};
+    std::vector<Measured> both = {{.work =
+                                       [&] {
+                                         leaving.launch(stream_, pieces(), float_pointer(from_),
+                                                        float_pointer(to_), vectors());
+                                       }},
+                                  {.work = [&] {
+                                    staying.launch(stream_, grid, float_pointer(from_),
+                                                   float_pointer(to_), vectors());
+                                  }}};
     measure_interleaved(both, settings_.repeats, stream_);
     return std::max(1 - median(both[0]) / median(both[1]), 0.0);
   }
@@ -149,12 +150,8 @@ class Measurement {
   }
   std::int64_t bytes() const { return from_.bytes(); }
   long long vectors() const { return bytes() / kVectorBytes; }
-  std::int64_t pieces() const {
-    return (vectors() + kVectorsPerBlock - 1) / kVectorsPerBlock;
-  }
-  double tile_bytes_of_all() const {
-    return static_cast<double>(kTileBytes) * target_.sm_count;
-  }
+  std::int64_t pieces() const { return (vectors() + kVectorsPerBlock - 1) / kVectorsPerBlock; }
+  double tile_bytes_of_all() const { return static_cast<double>(kTileBytes) * target_.sm_count; }
   int few_launches() const { return settings_.is_short ? 1 : 50; }
   int many_launches() const { return settings_.is_short ? 3 : 450; }
   int few_rounds() const { return settings_.is_short ? 2 : 16; }
@@ -162,7 +159,9 @@ class Measurement {
 
   static void* float_pointer(const Array& array) { return array.pointer(); }
   static double median(const Measured& measured) { return quartiles_of(measured.call_us).median; }
-  static double rate(std::int64_t moved, double us) { return static_cast<double>(moved) / us * 1e6; }
+  static double rate(std::int64_t moved, double us) {
+    return static_cast<double>(moved) / us * 1e6;
+  }
 
   void launch(const DeviceKernel& kernel) {
     kernel.launch(stream_, target_.sm_count, static_cast<void*>(arrivals_.pointer()));
@@ -188,7 +187,8 @@ class Measurement {
   /// Reads with one block per SM and more and more loads in flight.
   void run_reads() {
     if (!read_us_.empty()) return;
-    for (const int threads : settings_.is_short ? std::vector{256} : std::vector{128, 256, 512, 1024})
+    for (const int threads :
+         settings_.is_short ? std::vector{256} : std::vector{128, 256, 512, 1024})
       for (const int loads : settings_.is_short ? std::vector{4} : std::vector{1, 2, 4, 8}) {
         const DeviceKernel kernel(device_, constants::read_kernel(threads, loads));
         // The machine code may have fewer in flight. There is none with SINTER_PTX.
@@ -255,16 +255,6 @@ std::vector<Figure> measure_constants(const Device& device, const MeasureSetting
     }
   }
   return figures;
-}
-
-double bytes_needed(const std::vector<RunInFlight>& runs) {
-  // Small differences are noise, and large ones are outside of the model.
-  constexpr double kLeast = 1.05, kMost = 2.5;
-  std::vector<double> estimates;
-  for (const RunInFlight& run : runs)
-    if (run.relative_time >= kLeast && run.relative_time <= kMost)
-      estimates.push_back(run.bytes_in_flight / (1 - std::sqrt(1 - 1 / run.relative_time)));
-  return estimates.empty() ? 0 : quartiles_of(std::move(estimates)).median;
 }
 
 }  // namespace sinter::constants

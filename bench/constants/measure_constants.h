@@ -24,13 +24,4 @@ struct MeasureSettings {
 /// reading, writing and two copies. Never throws for a single figure: it has the problem.
 std::vector<Figure> measure_constants(const Device& device, const MeasureSettings& settings);
 
-/// The bytes in flight that reach full bandwidth, by runs with `bytes_in_flight` each and their
-/// times relative to the fastest. Inverts reached_bandwidth (compiler/target/wave_quantization.h).
-/// 0 if no run was slower.
-struct RunInFlight {
-  double bytes_in_flight = 0;
-  double relative_time = 1;
-};
-double bytes_needed(const std::vector<RunInFlight>& runs);
-
 }  // namespace sinter::constants

@@ -9,13 +9,14 @@ namespace {
 /// A kernel whose text follows `extern "C" __global__ void __launch_bounds__(THREADS)`.
 Source kernel(std::string entry, int threads, const std::string& parameters,
               const std::string& body) {
-  return {.entry = entry,
-          .text = fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n{}({}) {{\n{}}}\n",
-                              threads, entry, parameters, body),
-          .arguments = {},
-          .threads = threads,
-          .has_barrier = true,
-          .traffic = {}};
+  return {
+      .entry = entry,
+      .text = fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n{}({}) {{\n{}}}\n",
+                          threads, entry, parameters, body),
+      .arguments = {},
+      .threads = threads,
+      .has_barrier = true,
+      .traffic = {}};
 }
 
 /// The copy of one piece: `first` is the first vector of the thread.
@@ -30,7 +31,8 @@ constexpr const char* kCopyPiece = R"(
 )";
 static_assert(kThreads == 256 && kVector == 4 && kUnroll == 4, "the texts have these numbers");
 
-constexpr const char* kStreams = "const float* __restrict__ from, float* to, const long long vectors";
+constexpr const char* kStreams =
+    "const float* __restrict__ from, float* to, const long long vectors";
 
 }  // namespace
 
@@ -67,10 +69,11 @@ Source copy_kernel() {
 Source staying_copy_kernel() {
   Source source = kernel(
       "staying_copy", kThreads, kStreams,
-      fmt::format("#pragma unroll 1\n"
-                  "  for (long long piece = blockIdx.x; piece * 1024 < vectors; piece += gridDim.x) {{\n"
-                  "    const long long first = piece * 1024 + threadIdx.x;{}  }}\n",
-                  kCopyPiece));
+      fmt::format(
+          "#pragma unroll 1\n"
+          "  for (long long piece = blockIdx.x; piece * 1024 < vectors; piece += gridDim.x) {{\n"
+          "    const long long first = piece * 1024 + threadIdx.x;{}  }}\n",
+          kCopyPiece));
   source.is_cooperative = true;
   return source;
 }
@@ -107,8 +110,9 @@ Source read_kernel(int threads, int loads) {
 }
 
 Source tile_copies_kernel() {
-  Source source = kernel("tile_copies", kThreads, "const float* __restrict__ from, float* to, const int rounds",
-                         R"(
+  Source source =
+      kernel("tile_copies", kThreads, "const float* __restrict__ from, float* to, const int rounds",
+             R"(
   float* const tile = reinterpret_cast<float*>(shared_memory());
   float seen = 0.0f;
 #pragma unroll 1

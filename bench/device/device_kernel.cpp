@@ -33,9 +33,10 @@ void DeviceKernel::launch_with(const Stream& stream, std::int64_t grid, void** p
   LaunchAttributes attributes = node_attributes(source_);
   CUlaunchConfig config = launch_config(source_, grid, attributes);
   config.hStream = stream.state()->handle;
-  check(state.driver,
-        state.driver.cuLaunchKernelEx(&config, unit_->functions.front().handle, parameters, nullptr),
-        "cuLaunchKernelEx", [&] { return "kernel " + source_.entry; });
+  check(
+      state.driver,
+      state.driver.cuLaunchKernelEx(&config, unit_->functions.front().handle, parameters, nullptr),
+      "cuLaunchKernelEx", [&] { return "kernel " + source_.entry; });
 }
 
 }  // namespace sinter::measured

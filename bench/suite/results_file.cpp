@@ -81,12 +81,11 @@ Setting setting_of(const Device& device, std::string tier) {
 
 std::string results_text(const Setting& setting, const std::vector<Row>& rows) {
   Json all = Json::array();
-  for (const Row& row : rows)
-    all.push_back(to_json(setting.is_virtual ? without_times(row) : row));
-  Json results = {
-      {"schema", "sinter-bench-1"}, {"system", "sinter"},   {"version", sinter_version()},
-      {"device", setting.device},   {"arch", setting.arch}, {"driver", setting.driver},
-      {"date", setting.date},       {"tier", setting.tier}};
+  for (const Row& row : rows) all.push_back(to_json(setting.is_virtual ? without_times(row) : row));
+  Json results = {{"schema", "sinter-bench-1"},  {"system", "sinter"},
+                  {"version", sinter_version()}, {"device", setting.device},
+                  {"arch", setting.arch},        {"driver", setting.driver},
+                  {"date", setting.date},        {"tier", setting.tier}};
   if (setting.is_virtual) results["virtual"] = true;
   results["rows"] = all;
   return results.dump(1) + '\n';

@@ -266,7 +266,8 @@ class LaunchFuser {
     const double lost_to_shared =
         both.has_shared ? kSharedMemoryLoss * both.work.seconds_without_shared : 0;
     const double lost =
-        (both.is_cooperative() ? target_.cooperative_loss * both.work.memory_seconds : 0) + lost_to_shared;
+        (both.is_cooperative() ? target_.cooperative_loss * both.work.memory_seconds : 0) +
+        lost_to_shared;
     if (lost > saved)
       return fmt::format(
           "one launch would save {:.1f} us and lose {:.1f} of {:.0f} us to blocks "

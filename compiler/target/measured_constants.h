@@ -1,5 +1,5 @@
 // The constants of a Target that a program can measure on the GPU. Their names are those of target
-// files: bench/measure_target writes them, and runtime/device/target_file.h reads them.
+// files: bench/measure_gpu writes them, and runtime/device/target_file.h reads them.
 #pragma once
 
 #include <span>

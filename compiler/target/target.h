@@ -36,7 +36,7 @@ struct Target {
   double launch_seconds = 1.3e-6;         ///< fixed cost of one kernel in a CUDA Graph
   double stream_launch_seconds = 2.5e-6;  ///< fixed cost of one kernel in a stream
   double barrier_seconds = 1.2e-6;        ///< one grid-wide barrier
-  // Assumptions, until bench/measure_target has measured them (measured_constants.h).
+  // Assumptions, until bench/measure_gpu has measured them (measured_constants.h).
   double cluster_barrier_seconds = 0.7e-6;  ///< one barrier of a cluster
   /// Blocks of a cooperative launch stay and take one piece of work after another. They lose this
   /// fraction of the memory bandwidth.

@@ -34,7 +34,7 @@ class TargetFile {
     if (nearest.is_named && nearest.target->name == target.name && arch == target.arch) return;
     throw UserError(
         fmt::format("options.target_file: {} has the constants of {} ({}), but the plan is for {} "
-                    "({}); run measure_target there, or leave the option empty",
+                    "({}); run measure_gpu constants there, or leave the option empty",
                     name_, gpu, arch, target.name, target.arch));
   }
 
@@ -47,9 +47,10 @@ class TargetFile {
 
  private:
   [[noreturn]] void fail(const std::string& problem) const {
-    throw UserError(fmt::format(
-        "options.target_file: {} is no target file: {}; measure_target --json FILE writes one",
-        name_, problem));
+    throw UserError(
+        fmt::format("options.target_file: {} is no target file: {}; measure_gpu constants --json "
+                    "FILE writes one",
+                    name_, problem));
   }
 
   std::string string_at(const std::string& key) const {
@@ -91,8 +92,8 @@ Target with_target_file(const Target& target, const std::string& path) {
   if (path.empty()) return target;
   const FileContents file = read_whole_file(path);
   if (file.error != 0)
-    throw UserError(fmt::format("options.target_file: {} cannot be read: {}", path,
-                                std::strerror(file.error)));
+    throw UserError(
+        fmt::format("options.target_file: {} cannot be read: {}", path, std::strerror(file.error)));
   return with_constants(
       target, {reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()}, path);
 }

@@ -1,4 +1,4 @@
-// Reads target files: constants of a GPU that bench/measure_target measured, in place of the
+// Reads target files: constants of a GPU that bench/measure_gpu measured, in place of the
 // planner's assumptions.
 #pragma once
 

@@ -61,7 +61,7 @@ struct Options {
   std::string trace = {};
   std::string target = {};  ///< host device and explain: the GPU to plan for; empty: h200
   /// A file with measured constants of the GPU to plan for, in place of assumptions: launch costs,
-  /// barriers, bandwidth. bench/measure_target writes it. Empty: the assumptions.
+  /// barriers, bandwidth. bench/measure_gpu writes it. Empty: the assumptions.
   std::string target_file = {};
   CacheOptions cache = {};
   /// The bytes of released memory of Arrays and Contexts that a device keeps for reuse. The value

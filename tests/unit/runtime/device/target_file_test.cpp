@@ -55,7 +55,7 @@ TEST(TargetFile, BelongsToOneGpu) {
   EXPECT_EQ(with_constants(*find_target("h100_pcie"), file, "my.json").launch_seconds, 2e-6);
   EXPECT_EQ(error_with(file),
             "options.target_file: my.json has the constants of NVIDIA H100 PCIe (sm_90), but the "
-            "plan is for h200 (sm_90); run measure_target there, or leave the option empty");
+            "plan is for h200 (sm_90); run measure_gpu constants there, or leave the option empty");
   // A GPU that sinter does not know plans for itself, under its own name.
   Target own = h200();
   own.name = "Some GPU";
@@ -69,7 +69,7 @@ TEST(TargetFile, BelongsToOneGpu) {
 TEST(TargetFile, MistakesAreReported) {
   const auto problem = [](const std::string& text) {
     return "options.target_file: my.json is no target file: " + text +
-           "; measure_target --json FILE writes one";
+           "; measure_gpu constants --json FILE writes one";
   };
   EXPECT_EQ(error_with("[1]"), problem("it is not a JSON object"));
   EXPECT_EQ(error_with("{"), problem("it is not a JSON object"));

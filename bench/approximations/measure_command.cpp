@@ -1,15 +1,16 @@
-// Measures the error of each approximate PTX instruction over all mantissas, against correctly
-// rounded results. The virtual GPU (tests/virtual_gpu) can then use the errors of a real GPU.
+// Compares results with correctly rounded ones. The virtual GPU (tests/virtual_gpu) can then use
+// the errors of a real GPU.
+#include "bench/approximations/measure_command.h"
+
 #include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "bench/approximations/error_statistics.h"
@@ -38,7 +39,8 @@ std::vector<std::uint32_t> special_operands(Format format) {
   if (format == Format::f16) return {0, 0x8000, 1, 0x3c00, 0xbc00, 0x7bff, 0x7c00, 0xfc00, 0x7e00};
   if (format == Format::bf16) return {0, 0x8000, 1, 0x3f80, 0xbf80, 0x7f7f, 0x7f80, 0xff80, 0x7fc0};
   if (format == Format::f64_high_word)
-    return {0, 0x80000000, 1, 0x3ff00000, 0xbff00000, 0x7fefffff, 0x7ff00000, 0xfff00000, 0x7ff80000};
+    return {0,          0x80000000, 1,          0x3ff00000, 0xbff00000,
+            0x7fefffff, 0x7ff00000, 0xfff00000, 0x7ff80000};
   return {0,          0x80000000, 1,          0x807fffff, 0x3f800000, 0xbf800000,
           0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000};
 }
@@ -69,9 +71,9 @@ ErrorStatistics errors_in(const InstructionRunner& runner, const Instruction& in
   for (std::size_t i = 0; i < parts.size(); ++i)
     jobs.push_back([&, i] {
       const std::size_t begin = i * kChunk;
-      parts[i] = errors_of(
-          instruction, range.first + static_cast<std::uint32_t>(begin) * stride, stride,
-          std::span(results).subspan(begin, std::min(kChunk, results.size() - begin)));
+      parts[i] =
+          errors_of(instruction, range.first + static_cast<std::uint32_t>(begin) * stride, stride,
+                    std::span(results).subspan(begin, std::min(kChunk, results.size() - begin)));
     });
   run_parallel(jobs);
   ErrorStatistics all;
@@ -97,9 +99,9 @@ Json measure(const Device& device, const Instruction& instruction, std::uint32_t
     special[hex(operand)] = hex(runner.run(operand, 1, 1).front());
   fmt::print("{:<22} {:>10} operands, at most {:.4f} ulp, {} not the nearest number{}\n",
              instruction.opcode, all.operands, all.max_ulp, all.operands - all.steps[0],
-             all.wrong_kinds > 0 ? fmt::format(", {} NaN, infinite or of the wrong sign",
-                                               all.wrong_kinds)
-                                 : "");
+             all.wrong_kinds > 0
+                 ? fmt::format(", {} NaN, infinite or of the wrong sign", all.wrong_kinds)
+                 : "");
   std::fflush(stdout);
   Json json = to_json(all);
   json["special"] = special;
@@ -161,31 +163,23 @@ int run(const Arguments& arguments) {
 }
 
 }  // namespace
-}  // namespace sinter::approximations
 
-int main(int count, char** words) {
-  using namespace sinter;
-  approximations::Arguments arguments;
-  CLI::App app("Measures the errors of approximate PTX instructions on a GPU",
-               "measure_approximations");
-  app.add_option("--only", arguments.only, "Only opcodes that begin with one of these texts")
+void declare(CLI::App& app, std::function<int()>& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App& command = *app.add_subcommand(
+      "approximations", "Measure the errors of approximate PTX instructions over all mantissas");
+  command.add_option("--only", arguments->only, "Only opcodes that begin with one of these texts")
       ->type_name("TEXT")
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_option("--stride", arguments.stride, "Only every so many operands; at least every 16th of 16 bits")
+  command
+      .add_option("--stride", arguments->stride,
+                  "Only every so many operands; at least every 16th of 16 bits")
       ->check(CLI::Range(1U, 1U << 20))
       ->capture_default_str();
-  app.add_option("--json", arguments.json, "Writes the errors to this file")->type_name("FILE");
-  app.footer(
-      "Example:\n  measure_approximations --only ex2,lg2 --json errors.json\nExit status: 0 all "
-      "are measured, 1 some failed, 2 usage.");
-  try {
-    app.parse(count, words);
-    return approximations::run(arguments);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "measure_approximations: {}\n", error.what());
-    return 1;
-  }
+  command.add_option("--json", arguments->json, "Write the errors to this file")->type_name("FILE");
+  command.footer("Example:\n  measure_gpu approximations --only ex2,lg2 --json errors.json");
+  command.callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }
+
+}  // namespace sinter::approximations

@@ -1,15 +1,16 @@
-// Measures the constants of a GPU that the planner otherwise assumes, and writes them to a target
-// file, which Options::target_file reads (SINTER_TARGET_FILE). The host device and the virtual GPU
-// run all of it, but their times are not constants of a GPU, and are not recorded.
+// The host device and the virtual GPU run all measurements, but their times are not constants of a
+// GPU, and are not recorded.
+#include "bench/constants/measure_command.h"
+
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "bench/constants/measure_constants.h"
@@ -51,13 +52,12 @@ Json results(const Device& device, const std::vector<Figure>& figures, bool has_
       (constant ? constants : others)[figure.name] = figure.value;
     if (constant) assumed[figure.name] = constant->get(device.state()->target);
   }
-  Json json = {
-      {"schema", kTargetFileSchema},
-      {"gpu", device.name()},
-      {"arch", device.arch()},
-      {"driver", suite::Nvml(device.ordinal()).driver_version()},
-      {"date",
-       fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now()))}};
+  Json json = {{"schema", kTargetFileSchema},
+               {"gpu", device.name()},
+               {"arch", device.arch()},
+               {"driver", suite::Nvml(device.ordinal()).driver_version()},
+               {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                                    fmt::gmtime(std::chrono::system_clock::now()))}};
   if (!has_times) json["virtual"] = true;
   json.update({{"constants", constants},
                {"assumed", assumed},
@@ -89,7 +89,8 @@ bool print(const Device& device, const std::vector<Figure>& figures, bool has_ti
 
 int run(const Arguments& arguments) {
   const Device device = arguments.device == "host" ? host_device() : cuda_device();
-  const bool has_times = may_record_times(device.name(), "measure_target") && !device.is_host();
+  const bool has_times =
+      may_record_times(device.name(), "measure_gpu constants") && !device.is_host();
   const std::vector<Figure> figures = measure_constants(
       device, {.repeats = has_times ? arguments.repeats : 1, .is_short = !has_times});
   const bool is_complete = print(device, figures, has_times);
@@ -104,29 +105,22 @@ int run(const Arguments& arguments) {
 }
 
 }  // namespace
-}  // namespace sinter::constants
 
-int main(int count, char** words) {
-  using namespace sinter;
-  constants::Arguments arguments;
-  CLI::App app("Measures the constants of a GPU that the planner assumes", "measure_target");
-  app.add_option("--device", arguments.device, "The device; the host device only rehearses")
+void declare(CLI::App& app, std::function<int()>& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App& command = *app.add_subcommand(
+      "constants", "Measure the constants that the planner assumes, for a target file");
+  command.add_option("--device", arguments->device, "The device; the host device only rehearses")
       ->check(CLI::IsMember({"cuda", "host"}))
       ->capture_default_str();
-  app.add_option("--json", arguments.json, "Writes a target file")->type_name("FILE");
-  app.add_option("--repeats", arguments.repeats, "Runs of each measurement")
+  command.add_option("--json", arguments->json, "Write a target file")->type_name("FILE");
+  command.add_option("--repeats", arguments->repeats, "Runs of each measurement")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.footer(
-      "Example:\n  measure_target --json h200.json && SINTER_TARGET_FILE=h200.json sinter bench "
-      "softmax.sinter\nExit status: 0 all constants are measured, 1 some are not, 2 usage.");
-  try {
-    app.parse(count, words);
-    return constants::run(arguments);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "measure_target: {}\n", error.what());
-    return 1;
-  }
+  command.footer(
+      "Example:\n  measure_gpu constants --json h200.json\n"
+      "  SINTER_TARGET_FILE=h200.json sinter bench softmax.sinter");
+  command.callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }
+
+}  // namespace sinter::constants
