@@ -231,9 +231,9 @@ if [[ -z $rehearses ]]; then
   host_bench compile 16 '^(nothing|pointwise_add|pointwise_50_ops|softmax|layer_norm)/iterations'
 else
   host_seconds=0.001
-  host_bench record 4 '^record_elementwise'
+  host_bench record 4 '^record_chain_again'
   host_bench launch 6 '^(run|replay)_prepared'
-  host_bench plan 20 '^plan_one'
+  host_bench plan 20 '^chain/1000$'
   host_bench compile 16 '^nothing/iterations'
 fi
 if [[ -n $(texts host) ]]; then host_bench cache 60 '^(load_process|hit_in_memory)'; fi  # half a minute
