@@ -18,7 +18,6 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-using testing::Not;
 
 class GpuScriptRehearsal : public testing::Test {
  protected:
@@ -70,11 +69,17 @@ TEST_F(GpuScriptRehearsal, EveryPartRuns) {
         "racecheck_suite", "initcheck_tests", "initcheck_suite", "record_bench", "launch_bench",
         "plan_bench", "compile_bench", "static", "constants", "approximations"})
     EXPECT_EQ(exits[step], 0) << step << "\n" << result.output;
+  // Its training step updates a scalar that other threads of the same warp have read, which the
+  // virtual GPU reports as a race.
   EXPECT_TRUE(exits.contains("digits"));
   EXPECT_GE(results["gpu_tests"]["passed"], 9);
-  ASSERT_EQ(results["results"].size(), 1U);
-  EXPECT_EQ(results["results"][0]["virtual"], true);
-  for (const json& row : results["results"][0]["rows"]) {
+  json own;
+  for (const json& one : results["results"])
+    if (one["system"] == "sinter") own = one;
+  ASSERT_TRUE(own.is_object());
+  EXPECT_EQ(own["virtual"], true);
+  EXPECT_FALSE(own["rows"].empty());
+  for (const json& row : own["rows"]) {
     EXPECT_EQ(row["status"], "ok") << row;
     for (const char* const time : {"us", "copy_us", "memcpy_us", "read_us", "asynchronous_us",
                                    "tb_per_s", "of_copy", "of_read"})
@@ -95,7 +100,9 @@ TEST_F(GpuScriptRehearsal, MissingToolsAreNamed) {
   EXPECT_EQ(result.exit_code, 0) << result.output;
   EXPECT_THAT(result.output,
               HasSubstr("gpu: missing: sanitizer: compute-sanitizer was not found\n"));
-  EXPECT_THAT(result.output, HasSubstr("gpu: missing: torch_eager: "));
+  // With torch, the peer itself says that the virtual GPU has no times.
+  EXPECT_THAT(result.output, testing::AnyOf(HasSubstr("gpu: missing: torch_eager: "),
+                                            HasSubstr("torch_eager is missing: virtual GPU")));
 }
 
 TEST_F(GpuScriptRehearsal, OnlyARehearsalUsesAVirtualGpu) {
