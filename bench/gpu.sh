@@ -2,14 +2,19 @@
 # Tests and measures sinter and its peers on a machine with a GPU, by default within nine minutes. Runs from a
 # bundle (tools/bundle) or from a build tree; bench/README.md explains the results.
 #
-# Usage: bench/gpu.sh OUT_DIR [--only PART…] [--seconds N]
+# Usage: bench/gpu.sh OUT_DIR [--only PART…] [--seconds N] [--rehearse]
 #   tests            the gpu tests and the digits example
-#   sanitizer        compute-sanitizer's memcheck, racecheck and initcheck over a kernel of each kind
+#   sanitizer        compute-sanitizer's memcheck, racecheck and initcheck over a kernel of each kind:
+#                    among them a scan, a cooperative launch and a cluster
 #   bench[:TEXT]     the quick cases of the suite, or those with TEXT in their name or as their group
 #   peers[:SYSTEM]   the same cases on torch_eager, torch_compile, jax_jit, cupy, cub, liger, quack, nvfuser
 #   host[:NAME]      host costs: record, plan, compile, launch and, only if named, cache; needs no GPU
 #   static           counted figures of kernels against bench/baseline; needs NVRTC, but no GPU; only if named
+#   constants        the constants that the planner assumes, to OUT_DIR/target.json; only if named
+#   approximations   the errors of approximate instructions, to OUT_DIR/approximations.json; only if named
 #
+# --rehearse runs the parts at tiny sizes on the virtual GPU (tests/virtual_gpu), whose times mean nothing: the
+# results say "virtual": true and have no times. Without it the script refuses a virtual GPU.
 # OUT_DIR gets results.json, report.md, logs.tar.gz and, if Python has matplotlib, bandwidth.png and
 # ratios.png. Parts share the seconds by weight; later parts get the time that a part does not use. The report
 # names everything that is missing or had no time. Exit status: 0 all parts passed, 1 a part failed, 2 usage,
@@ -17,14 +22,14 @@
 set -uo pipefail
 
 usage() {
-  sed -n '5,18s/^# \?//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '5,21s/^# \?//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 
 (($# >= 1)) && [[ $1 != -* ]] || usage
 out=$1
 shift
-parts=() budget=540
+parts=() budget=540 rehearses=
 while (($# > 0)); do
   case $1 in
     --only)
@@ -32,19 +37,32 @@ while (($# > 0)); do
       while (($# > 0)) && [[ $1 != --* ]]; do parts+=("$1") && shift; done
       ;;
     --seconds) (($# > 1)) || usage; budget=$2 && shift 2 ;;
+    --rehearse) rehearses=1 && shift ;;
     *) usage ;;
   esac
 done
 for part in "${parts[@]}"; do
-  [[ ${part%%:*} =~ ^(tests|sanitizer|bench|peers|host|static)$ ]] || usage
+  [[ ${part%%:*} =~ ^(tests|sanitizer|bench|peers|host|static|constants|approximations)$ ]] || usage
 done
 
-mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+start_folder=$PWD
 cd "$root" || exit 2
 if [[ -f build/env.sh ]]; then source build/env.sh; fi
 bin=${SINTER_BIN:-bin}
 if [[ ! -d $bin ]]; then bin=build/release/bin; fi
+
+# The name of the first GPU by sinter: nvidia-smi does not know the virtual GPU.
+device=$(timeout 60 "$bin/sinter" devices 2>/dev/null | sed -nE 's/^cuda:0 +(.*), sm_[0-9]+, .*/\1/p' | head -n 1)
+if [[ $device == "virtual GPU"* && -z $rehearses ]]; then
+  echo "gpu: $device interprets kernels, so its times mean nothing; --rehearse runs every part on it and records none"
+  exit 3
+elif [[ $device != "virtual GPU"* && -n $rehearses ]]; then
+  echo "gpu: --rehearse is for the virtual GPU, but the first GPU is ${device:-missing}"
+  exit 2
+fi
+cd "$start_folder" && mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
+cd "$root" || exit 2
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
@@ -76,7 +94,13 @@ chosen_of() {
   return 1
 }
 
-only=()
+only=() tier=quick
+if [[ -n $rehearses ]]; then
+  export SINTER_REHEARSE=on SINTER_CACHE=off
+  # A test of each kind of kernel, by gtest's own variable, and a case of each kind of measurement.
+  export GTEST_FILTER='Memcheck.*'
+  tier=tiny only=(--only row_sum_f32,latency5_f32)
+fi
 if [[ -n $(texts bench) ]]; then only=(--only "$(texts bench | paste -sd,)"); fi
 
 # --- steps --------------------------------------------------------------------------------------
@@ -136,7 +160,7 @@ if chosen tests; then
 fi
 if chosen bench; then
   step bench 160 gpu bench/gpu_bench sinter "$logs" LIMIT "$bin/suite_bench" \
-    --suite bench/suite/suite.json --tier quick "${only[@]}"
+    --suite bench/suite/suite.json --tier $tier "${only[@]}"
 fi
 no_peers=
 if [[ -z $python ]]; then
@@ -159,7 +183,7 @@ peer() {
     return
   fi
   step "$name" "$weight" peer bench/gpu_bench "$name" "$logs" LIMIT "$python" "bench/peers/$script" "$@" \
-    --tier quick "${only[@]}"
+    --tier $tier "${only[@]}"
 }
 peer torch_compile_default 90 torch torch_compile.py default
 cub_weight=25
@@ -169,9 +193,10 @@ peer torch_eager 30 torch torch_eager.py
 if chosen tests; then step digits 20 gpu "$bin/digits" --device cuda; fi
 if chosen sanitizer; then
   if check=$(sanitizer_program); then
+    # The suite has neither scans nor kernels of clusters at tiny sizes; the tests have both.
     tiny=softmax_f32,rms_norm_backward_bf16,column_var_mean_f32,foreach_adamw_6,cross_entropy_bf16,full_sum_f32
-    # The tests with Memcheck in their names are small runs of one kernel of each kind. Without idle memory,
-    # every array ends at the end of a driver allocation.
+    # The tests with Memcheck in their names are small runs of one kernel of each kind: Scan, Cooperative, Cluster
+    # and others. Without idle memory, every array ends at the end of a driver allocation.
     for tool in memcheck:30 racecheck:25 initcheck:15; do
       command=(env SINTER_IDLE_BYTES=0 SINTER_TUNE=off "$check" --tool "${tool%:*}" --error-exitcode 99)
       step "${tool%:*}_tests" "${tool#*:}" gpu "${command[@]}" "$bin/sinter_gpu_tests" "--gtest_filter=*Memcheck*"
@@ -195,13 +220,22 @@ peer nvfuser 8 $nvfuser_module torch_libraries.py nvfuser
 # host_bench NAME WEIGHT FILTER: the filter leaves out the slowest benchmarks.
 host_bench() {
   chosen_of host "$1" || return 0
-  step "$1_bench" "$2" cpu "$bin/$1_bench" --benchmark_min_time=0.05 --benchmark_filter="$3" \
+  step "$1_bench" "$2" cpu "$bin/$1_bench" --benchmark_min_time=$host_seconds --benchmark_filter="$3" \
     --benchmark_out="$logs/host_$1.json" --benchmark_out_format=json
 }
-host_bench record 4 .
-host_bench launch 6 .
-host_bench plan 20 .
-host_bench compile 16 '^(nothing|pointwise_add|pointwise_50_ops|softmax|layer_norm)/iterations'
+host_seconds=0.05
+if [[ -z $rehearses ]]; then
+  host_bench record 4 .
+  host_bench launch 6 .
+  host_bench plan 20 .
+  host_bench compile 16 '^(nothing|pointwise_add|pointwise_50_ops|softmax|layer_norm)/iterations'
+else
+  host_seconds=0.001
+  host_bench record 4 '^record_chain_again'
+  host_bench launch 6 '^(run|replay)_prepared'
+  host_bench plan 20 '^chain/1000$'
+  host_bench compile 16 '^nothing/iterations'
+fi
 if [[ -n $(texts host) ]]; then host_bench cache 60 '^(load_process|hit_in_memory)'; fi  # half a minute
 if ((${#parts[@]} > 0)) && chosen static; then
   if [[ -n $python ]]; then
@@ -209,6 +243,15 @@ if ((${#parts[@]} > 0)) && chosen static; then
   else
     missing+=("static: there is no python3")
   fi
+fi
+
+if ((${#parts[@]} > 0)) && chosen constants; then
+  step constants 40 gpu "$bin/measure_gpu" constants --json "$out/target.json"
+fi
+if ((${#parts[@]} > 0)) && chosen approximations; then
+  stride=1
+  if [[ -n $rehearses ]]; then stride=262144; fi
+  step approximations 60 gpu "$bin/measure_gpu" approximations --stride $stride --json "$out/approximations.json"
 fi
 
 # --- running them -------------------------------------------------------------------------------
@@ -231,7 +274,9 @@ if [[ -n $gpu_problem ]]; then echo "gpu: $gpu_problem"; fi
 if [[ $nvrtc != missing* ]]; then echo "gpu: NVRTC: ${nvrtc:-"$bin/sinter does not say which"}"; fi
 
 query() { nvidia-smi --query-gpu="$1" --format=csv,noheader,nounits 2>/dev/null | head -n 1; }
-gpu_name=$(query name) driver=$(query driver_version) memory_mib=$(query memory.total)
+gpu_name=$(query name)
+gpu_name=${gpu_name:-$device}
+driver=$(query driver_version) memory_mib=$(query memory.total)
 clocks_before=$(query clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem)
 nvidia-smi -q >"$logs/machine.log" 2>&1
 
@@ -297,7 +342,9 @@ json_files() {
 
 commit=$(cat COMMIT 2>/dev/null || git rev-parse HEAD 2>/dev/null || echo unknown)
 {
-  printf '{\n"schema": "sinter-gpu-1",\n"gpu": %s,\n"gpu_problem": %s,\n"driver": %s,\n"nvrtc": %s,\n"memory_mib": %s,\n' \
+  printf '{\n"schema": "sinter-gpu-1",\n'
+  if [[ -n $rehearses ]]; then printf '"virtual": true,\n'; fi
+  printf '"gpu": %s,\n"gpu_problem": %s,\n"driver": %s,\n"nvrtc": %s,\n"memory_mib": %s,\n' \
     "$(json_string "$gpu_name")" "$(json_string "$gpu_problem")" "$(json_string "$driver")" \
     "$(json_string "$nvrtc")" "$(json_string "$memory_mib")"
   printf '"clocks_are": "SM, memory, largest SM, largest memory, in MHz",\n"clocks_before": %s,\n"clocks_after": %s,\n' \
@@ -311,7 +358,7 @@ commit=$(cat COMMIT 2>/dev/null || git rev-parse HEAD 2>/dev/null || echo unknow
       "$([[ ${codes[i]} == -1 ]] && echo null || echo "${codes[i]}")" "${seconds[i]}" "$(json_string "${notes[i]}")"
   done
   printf '\n],\n"results": [%s],\n"host": [%s],\n"gpu_tests": %s\n}\n' "$(json_files results_)" \
-    "$(json_files host_)" "$(json_or_null "$logs/gpu_tests.json")"
+    "$([[ -n $rehearses ]] || json_files host_)" "$(json_or_null "$logs/gpu_tests.json")"
 } >"$out/results.json"
 
 # Tables and pictures of the results.
@@ -333,6 +380,7 @@ tail_of() {
   echo "NVRTC: ${nvrtc:-unknown}."
   echo "Clocks (SM, memory, and the largest of both, in MHz): ${clocks_before:-unknown} before, ${clocks_after:-unknown} after."
   if [[ -n $gpu_problem ]]; then printf '\n**%s**\n' "${gpu_problem^}"; fi
+  if [[ -n $rehearses ]]; then printf '\n**A rehearsal on a virtual GPU: nothing here is a measurement.**\n'; fi
   printf '\n| step | exit | seconds | |\n|---|---|---|---|\n'
   for i in "${!step_names[@]}"; do
     echo "| ${step_names[i]} | ${codes[i]/#-1/not run} | ${seconds[i]} | ${notes[i]} |"
@@ -350,13 +398,15 @@ tail_of() {
     tail_of "${tool}_suite" 5
   done
   tail_of static 20
+  tail_of constants 20
+  tail_of approximations 40
 } >"$out/report.md"
 
 for file in "$logs"/*.log; do  # at most 2 MB of each
   if (($(stat -c %s "$file") > 2000000)); then tail -c 2000000 "$file" >"$file.end" && mv "$file.end" "$file"; fi
 done
 tar -C "$logs" -czf "$out/logs.tar.gz" .
-echo "gpu: wrote $(cd "$out" && ls -m results.json report.md logs.tar.gz ./*.png 2>/dev/null | tr '\n' ' ')in $out after $((SECONDS - began)) s"
+echo "gpu: wrote $(cd "$out" && ls -m results.json report.md logs.tar.gz {target,approximations}.json ./*.png 2>/dev/null | tr '\n' ' ')in $out after $((SECONDS - began)) s"
 
 status=0
 for i in "${!codes[@]}"; do

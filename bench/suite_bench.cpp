@@ -15,6 +15,7 @@
 #include "bench/suite/measure_case.h"
 #include "bench/suite/results_file.h"
 #include "compiler/body/minimal_bytes.h"
+#include "runtime/observe/device_times.h"
 #include "sinter/error.h"
 
 namespace sinter::suite {
@@ -78,9 +79,11 @@ bool is_chosen(const Case& one, const Arguments& arguments) {
   });
 }
 
-void print(std::FILE* out, const Row& row) {
+void print(std::FILE* out, const Row& row, bool has_times) {
   if (row.status != "ok") {
     fmt::print(out, "{:<44} {}: {}\n", row.name, row.status, row.reason);
+  } else if (!has_times) {
+    fmt::print(out, "{:<44} {} {:<13} a rehearsal, no time\n", row.name, row.mode, row.system);
   } else {
     const double median = row.call_us.median;
     fmt::print(out, "{:<44} {} {:<13} {:10.2f} us {:7.3f} TB/s {:6.3f} of a copy\n", row.name,
@@ -122,6 +125,7 @@ bool list(const std::vector<Case>& cases) {
 /// Measures the cases. Returns the exit status.
 int measure(const std::vector<Case>& cases, const Arguments& arguments) {
   const Device device = arguments.device == "host" ? host_device() : cuda_device();
+  const bool has_times = may_record_times(device.name(), "suite_bench");
   MeasureSettings settings{.modes = arguments.modes};
   if (device.is_host() || arguments.tier == "tiny") {
     settings.repeats = 1;
@@ -137,7 +141,7 @@ int measure(const std::vector<Case>& cases, const Arguments& arguments) {
   };
   const auto report = [&](const std::vector<Row>& rows) {
     for (const Row& row : rows) {
-      print(prints_json ? stderr : stdout, row);
+      print(prints_json ? stderr : stdout, row, has_times);
       all.push_back(row);
     }
     if (!arguments.json.empty() && !prints_json) write_results(arguments.json, setting, all);

@@ -13,7 +13,7 @@ import contents
 import graph_text
 import timing
 from checking import reference, worst_error
-from machine import Nvml, gpu_name
+from machine import Nvml, gpu_name, virtual_gpu_name
 from system import Missing, NotRun, System, Wrong
 
 SUITE = pathlib.Path(__file__).resolve().parents[1] / "suite"
@@ -331,6 +331,11 @@ def measure_all(runner, cases, results):
     return BROKEN if broken else results.exit_code()
 
 
+def refuse_virtual_gpu(arguments):
+    if arguments.device == "cuda" and (name := virtual_gpu_name()):
+        raise Missing(f"{name} interprets kernels, so its times mean nothing")
+
+
 def main(name, make, words=None):
     """Measures the System that `make(arguments)` returns. `make` raises Missing or ImportError if the system is not
     available. Returns the exit code."""
@@ -342,6 +347,7 @@ def main(name, make, words=None):
         return 0
     system, status, why = None, "missing", ""
     try:
+        refuse_virtual_gpu(arguments)
         system = make(arguments)
     except (ImportError, OSError, Missing) as error:
         why = (str(error) or type(error).__name__).splitlines()[0]

@@ -158,6 +158,7 @@ def main():
     try:
         if arguments.device == "cpu":
             raise Missing("CUB runs on GPUs only")
+        common.refuse_virtual_gpu(arguments)
         with tempfile.TemporaryDirectory() as folder:
             made = program(folder)
             seconds = arguments.seconds

@@ -36,3 +36,18 @@ def gpu_name():
                               capture_output=True, timeout=20).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return ""
+
+
+def virtual_gpu_name():
+    """The name of the first GPU if it is the virtual GPU of tests/virtual_gpu, else ''. It interprets kernels, so its
+    times mean nothing. The driver itself is asked, since peers name devices in different ways."""
+    name = ctypes.create_string_buffer(256)
+    device = ctypes.c_int()
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+        if driver.cuInit(0) or driver.cuDeviceGet(ctypes.byref(device), 0) or driver.cuDeviceGetName(name, 256, device):
+            return ""
+    except (OSError, AttributeError):
+        return ""
+    text = name.value.decode(errors="replace")
+    return text if text.startswith("virtual GPU") else ""

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/device/device_state.h"
+#include "runtime/observe/device_times.h"
 #include "runtime/saved/saved_file.h"
 #include "sinter/error.h"
 
@@ -27,6 +28,13 @@ Json to_json(const Quartiles& quartiles) {
 Json known(double number) { return number > 0 ? Json(number) : Json(); }
 Json known(const Quartiles& quartiles) {
   return quartiles.median > 0 ? to_json(quartiles) : Json();
+}
+
+/// The row without its times: those of a virtual GPU mean nothing.
+Row without_times(Row row) {
+  row.call_us = row.copy_us = row.memcpy_us = row.read_us = {};
+  row.asynchronous_us = 0;
+  return row;
 }
 
 Json to_json(const Row& row) {
@@ -67,16 +75,19 @@ Setting setting_of(const Device& device, std::string tier) {
       .arch = std::string(device.arch()),
       .driver = device.is_host() ? "" : driver,
       .date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now())),
-      .tier = std::move(tier)};
+      .tier = std::move(tier),
+      .is_virtual = is_virtual(device.name())};
 }
 
 std::string results_text(const Setting& setting, const std::vector<Row>& rows) {
   Json all = Json::array();
-  for (const Row& row : rows) all.push_back(to_json(row));
-  const Json results = {
-      {"schema", "sinter-bench-1"}, {"system", "sinter"},   {"version", sinter_version()},
-      {"device", setting.device},   {"arch", setting.arch}, {"driver", setting.driver},
-      {"date", setting.date},       {"tier", setting.tier}, {"rows", all}};
+  for (const Row& row : rows) all.push_back(to_json(setting.is_virtual ? without_times(row) : row));
+  Json results = {{"schema", "sinter-bench-1"},  {"system", "sinter"},
+                  {"version", sinter_version()}, {"device", setting.device},
+                  {"arch", setting.arch},        {"driver", setting.driver},
+                  {"date", setting.date},        {"tier", setting.tier}};
+  if (setting.is_virtual) results["virtual"] = true;
+  results["rows"] = all;
   return results.dump(1) + '\n';
 }
 

@@ -15,6 +15,7 @@ struct Setting {
   std::string driver;
   std::string date;
   std::string tier;
+  bool is_virtual = false;  ///< a rehearsal on the virtual GPU: the rows have no times
 };
 
 Setting setting_of(const Device& device, std::string tier);

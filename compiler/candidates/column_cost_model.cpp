@@ -154,7 +154,7 @@ double ColumnCostModel::seconds(const Schedule& schedule, bool with_last_wave) c
              states / static_cast<double>(tiles(schedule)) / kCombineBandwidth;
   }
   if (schedule.cluster > 1)
-    result = kModelMargin * result + kClusterBarrierSeconds * cluster_exchanges_;
+    result = kModelMargin * result + target_.cluster_barrier_seconds * cluster_exchanges_;
   return result;
 }
 

@@ -222,7 +222,7 @@ class RowColumnCandidates {
                             schedule.threads_per_row > 32 ? schedule.rows_per_block / 2 : 0));
     const double per_row =
         kPass * waits * body_.passes() +
-        (schedule.blocks_per_row() > 1 ? kClusterBarrierSeconds * reducing_passes_ : 0) +
+        (schedule.blocks_per_row() > 1 ? target_.cluster_barrier_seconds * reducing_passes_ : 0) +
         kElement * static_cast<double>(held(schedule));
     const double waiting = waves * rounds * (kLoads + per_row * schedule.unroll);
     const double bytes =
@@ -244,7 +244,7 @@ class RowColumnCandidates {
     if (schedule.rows_per_block > 1)
       seconds += waves * 2 * states * schedule.rows_per_block / kShared;
     if (schedule.combines_columns)
-      seconds += waves * 2 * (states / kShared + kClusterBarrierSeconds);
+      seconds += waves * 2 * (states / kShared + target_.cluster_barrier_seconds);
     return seconds;
   }
 

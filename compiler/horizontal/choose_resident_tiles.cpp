@@ -173,7 +173,7 @@ class ResidentTileChooser {
       if (!resident_tiles.runs_on_tiles(i)) continue;
       const double over = thread_work_ratio(sections_[i], resident_tiles.sections[i].axes,
                                             fused_.sections[i], channels);
-      bytes += (over - 1) * tiled_bytes_ / kTileSpeedup;
+      bytes += (over - 1) * tiled_bytes_ / target_.tile_speedup;
     }
     return bytes + bank_conflict_bytes(resident_tiles, channels);
   }
@@ -223,8 +223,8 @@ class ResidentTileChooser {
       return;
     const std::int64_t slots = divide_up(per_round * resident_tiles.outer, resident);
     const int barriers = sections_.kernels.back().phase - resident_tiles.first_repeated_phase;
-    const double lost =
-        static_cast<double>(rounds - 1) * (barriers * target_.barrier_seconds + kTileCopySeconds);
+    const double lost = static_cast<double>(rounds - 1) *
+                        (barriers * target_.barrier_seconds + target_.tile_copy_seconds);
     const auto bytes = static_cast<double>(resident_tiles.bytes_saved());
     const auto at_once = static_cast<double>(per_round * resident_tiles.outer);
     const double lost_to_blocks = block_loss_bytes(resident_tiles, channels, blocks, at_once);
@@ -249,7 +249,8 @@ class ResidentTileChooser {
     const double bytes_in_flight = of_block * blocks * busy;
     const double uneven = std::ceil(at_once / target_.sm_count) * target_.sm_count / at_once;
     return extra_memory_time(target_, bytes_in_flight) * tiled_bytes_ +
-           idle_loss_bytes(resident_tiles, channels) + (uneven - 1) * tiled_bytes_ / kTileSpeedup;
+           idle_loss_bytes(resident_tiles, channels) +
+           (uneven - 1) * tiled_bytes_ / target_.tile_speedup;
   }
 
   /// Considers local tiles, which also save the grid barriers between their phases.

@@ -22,9 +22,6 @@ constexpr int kMaxPhases = 16;
 constexpr std::size_t kMaxOps = 400;
 /// Maximum number of pointers in the 4 KiB of kernel parameters. A table holds those of lists.
 constexpr std::size_t kMaxArrays = 64;
-/// Blocks of a cooperative launch stay and take one piece of work after another. They lose this
-/// fraction of the memory bandwidth: an assumption, not a measurement.
-constexpr double kCooperativeLoss = 0.01;
 /// Blocks that keep rows or columns in shared memory leave little room for other blocks, which then
 /// lose this fraction of their time. A guess: the kept bytes are unknown here.
 constexpr double kSharedMemoryLoss = 0.25;
@@ -269,7 +266,8 @@ class LaunchFuser {
     const double lost_to_shared =
         both.has_shared ? kSharedMemoryLoss * both.work.seconds_without_shared : 0;
     const double lost =
-        (both.is_cooperative() ? kCooperativeLoss * both.work.memory_seconds : 0) + lost_to_shared;
+        (both.is_cooperative() ? target_.cooperative_loss * both.work.memory_seconds : 0) +
+        lost_to_shared;
     if (lost > saved)
       return fmt::format(
           "one launch would save {:.1f} us and lose {:.1f} of {:.0f} us to blocks "
@@ -343,7 +341,7 @@ class LaunchFuser {
       if (launches_[static_cast<std::size_t>(launch)].is_cooperative())
         barriers -= launches_[static_cast<std::size_t>(launch)].phases - 1;
     const double lost = std::max(barriers, 0) * target_.barrier_seconds +
-                        kCooperativeLoss * all.work.memory_seconds;
+                        target_.cooperative_loss * all.work.memory_seconds;
     const double saved = (last - first) * target_.stream_launch_seconds;
     if (seconds_saved_by_resident_tiles(kernels, phases) + saved <= lost) return false;
     for (std::size_t i = 0; i < kernels.size(); ++i)

@@ -77,7 +77,7 @@ double LocalTileCost::predicted_loss(const ResidentTiles& resident_tiles, std::i
     if (!resident_tiles.runs_on_tiles(i)) continue;
     const double over = thread_work_ratio(sections_[i], resident_tiles.sections[i].axes,
                                           fused_.sections[i], channels);
-    lost += (over - 1) * sections_[i].bytes / kTileSpeedup / target_.bandwidth;
+    lost += (over - 1) * sections_[i].bytes / target_.tile_speedup / target_.bandwidth;
     lost += computing_[i] * std::max(kBusyThreads / threads - 1, 0.0);
     const Loads loads = loads_of(resident_tiles, i);
     if (loads.bytes_in_flight == 0) continue;
@@ -86,7 +86,7 @@ double LocalTileCost::predicted_loss(const ResidentTiles& resident_tiles, std::i
             loads.bytes / target_.bandwidth;
   }
   const double waves = std::ceil(all / (double(target_.sm_count) * blocks));
-  return lost + (waves - 1) * kTileCopySeconds / blocks;
+  return lost + (waves - 1) * target_.tile_copy_seconds / blocks;
 }
 
 }  // namespace sinter

@@ -13,10 +13,6 @@ namespace sinter {
 /// Average bytes in flight per thread while it copies a resident tile or loads other data. A thread
 /// has up to 8 vectors of 16 bytes in flight, and none while it computes.
 inline constexpr double kBytesInFlightPerThread = 96;
-/// Rough speed of work on resident tiles, relative to the bandwidth of memory.
-inline constexpr double kTileSpeedup = 4;
-/// Time that a block waits for the copy of a resident tile before it can compute.
-inline constexpr double kTileCopySeconds = 1e-6;
 /// The extra time to move data with this many bytes in flight per SM, relative to the time at full
 /// bandwidth. 0: none. Half of the bytes that the memory needs in flight reach three quarters of
 /// its bandwidth.

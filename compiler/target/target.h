@@ -36,6 +36,13 @@ struct Target {
   double launch_seconds = 1.3e-6;         ///< fixed cost of one kernel in a CUDA Graph
   double stream_launch_seconds = 2.5e-6;  ///< fixed cost of one kernel in a stream
   double barrier_seconds = 1.2e-6;        ///< one grid-wide barrier
+  // Assumptions, until bench/measure_gpu has measured them (measured_constants.h).
+  double cluster_barrier_seconds = 0.7e-6;  ///< one barrier of a cluster
+  /// Blocks of a cooperative launch stay and take one piece of work after another. They lose this
+  /// fraction of the memory bandwidth.
+  double cooperative_loss = 0.01;
+  double tile_copy_seconds = 1e-6;  ///< a block waits so long for its copy of a resident tile
+  double tile_speedup = 4;          ///< speed of work on resident tiles, relative to memory
 };
 
 /// Every GPU that sinter knows by name; the first is the default.
@@ -56,8 +63,6 @@ const Target& nearest_older_target(int compute_capability);
 /// The bandwidth that long streams reach on a GPU whose data sheet states `peak`.
 double reached_of_peak(double peak);
 
-/// Cost of a cluster barrier: an assumption, not a measurement.
-inline constexpr double kClusterBarrierSeconds = 0.7e-6;
 /// The largest cluster, in blocks, that some devices of the target support. The caller must query
 /// each device.
 int largest_cluster(const Target& target);

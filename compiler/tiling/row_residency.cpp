@@ -45,7 +45,7 @@ bool is_residency_faster(const Body& body, std::int64_t blocks, std::int64_t par
   };
   const double later = body.passes() - 1;
   const double kept = seconds(blocks, kLoadsOfKeeper, 1) + storing(blocks) +
-                      (target.max_cluster > 1 ? kClusterBarrierSeconds * (later + 1) : 0);
+                      (target.max_cluster > 1 ? target.cluster_barrier_seconds * (later + 1) : 0);
   const double split = seconds(parts, kLoadsOfPart, 1) + storing(parts) +
                        later * (seconds(parts, kLoadsOfPart, kL2LatencyGain) / kL2BandwidthRatio +
                                 target.barrier_seconds) +

@@ -66,7 +66,7 @@ Executable compile(const Graph& graph, Device device, const Options& given, cons
   if (options.idle_bytes >= 0) device.state()->memory_pool->set_idle_limit(options.idle_bytes);
   const TraceSpan span("compile", [&] { return fmt::format("compile {}", graph.name()); });
   auto source = std::make_shared<VariantSource>(
-      *device.state(), clone(graph), plan_target(*device.state(), options.target), options);
+      *device.state(), clone(graph), plan_target(*device.state(), options), options);
   auto state = std::make_shared<ExecutableState>(
       *device.state(), interface_of(source->graph, {.file = file, .line = line}));
   source->dump.write("graph", "sinter", print(source->graph));

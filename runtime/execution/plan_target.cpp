@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/device/target_file.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -19,13 +20,14 @@ const Target& target_named(const std::string& name) {
                               fmt::join(names, ", ")));
 }
 
-Target plan_target(const DeviceState& device, const std::string& name) {
-  if (name.empty()) return device.target;
+Target plan_target(const DeviceState& device, const Options& options) {
+  const std::string& name = options.target;
+  if (name.empty()) return with_target_file(device.target, options.target_file);
   if (!device.is_host)
     throw UserError(
         fmt::format("options.target is {}, but {} is planned for as itself; leave it empty", name,
                     device.name));
-  return target_named(name);
+  return with_target_file(target_named(name), options.target_file);
 }
 
 }  // namespace sinter

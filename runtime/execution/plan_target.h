@@ -5,6 +5,7 @@
 
 #include "compiler/target/target.h"
 #include "runtime/device/device_state.h"
+#include "sinter/options.h"
 
 namespace sinter {
 
@@ -12,8 +13,9 @@ namespace sinter {
 /// empty. Throws UserError if there is no such GPU.
 const Target& target_named(const std::string& name);
 
-/// The target of `device`. A GPU is its own target. The host device takes the GPU `name`, or its
-/// default GPU if `name` is empty. Throws UserError if `device` is a GPU and `name` is not empty.
-Target plan_target(const DeviceState& device, const std::string& name);
+/// The target of `device`. A GPU is its own target. The host device takes the GPU
+/// `options.target`, or its default GPU if that is empty. Both with the constants of
+/// `options.target_file`. Throws UserError if `device` is a GPU and `options.target` is not empty.
+Target plan_target(const DeviceState& device, const Options& options);
 
 }  // namespace sinter

@@ -10,11 +10,13 @@
 #include "ir/shape/extent.h"
 #include "ir/verify/symbol_sizes.h"
 #include "runtime/compile/nvrtc_units.h"
+#include "runtime/device/target_file.h"
 #include "runtime/execution/plan_target.h"
 #include "runtime/execution/variant_report.h"
 #include "runtime/observe/emitted.h"
 #include "runtime/observe/explain_graph.h"
 #include "runtime/observe/static_analysis.h"
+#include "runtime/support/options_table.h"
 #include "runtime/support/parallel.h"
 
 namespace sinter {
@@ -117,7 +119,8 @@ Explanation explain_for(const Target& target, const Graph& graph, std::span<cons
 }  // namespace
 
 Explanation explain(const Graph& graph, std::span<const Size> sizes, const Options& options) {
-  return explain_for(target_named(options.target), graph, sizes, options);
+  const std::string file = with_environment(options).target_file;
+  return explain_for(with_target_file(target_named(options.target), file), graph, sizes, options);
 }
 
 Explanation explain(const Graph& graph, std::initializer_list<Size> sizes, const Options& options) {
@@ -126,7 +129,8 @@ Explanation explain(const Graph& graph, std::initializer_list<Size> sizes, const
 
 Explanation explain(const Graph& graph, std::span<const Size> sizes, Device device,
                     const Options& options) {
-  return explain_for(plan_target(*device.state(), options.target), graph, sizes, options);
+  return explain_for(plan_target(*device.state(), with_environment(options)), graph, sizes,
+                     options);
 }
 
 }  // namespace sinter

@@ -9,6 +9,7 @@
 #include "ir/verify/symbol_sizes.h"
 #include "runtime/cache/compiler_identity.h"
 #include "runtime/compile/host_compiler.h"
+#include "runtime/device/target_file.h"
 #include "runtime/execution/make_variant.h"
 #include "runtime/logging/debug_log.h"
 #include "runtime/logging/trace.h"
@@ -86,8 +87,10 @@ struct LoadedSource {
       compiled.fuse = program.fuse;
       compiled.skip = program.skip;
       const Target* const known = device.is_host ? find_target(target) : nullptr;
-      source = std::make_unique<VariantSource>(device, graph_of(program, path),
-                                               known ? *known : device.target, compiled, functions);
+      source = std::make_unique<VariantSource>(
+          device, graph_of(program, path),
+          with_target_file(known ? *known : device.target, compiled.target_file), compiled,
+          functions);
     }
     return sinter::make_variant(*source, request);
   }

@@ -1,14 +1,18 @@
 // Small runs of one kernel of each kind, with masked tails. bench/gpu.sh runs them under
 // compute-sanitizer.
+#include "compiler/target/target.h"
 #include "sinter/error.h"
 #include "tests/support/run/run.h"
 
 #include <optional>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace sinter::memcheck_test {
 namespace {
+
+using testing::HasSubstr;
 
 class Memcheck : public testing::Test {
  protected:
@@ -20,9 +24,15 @@ class Memcheck : public testing::Test {
     }
   }
 
-  void check(std::string_view text, std::vector<Size> sizes) const {
-    test::run_and_check_on(*device_, parse(text), std::move(sizes), {.misaligned = true});
+  /// Returns the only kernel.
+  KernelReport check(std::string_view text, std::vector<Size> sizes) const {
+    const Report report =
+        test::run_and_check_on(*device_, parse(text), std::move(sizes), {.misaligned = true})
+            .report;
+    EXPECT_EQ(report.kernels.size(), 1U);
+    return report.kernels.empty() ? KernelReport() : report.kernels[0];
   }
+  bool has_clusters() const { return compute_capability_of(device_->arch()) >= 90; }
 
  private:
   std::optional<Device> device_;
@@ -63,6 +73,42 @@ graph full_sum(x: f32[size]) {
   return y
 })",
         {{"size", 100003}});
+}
+
+/// Rows are split among blocks, which find the sum of earlier blocks by decoupled look-back.
+TEST_F(Memcheck, Scan) {
+  const KernelReport kernel = check(R"(
+graph scan(x: f32[rows, columns]) {
+  y = cumsum x {axis = -1}
+  return y
+})",
+                                    {{"rows", 2}, {"columns", 5003}});
+  EXPECT_EQ(kernel.kind, "scan");
+  EXPECT_THAT(kernel.schedule, HasSubstr("split"));
+}
+
+/// One launch whose phases are separated by barriers of the grid.
+TEST_F(Memcheck, Cooperative) {
+  const KernelReport kernel = check(R"(
+graph long_softmax(x: f32[rows, columns]) {
+  y = softmax x {axis = -1}
+  return y
+})",
+                                    {{"rows", 1}, {"columns", 9001}});
+  EXPECT_THAT(kernel.source, HasSubstr("grid_barrier("));
+}
+
+/// Blocks of a cluster share rows through their shared memory.
+TEST_F(Memcheck, Cluster) {
+  const KernelReport kernel = check(R"(
+graph cluster_softmax(x: f32[2, 65533]) {
+  y = softmax x {axis = -1}
+  return y
+})",
+                                    {});
+  if (has_clusters()) {
+    EXPECT_GT(kernel.cluster, 1) << kernel.schedule;
+  }
 }
 
 TEST_F(Memcheck, Gather) {

@@ -38,8 +38,8 @@ struct CacheOptions {
 };
 
 /// `compile` reads the options once and passes them down. Some environment variables override them:
-/// SINTER_CACHE, SINTER_CACHE_BYTES, SINTER_VERIFY, SINTER_DEBUG, SINTER_TRACE and
-/// SINTER_IDLE_BYTES. docs/reference/options.md has the table.
+/// SINTER_CACHE, SINTER_CACHE_BYTES, SINTER_VERIFY, SINTER_DEBUG, SINTER_TRACE, SINTER_TARGET_FILE
+/// and SINTER_IDLE_BYTES. docs/reference/options.md has the table.
 struct Options {
   Tune tune = Tune::quick;
   Rounding rounding = Rounding::as_recorded;
@@ -60,6 +60,9 @@ struct Options {
   /// time: a new name completes the previous file.
   std::string trace = {};
   std::string target = {};  ///< host device and explain: the GPU to plan for; empty: h200
+  /// A file with measured constants of the GPU to plan for, in place of assumptions: launch costs,
+  /// barriers, bandwidth. bench/measure_gpu writes it. Empty: the assumptions.
+  std::string target_file = {};
   CacheOptions cache = {};
   /// The bytes of released memory of Arrays and Contexts that a device keeps for reuse. The value
   /// -1 leaves the setting of the device, at first an eighth of a GPU's memory and 0 on the host

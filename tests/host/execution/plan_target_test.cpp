@@ -22,16 +22,16 @@ struct Gpu {
 
 TEST(PlanTargetTest, GpusPlanForThemselves) {
   const Gpu gpu;
-  EXPECT_EQ(plan_target(gpu.state, "").sm_count, 66);
-  EXPECT_EQ(error_of([&] { plan_target(gpu.state, "a100"); }),
+  EXPECT_EQ(plan_target(gpu.state, {}).sm_count, 66);
+  EXPECT_EQ(error_of([&] { plan_target(gpu.state, {.target = "a100"}); }),
             "options.target is a100, but NVIDIA H200 is planned for as itself; leave it empty");
 }
 
 TEST(PlanTargetTest, TheHostDevicePlansForAnyTarget) {
   const DeviceState host(host::host_driver(), 0);
-  EXPECT_EQ(plan_target(host, "").name, host.target.name);
-  EXPECT_EQ(plan_target(host, "a100").arch, "sm_80");
-  const std::string error = error_of([&] { plan_target(host, "z80"); });
+  EXPECT_EQ(plan_target(host, {}).name, host.target.name);
+  EXPECT_EQ(plan_target(host, {.target = "a100"}).arch, "sm_80");
+  const std::string error = error_of([&] { plan_target(host, {.target = "z80"}); });
   EXPECT_EQ(error.find("options.target: there is no GPU z80; known are "), 0U) << error;
   EXPECT_NE(error.find("a100"), error.npos) << error;
 }

@@ -1,5 +1,6 @@
 // `sinter bench`: times a graph end to end, or runs a benchmark program from the command's folder.
 #include "ir/oracle/random_inputs.h"
+#include "runtime/observe/device_times.h"
 #include "runtime/support/process.h"
 #include "sinter/error.h"
 #include "tools/sinter/arguments/options.h"
@@ -141,18 +142,21 @@ void print_times(const char* what, const CallTimes& times) {
 }
 
 void bench_graph(const BenchArguments& arguments) {
+  const Device device = device_named(arguments.device);
+  const bool has_times = may_record_times(device.name(), "bench");
   const Graph graph = read_graph(arguments.graph.file);
   const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes);
   const HostArrays inputs = random_inputs(graph, sizes.values, arguments.seed);
   Progress progress(fmt::format("tuning and timing {}", graph.name()), /*total=*/0,
                     arguments.quiet);
   const GraphTimes times = time_graph(graph, inputs,
-                                      {.device = device_named(arguments.device),
+                                      {.device = device,
                                        .file = arguments.graph.file.c_str(),
                                        .symbols = sizes.values,
                                        .numerics = numerics_of(arguments.numerics)},
                                       arguments.repeats);
   progress.hide();
+  if (!has_times) return print_rehearsal(graph, device, arguments.json);
   if (arguments.json) {
     const Json json = {{"run", json_of(times.run)},
                        {"replay", json_of(times.replay)},

@@ -2,6 +2,7 @@
 // an HTML page.
 #include "sinter/explain.h"
 #include "ir/oracle/random_inputs.h"
+#include "runtime/observe/device_times.h"
 #include "sinter/error.h"
 #include "tools/sinter/arguments/options.h"
 #include "tools/sinter/commands/run_graph.h"
@@ -151,10 +152,12 @@ Device measured_device(const ExplainArguments& arguments) {
 
 void add_measurements(Explanation& explanation, const ExplainArguments& arguments,
                       const Graph& graph, const RunRequest& request) {
+  const bool has_times = may_record_times(request.device.name(), "explain --measure");
   const Progress progress(fmt::format("tuning and timing {}", graph.name()), /*total=*/0,
                           arguments.quiet);
   const HostArrays inputs = random_inputs(graph, request.symbols, arguments.seed);
   const MeasuredGraph measured = profile_graph(graph, inputs, request, arguments.repeats);
+  if (!has_times) return;
   add_profile(explanation, measured.profile);
   add_tuning(explanation, measured.report);
 }

@@ -1,5 +1,6 @@
 // `sinter profile`: times each kernel of a graph, and a copy of the same bytes.
 #include "ir/oracle/random_inputs.h"
+#include "runtime/observe/device_times.h"
 #include "tools/sinter/arguments/options.h"
 #include "tools/sinter/commands/run_graph.h"
 #include "tools/sinter/output/progress.h"
@@ -25,6 +26,8 @@ struct ProfileArguments {
 };
 
 void profile(const ProfileArguments& arguments) {
+  const Device device = device_named(arguments.device);
+  const bool has_times = may_record_times(device.name(), "profile");
   const Numerics numerics = numerics_of(arguments.numerics);
   const Graph graph = read_graph(arguments.graph.file);
   const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes);
@@ -32,7 +35,7 @@ void profile(const ProfileArguments& arguments) {
   Progress progress(fmt::format("tuning and timing {}", graph.name()), /*total=*/0,
                     arguments.quiet);
   const Profile result = profile_graph(graph, inputs,
-                                       {.device = device_named(arguments.device),
+                                       {.device = device,
                                         .file = arguments.graph.file.c_str(),
                                         .symbols = sizes.values,
                                         .fuse = !arguments.unfused,
@@ -40,6 +43,7 @@ void profile(const ProfileArguments& arguments) {
                                        arguments.repeats)
                              .profile;
   progress.hide();
+  if (!has_times) return print_rehearsal(graph, device, arguments.json);
   if (arguments.json)
     fmt::print("{}\n", profile_json(result));
   else

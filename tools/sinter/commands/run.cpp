@@ -2,6 +2,7 @@
 // check the results.
 #include "ir/shape/host_array.h"
 #include "runtime/execution/executable_state.h"
+#include "runtime/observe/device_times.h"
 #include "runtime/saved/read_saved.h"
 #include "sinter/sinter.h"
 #include "tools/sinter/arguments/options.h"
@@ -81,6 +82,10 @@ std::string content_hash(const HostArray& array) {
 
 Json repeat_json(const GraphRun& run) {
   const auto [least, most] = std::ranges::minmax(run.wall_us);
+  if (is_virtual(run.device))
+    return {{"runs", run.wall_us.size()},
+            {"bit_equal", run.repeat_difference.empty()},
+            {"virtual", true}};
   return {{"runs", run.wall_us.size()},
           {"bit_equal", run.repeat_difference.empty()},
           {"median_us", quartiles_of(run.wall_us).median},
@@ -123,8 +128,11 @@ void print_run(const RunArguments& arguments, const std::string& sizes, const Gr
                content_hash(result.array));
   if (run.wall_us.size() > 1) {
     const auto [least, most] = std::ranges::minmax(run.wall_us);
-    fmt::print("wall time of {} runs: median {:.1f} us, min {:.1f} us, max {:.1f} us\n",
-               run.wall_us.size(), quartiles_of(run.wall_us).median, least, most);
+    if (is_virtual(run.device))
+      fmt::print("{} runs, whose times mean nothing\n", run.wall_us.size());
+    else
+      fmt::print("wall time of {} runs: median {:.1f} us, min {:.1f} us, max {:.1f} us\n",
+                 run.wall_us.size(), quartiles_of(run.wall_us).median, least, most);
     fmt::print("repeat {}\n",
                run.repeat_difference.empty() ? "all runs gave equal bits" : run.repeat_difference);
   }

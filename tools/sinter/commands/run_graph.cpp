@@ -3,6 +3,7 @@
 #include "ir/graph/node.h"
 #include "runtime/driver/host/host_driver.h"
 #include "runtime/execution/executable_state.h"
+#include "runtime/support/json_tree.h"
 #include "tools/sinter/output/format_numbers.h"
 
 #include <chrono>
@@ -266,6 +267,14 @@ GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunReques
       run.repeat_difference = first_difference_text(run.results, arrays.download(), i + 1);
   }
   return run;
+}
+
+void print_rehearsal(const Graph& graph, Device device, bool as_json) {
+  if (as_json)
+    return fmt::print("{{\n  \"graph\": {},\n  \"device\": {},\n  \"virtual\": true\n}}\n",
+                      json_quoted(graph.name()), json_quoted(device.name()));
+  fmt::print("{} on {}: a rehearsal, all work ran and no time was recorded\n", graph.name(),
+             device.name());
 }
 
 MeasuredGraph profile_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request,

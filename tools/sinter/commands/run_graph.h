@@ -77,6 +77,9 @@ struct GraphTimes {
 GraphTimes time_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request,
                       int repeats);
 
+/// Prints that the work of a measurement ran on a device whose times mean nothing.
+void print_rehearsal(const Graph& graph, Device device, bool as_json);
+
 /// Compiles `graph` and runs it `request.runs` times on `inputs`, which include scalars of rank 0.
 /// Each run starts from the same inputs. Throws what these steps throw. Any number of threads may
 /// call it; on the host device they compile concurrently, but run one at a time.

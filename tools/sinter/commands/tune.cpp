@@ -1,4 +1,5 @@
 // `sinter tune`: measures each kernel's candidates, and reports the choice and its reason.
+#include "runtime/observe/device_times.h"
 #include "sinter/tuning.h"
 #include "tools/sinter/arguments/options.h"
 #include "tools/sinter/commands/run_graph.h"
@@ -52,9 +53,11 @@ void print_choice(const KernelReport& kernel) {
 }
 
 void tune(const TuneArguments& arguments) {
+  const Device device = device_named(arguments.device);
+  const bool has_times = may_record_times(device.name(), "tune");
   const Graph graph = read_graph(arguments.graph.file);
   const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes);
-  const RunRequest request{.device = device_named(arguments.device),
+  const RunRequest request{.device = device,
                            .file = arguments.graph.file.c_str(),
                            .symbols = sizes.values,
                            .numerics = numerics_of(arguments.numerics)};
@@ -76,6 +79,7 @@ void tune(const TuneArguments& arguments) {
     executable.prepare(named_sizes(graph, sizes.values));
   }
 
+  if (!has_times) return print_rehearsal(graph, device, /*as_json=*/false);
   const Report report = executable.report();
   const std::string text = sizes.text(graph);
   fmt::print("{} on {}{}{}\n", graph.name(), report.device, text.empty() ? "" : ": ", text);
