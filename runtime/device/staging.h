@@ -49,7 +49,7 @@ class Staging {
                        const Describe& what);
 
   /// True if the device may read the pageable memory `host` after the call that copies from it has
-  /// returned: it uses the page tables of the host, so the driver need not copy the bytes first.
+  /// returned. A device that uses the page tables of the host needs no copy by the driver.
   bool may_read_later(const void* host) const;
 
   /// Releases all buffers and sets new limits. There must be no copy at the same time.

@@ -103,8 +103,8 @@ CudaDriver open_cuda_driver(const std::string& library) {
   std::string problem;
   const int version = version_of(handle, problem);
   if (version == 0)
-    return fails(fmt::format("does not report its version ({}); reinstall the NVIDIA driver",
-                             problem));
+    return fails(
+        fmt::format("does not report its version ({}); reinstall the NVIDIA driver", problem));
   const auto get_proc_address = find_function<GetProcAddress>(handle, "cuGetProcAddress_v2");
   if (version < kMinimumCudaDriver || !get_proc_address)
     return fails(fmt::format("is for CUDA {}, sinter needs {} or later; update the NVIDIA driver",

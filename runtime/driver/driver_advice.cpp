@@ -75,8 +75,9 @@ constexpr Advice kOfGpus[] = {
     {226, kOfLostDevices},
     {400, kOfObjects},
     {700, kOfLostDevices},
-    {701, "; the device has fewer registers or less shared memory than the kernel needs: report "
-          "this as an error of sinter"},
+    {701,
+     "; the device has fewer registers or less shared memory than the kernel needs: report "
+     "this as an error of sinter"},
     {702, kOfLostDevices},
     {709, kOfObjects},
     {714, kOfLostDevices},
@@ -92,8 +93,9 @@ constexpr Advice kOfGpus[] = {
     {803,
      "; libcuda.so.1 does not have the version of the kernel module: restart the machine after "
      "the update of the driver"},
-    {804, "; the device does not support forward compatibility: remove the folder of cuda-compat "
-          "from LD_LIBRARY_PATH, or update the NVIDIA driver"},
+    {804,
+     "; the device does not support forward compatibility: remove the folder of cuda-compat "
+     "from LD_LIBRARY_PATH, or update the NVIDIA driver"},
     {805, kOfServices},
     {806, kOfServices},
     {807, kOfServices},

@@ -111,8 +111,8 @@ std::optional<int> device_attribute(const DeviceDescription& device, int ordinal
     case 106: return model.blocks_per_sm;    // MAX_BLOCKS_PER_MULTIPROCESSOR
     case 111:                                // RESERVED_SHARED_MEMORY_PER_BLOCK
       return model.capability >= 80 ? kReservedSharedBytes : 0;
-    case 115: return 1;             // MEMORY_POOLS_SUPPORTED
-    case 120: return has_clusters(device);  // CLUSTER_LAUNCH
+    case 115: return 1;                       // MEMORY_POOLS_SUPPORTED
+    case 120: return has_clusters(device);    // CLUSTER_LAUNCH
     case 127: return model.capability >= 90;  // TENSOR_MAP_ACCESS_SUPPORTED
     case 132:
     case 133: return 0;   // MULTICAST_SUPPORTED, MPS_ENABLED

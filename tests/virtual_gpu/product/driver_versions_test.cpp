@@ -1,5 +1,5 @@
-// Drivers from CUDA 12.0 on: the product runs without the functions that they lack, and says what to
-// do if the driver does not accept the code of a newer compiler.
+// Drivers from CUDA 12.0 on: the product runs without the functions that they lack. If a driver
+// does not accept the code of a newer compiler, the error says what to do.
 #include <string>
 #include <vector>
 
@@ -17,9 +17,8 @@ using ::testing::HasSubstr;
 constexpr const char* kGpus = "sm_90 sms=4 l2=64k, sm_90 sms=4 l2=64k";
 
 std::vector<float> run(const Lifecycle& lifecycle, const char* version) {
-  const TestDriver driver({{"VIRTUAL_GPUS", kGpus},
-                           {"VIRTUAL_GPU_DRIVER", version},
-                           {"VIRTUAL_GPU_PTX", "any"}});
+  const TestDriver driver(
+      {{"VIRTUAL_GPUS", kGpus}, {"VIRTUAL_GPU_DRIVER", version}, {"VIRTUAL_GPU_PTX", "any"}});
   EXPECT_EQ(driver.table().version, std::stoi(version));
   const TwoGpus gpus(driver);
   return lifecycle.run(gpus);

@@ -41,9 +41,7 @@ class TestDriver {
     return driver_.find<const char*()>("virtualGpuLiveObjects")();
   }
   /// Waits for the destructors of user objects, which a thread of the driver calls.
-  void await_host_functions() const {
-    driver_.find<void()>("virtualGpuAwaitHostFunctions")();
-  }
+  void await_host_functions() const { driver_.find<void()>("virtualGpuAwaitHostFunctions")(); }
 
  private:
   driver::VirtualDriver driver_;

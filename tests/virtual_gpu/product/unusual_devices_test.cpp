@@ -36,11 +36,11 @@ TEST_P(UnusualDevices, GiveTheResultsOfUsualOnes) {
   EXPECT_THAT(actual, Pointwise(FloatNear(1e-4F), expected));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Descriptions, UnusualDevices,
-    testing::Values("sm_75 sms=1", "sm_87 sms=2", "sm_88", "sm_90 sms=1", "sm_90 sms=3 coherent",
-                    "sm_90 sms=4 no_clusters", "sm_103 sms=2", "sm_110", "sm_120 sms=2 no_clusters",
-                    "sm_121 memory=8m"));
+INSTANTIATE_TEST_SUITE_P(Descriptions, UnusualDevices,
+                         testing::Values("sm_75 sms=1", "sm_87 sms=2", "sm_88", "sm_90 sms=1",
+                                         "sm_90 sms=3 coherent", "sm_90 sms=4 no_clusters",
+                                         "sm_103 sms=2", "sm_110", "sm_120 sms=2 no_clusters",
+                                         "sm_121 memory=8m"));
 
 constexpr std::int64_t kMemory = 1 << 20;  ///< bytes of the device
 constexpr std::int64_t kMost = kMemory / 4;
@@ -66,10 +66,9 @@ TEST(FullDevices, SayWhoHoldsTheMemory) {
     const std::vector<Array> arrays = fill(device, message);
     EXPECT_GT(arrays.size(), 4);
   }
-  EXPECT_THAT(message,
-              AllOf(HasSubstr("cuMemAlloc failed on the cuda device for f32["),
-                    HasSubstr("CUDA_ERROR_OUT_OF_MEMORY (error 2: out of memory)"),
-                    HasSubstr("Arrays and Contexts hold "), HasSubstr("release some")));
+  EXPECT_THAT(message, AllOf(HasSubstr("cuMemAlloc failed on the cuda device for f32["),
+                             HasSubstr("CUDA_ERROR_OUT_OF_MEMORY (error 2: out of memory)"),
+                             HasSubstr("Arrays and Contexts hold "), HasSubstr("release some")));
   // Idle memory of the pool returns to the driver when a larger array needs it.
   device.state()->memory_pool->set_idle_limit(kMemory);
   fill(device, message);

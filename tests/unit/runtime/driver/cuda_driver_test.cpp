@@ -103,7 +103,8 @@ TEST_F(CudaDriverTest, ToleratesMissingOptionalCalls) {
 
 TEST_F(CudaDriverTest, ReportsWhyCuInitFails) {
   EXPECT_THAT(open(fake_driver(12020, "", 100, 1)).reason,
-              HasSubstr("does not start: cuInit says CUDA_ERROR_NO_DEVICE (error 100: no device); see if nvidia-smi lists "
+              HasSubstr("does not start: cuInit says CUDA_ERROR_NO_DEVICE (error 100: no device); "
+                        "see if nvidia-smi lists "
                         "the device"));
 }
 
@@ -130,7 +131,8 @@ TEST(DriverTable, HoldsEveryCallOfTheHostDevice) {
 
 TEST(DriverTable, DescribesUnknownCodes) {
   const Driver& driver = host::host_driver();
-  EXPECT_EQ(describe(driver, CUDA_ERROR_NOT_READY), "CUDA_ERROR_NOT_READY (error 600: device not ready)");
+  EXPECT_EQ(describe(driver, CUDA_ERROR_NOT_READY),
+            "CUDA_ERROR_NOT_READY (error 600: device not ready)");
   EXPECT_EQ(describe(driver, static_cast<CUresult>(12345)), "error 12345");
 }
 

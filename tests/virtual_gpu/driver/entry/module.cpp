@@ -17,9 +17,9 @@ namespace {
 std::shared_ptr<const Program> load_program(const Call& call, const void* image) {
   ContextObject& context = *call.context;
   const Configuration& configuration = call.machine.configuration;
-  std::string ptx = checked_ptx(
-      image, configuration.accepts_newer_ptx ? INT_MAX : configuration.driver_version,
-      context.device->limits.compute_capability);
+  std::string ptx =
+      checked_ptx(image, configuration.accepts_newer_ptx ? INT_MAX : configuration.driver_version,
+                  context.device->limits.compute_capability);
   try {
     return context.gpu->load(std::move(ptx));
   } catch (const PtxError& error) {

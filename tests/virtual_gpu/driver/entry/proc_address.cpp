@@ -158,8 +158,7 @@ CUresult query(const char* name, void** address, int version, unsigned long long
 #pragma GCC visibility push(default)
 extern "C" {
 
-/// "The API will return CUDA_SUCCESS and set the returned pfn to NULL if the requested driver
-/// function is not supported", and only the status tells why.
+/// A missing function is a success with a null pointer, and only the status tells why.
 CUresult cuGetProcAddress_v2(const char* name, void** address, int version,
                              unsigned long long flags, CUdriverProcAddressQueryResult* status) {
   return query(name, address, version, flags, status);

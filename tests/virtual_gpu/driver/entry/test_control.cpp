@@ -18,8 +18,8 @@ std::string live_objects(const Machine& machine) {
   const auto add = [&](std::string_view name, std::size_t count) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name);
   };
-  static constexpr std::string_view kNames[] = {"contexts",    "streams",          "events",
-                                                "modules",     "functions",        "graphs",
+  static constexpr std::string_view kNames[] = {"contexts",    "streams",           "events",
+                                                "modules",     "functions",         "graphs",
                                                 "graph nodes", "executable graphs", "user objects"};
   for (std::size_t kind = 0; kind < std::size(kNames); ++kind)
     add(kNames[kind], machine.handles.live(static_cast<HandleKind>(kind)));
