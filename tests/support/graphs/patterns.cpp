@@ -78,8 +78,8 @@ std::vector<Size> Pattern::named_sizes() const {
   return result;
 }
 
-Target Pattern::target() const {
-  Target target = *find_target("h200");
+Target Pattern::target(const Target& base) const {
+  Target target = base;
   for (const auto& [name, value] : chip) {
     if (name == "sm_count") target.sm_count = static_cast<int>(value);
     if (name == "bandwidth") target.bandwidth = 1e9 * static_cast<double>(value);

@@ -58,7 +58,8 @@ struct Pattern {
   GoldenSizes chip;      ///< the properties in which this pattern's GPU differs from the H200
 
   Graph graph() const;
-  Target target() const;
+  /// The GPU `base` with the properties of `chip`.
+  Target target(const Target& base = *find_target("h200")) const;
   /// True if rows end within vectors.
   bool has_odd_rows() const { return columns != "-" && std::stoll(columns) % 2 != 0; }
   /// The symbols and their sizes. Valid while the pattern exists.
