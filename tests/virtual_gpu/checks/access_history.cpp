@@ -18,8 +18,10 @@ std::uint64_t history_hash(std::uint32_t older, const PastAccess& access) {
   };
   std::uint64_t hash = mix(kFactor, (std::uint64_t{older} << 32) | access.segment);
   hash = mix(hash, (std::uint64_t{access.lanes} << 32) | access.time);
-  return mix(hash, (std::uint64_t{static_cast<std::uint32_t>(access.line)} << 32) |
+  hash = mix(hash, (std::uint64_t{static_cast<std::uint32_t>(access.line)} << 32) |
                        (std::uint64_t{access.version} << 16) | (access.warp << 8) | access.flags);
+  return mix(hash,
+             (std::uint64_t{static_cast<std::uint16_t>(access.origin)} << 8) | access.step_shift);
 }
 
 }  // namespace
@@ -52,12 +54,14 @@ std::uint32_t AccessHistories::add(std::uint32_t older, const PastAccess& access
                .length = 1,
                .newest_segment = access.segment,
                .compact_at = compact_at,
-               .flags = access.flags};
+               .flags = access.flags,
+               .finest_shift = access.step_shift};
   if (older) {
     const Node& rest = (*this)[older];
     node.length += rest.length;
     node.newest_segment = std::max(node.newest_segment, rest.newest_segment);
     node.flags |= rest.flags;
+    node.finest_shift = std::min(node.finest_shift, rest.finest_shift);
   }
   const std::uint32_t number = first_ + static_cast<std::uint32_t>(nodes_.size());
   nodes_.push_back(node);
@@ -88,10 +92,12 @@ std::uint32_t AccessHistories::push(std::uint32_t set, const PastAccess& access,
 std::uint32_t AccessHistories::compact(std::uint32_t set, const HappensBefore& order) {
   std::vector<PastAccess> accesses;  // newest first
   for (std::uint32_t i = set; i; i = (*this)[i].older) accesses.push_back((*this)[i].access);
-  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint8_t, std::uint8_t, std::uint16_t>;
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint8_t, std::uint8_t, std::uint16_t,
+                         std::int16_t, std::uint8_t>;
   const auto key_of = [&](const PastAccess& access) {
     const BlockId block = order.segment_of(access.segment).block;
-    return Key(block.launch, block.block, access.warp, access.flags, access.version);
+    return Key(block.launch, block.block, access.warp, access.flags, access.version, access.origin,
+               access.step_shift);
   };
   std::vector<Mask> kept(accesses.size());
   const auto keep_first = [&](std::size_t i, std::map<Key, Mask>& seen) {

@@ -5,40 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "tests/virtual_gpu/checks/clock.h"
+#include "tests/virtual_gpu/checks/past_access.h"
 
 namespace sinter::virtual_gpu {
 
 class HappensBefore;
-
-/// Properties of an earlier access, as bits.
-struct AccessFlags {
-  static constexpr std::uint8_t kWrite = 1;
-  static constexpr std::uint8_t kStrong = 2;
-  static constexpr std::uint8_t kReadOnly = 4;
-};
-
-/// Accesses of lanes of one warp.
-struct PastAccess {
-  std::uint32_t segment = 0;  ///< 0: none
-  Mask lanes = 0;
-  std::uint32_t time = 0;
-  std::int32_t line = 0;      ///< of the last of them
-  std::uint16_t version = 0;  ///< see Granule
-  std::uint8_t warp = 0;
-  std::uint8_t flags = 0;
-
-  bool has(std::uint8_t flag) const { return (flags & flag) != 0; }
-  LaneGroup group() const {
-    return {.segment = segment, .warp = warp, .lanes = lanes, .time = time};
-  }
-  /// True if they differ in the lanes and the line only.
-  bool is_like(const PastAccess& other) const {
-    return segment == other.segment && time == other.time && warp == other.warp &&
-           flags == other.flags && version == other.version;
-  }
-  bool operator==(const PastAccess&) const = default;
-};
 
 /// A set is a chain: its newest access and the set of the older ones. Equal chains have one number,
 /// so that all granules that the same threads read in the same order share their set.
@@ -52,6 +23,7 @@ class AccessHistories {
     std::uint32_t compact_at = 0;      ///< the length from which on push() removes accesses
     std::uint32_t compacted = 0;       ///< the result of removing accesses; 0: not made
     std::uint8_t flags = 0;            ///< of all accesses
+    std::uint8_t finest_shift = PastAccess::kCommon;  ///< the smallest step_shift of all accesses
   };
 
   /// The set with one more access. Long sets lose accesses that later ones of the same thread

@@ -87,6 +87,7 @@ std::unique_ptr<BlockClock> HappensBefore::begin_block(std::uint32_t launch, std
                                                        int threads) {
   auto result = std::make_unique<BlockClock>(BlockClock{.id = {launch, block}});
   result->threads.resize(threads);
+  result->warps.resize((threads + kLanes - 1) / kLanes);
   const std::uint32_t segment = make_segment(*result, 0);
   for (int i = 0; i < threads; ++i) {
     ThreadClock& thread = result->threads[i];
@@ -106,6 +107,30 @@ std::uint32_t HappensBefore::make_segment(BlockClock& block, std::uint32_t inter
     segments_.push_back({.block = block.id, .interval = interval});
   }
   return segment;
+}
+
+WarpClock BlockClock::common_clock(std::uint32_t first_thread, Mask lanes) const {
+  WarpClock result;
+  const Clock* acquired = nullptr;
+  bool is_first = true;
+  for (; lanes && first_thread < threads.size(); lanes >>= 1, ++first_thread) {
+    if (!(lanes & 1)) continue;
+    const ThreadClock& thread = threads[first_thread];
+    if (is_first) {
+      result = {.is_uniform = true,
+                .segment = thread.segment,
+                .time = thread.time,
+                .known = thread.known};
+      acquired = thread.acquired.get();
+      is_first = false;
+      continue;
+    }
+    result.is_uniform &= thread.segment == result.segment && thread.time == result.time;
+    result.known = std::min(result.known, thread.known);
+    if (thread.acquired.get() != acquired) acquired = nullptr;
+  }
+  result.acquired = acquired;
+  return result;
 }
 
 // ---- Questions ----
@@ -152,6 +177,22 @@ Mask HappensBefore::unordered_lanes(const LaneGroup& past, const ThreadClock& th
                               {past.segment, past.warp, rest, past.time});
   }
   return rest;
+}
+
+bool HappensBefore::is_segment_before(std::uint32_t past, const BlockClock& block,
+                                      const WarpClock& warp) const {
+  if (is_retired(past)) return true;
+  const Segment& segment = segment_of(past);
+  if (segment.block.launch == block.id.launch && segment.block.block == block.id.block)
+    return segment.interval < warp.known;
+  const bool is_other_launch = segment.block.launch != block.id.launch;
+  if (is_other_launch && is_launch_before(segment.block.launch, block.id.launch)) return true;
+  for (const Clock* clock : {static_cast<const Clock*>(block.base.get()), warp.acquired}) {
+    if (!clock) continue;
+    if (segment.interval < clock->intervals_of(segment.block)) return true;
+    if (is_other_launch && is_launch_covered(segment.block.launch, clock)) return true;
+  }
+  return false;
 }
 
 bool HappensBefore::is_before(const AccessStamp& past, const ThreadClock& thread) const {

@@ -93,6 +93,10 @@ class HappensBefore {
       return 0;
     return unordered_lanes(past, thread);
   }
+  /// True if all accesses of the segment are ordered before the next accesses of the threads that
+  /// share the clock. False if only clocks of single threads can tell.
+  bool is_segment_before(std::uint32_t segment, const BlockClock& block,
+                         const WarpClock& warp) const;
   ThreadPosition position_of(const AccessStamp& past) const;
   /// The stamp of an access that the thread makes now.
   AccessStamp stamp(const ThreadClock& thread, std::int32_t line) const;
@@ -104,6 +108,7 @@ class HappensBefore {
   }
   bool is_retired(std::uint32_t segment) const { return segment < first_segment_; }
   AccessHistories& histories() { return histories_; }
+  const AccessHistories& histories() const { return histories_; }
 
  private:
   struct State;

@@ -14,6 +14,8 @@ namespace sinter::virtual_gpu {
 class HappensBefore;
 struct BlockClock;
 struct ThreadClock;
+struct WarpAccess;
+struct WarpClock;
 
 /// A past access, as the happens-before relation knows it.
 struct AccessStamp {
@@ -49,8 +51,9 @@ struct Conflict {
   std::uint32_t thread = 0;       ///< in the block: the thread that made the new access
 };
 
-/// Pages with one record per granule (see granule.h). A page begins as one granule. An
-/// access that does not cover whole granules refines it to granules of 16, 4, 2 or 1 bytes.
+/// Pages with one record per granule (see granule.h). A page begins as one granule. An access that
+/// does not cover whole granules refines it: all granules of a page have one size, a power of two.
+/// Adjacent lanes of a warp share granules, as long as no check needs to tell them apart.
 /// The HappensBefore of its accesses must be the same for all calls.
 class Shadow {
  public:
@@ -75,6 +78,10 @@ class Shadow {
   /// order, at `access.offset + i * access.bytes`. Faster for the lanes of a warp.
   std::optional<Conflict> access_row(const Access& access, const BlockClock& block,
                                      std::uint32_t first_thread, Mask lanes, HappensBefore& order);
+  /// The same as access() for each of these threads, all at `access.offset`.
+  std::optional<Conflict> access_common(const Access& access, const BlockClock& block,
+                                        std::uint32_t first_thread, Mask lanes,
+                                        HappensBefore& order);
 
  private:
   struct Page;
@@ -84,9 +91,18 @@ class Shadow {
   template <class Visit>
   static void for_each_page(std::uint64_t offset, std::uint64_t bytes, Visit visit);
   std::uint64_t uninitialized_bytes(std::uint64_t offset, std::uint64_t bytes) const;
-  std::optional<Conflict> access_page(Page& page, std::uint64_t start, std::uint64_t first,
-                                      std::uint64_t count, const Access& access,
-                                      const ThreadClock& thread, HappensBefore& order);
+  std::optional<Conflict> access_alone(const Access& access, const ThreadClock& thread,
+                                       HappensBefore& order);
+  std::optional<Conflict> access_page_alone(std::uint64_t index, std::uint64_t first,
+                                            std::uint64_t count, const Access& access,
+                                            const ThreadClock& thread, HappensBefore& order);
+  std::uint64_t try_page(std::uint64_t index, std::uint64_t first, std::uint64_t count,
+                         const WarpAccess& access, HappensBefore& order);
+  std::uint64_t try_range(std::uint64_t offset, std::uint64_t bytes, std::int64_t row,
+                          WarpAccess& access, HappensBefore& order);
+  std::optional<Conflict> access_equal(const Access& access, const BlockClock& block,
+                                       std::uint32_t first_thread, Mask lanes,
+                                       const WarpClock& clock, HappensBefore& order);
 
   std::uint64_t bytes_ = 0;
   std::vector<std::unique_ptr<Page>> pages_;

@@ -15,6 +15,7 @@ ThreadSynchronization& synchronization_of(ThreadClock& thread) {
 /// All that the thread knows now. Its later accesses need another time, so that the clock does not
 /// cover them.
 FencePoint release_point(ThreadClock& thread) {
+  ++thread.block->changes;
   return {.base = thread.block->base,
           .acquired = thread.acquired,
           .known = thread.known,
@@ -45,6 +46,7 @@ std::shared_ptr<const Clock> fenced_clock(ThreadClock& thread) {
 
 void HappensBefore::acquire(ThreadClock& thread, const std::shared_ptr<const Clock>& clock) {
   if (!clock) return;
+  ++thread.block->changes;
   thread.acquired = joined(thread.acquired, clock);
   thread.known = std::max(thread.known, thread.acquired->intervals_of(thread.block->id));
 }
@@ -53,18 +55,23 @@ void HappensBefore::acquire(ThreadClock& thread, const std::shared_ptr<const Clo
 
 void HappensBefore::block_barrier(BlockClock& block) {
   std::uint32_t interval = 0;
+  // Equal times let the checks treat a warp as one. Any time above those of the releases is right.
+  std::uint32_t time = 0;
   std::shared_ptr<const Clock> last;  // all threads often acquire the same clock
   for (ThreadClock& thread : block.threads) {
     interval = std::max(interval, thread.interval + 1);
+    time = std::max(time, thread.time);
     if (!thread.acquired) continue;
     if (thread.acquired != last) block.base = joined(block.base, thread.acquired);
     last = std::move(thread.acquired);
     thread.acquired = nullptr;
   }
   const std::uint32_t segment = make_segment(block, interval);
+  ++block.changes;
   for (ThreadClock& thread : block.threads) {
     thread.segment = segment;
     thread.interval = thread.known = interval;
+    thread.time = time;
   }
 }
 
@@ -80,6 +87,7 @@ void HappensBefore::barrier_of(BlockClock& block, std::span<const std::uint32_t>
     points.push_back({.thread = i, .interval = thread.interval, .time = thread.time++});
   }
   clock->cover_threads(block.id, std::move(points));
+  ++block.changes;
   for (const std::uint32_t i : threads) {
     ThreadClock& thread = block.threads[i];
     thread.acquired = clock;  // contains what each of them had acquired
@@ -175,6 +183,7 @@ void HappensBefore::cluster_arrive(ThreadClock& thread, std::uint64_t phase_numb
   arrivals.known = std::max(arrivals.known, thread.known);
   arrivals.threads.push_back(
       {.thread = thread.thread, .interval = thread.interval, .time = thread.time++});
+  ++thread.block->changes;
   // Later accesses are in another interval, so that the barrier covers whole intervals.
   thread.segment = make_segment(*thread.block, ++thread.interval);
 }

@@ -43,11 +43,35 @@ struct ThreadClock {
   Mask lane_bit() const { return Mask{1} << (thread % kLanes); }
 };
 
+/// The common part of the clocks of the threads of a warp.
+struct WarpClock {
+  std::uint64_t changes = 0;  ///< of the block, when this was made; 0: not made
+  bool is_uniform = false;    ///< all threads have this segment and time
+  std::uint32_t segment = 0;
+  std::uint32_t time = 0;
+  std::uint32_t known = 0;          ///< the smallest of all threads
+  const Clock* acquired = nullptr;  ///< null also if the threads have acquired different clocks
+};
+
 struct BlockClock {
   BlockId id;
   std::shared_ptr<const Clock> base = {};  ///< what all threads know; of other blocks
   std::vector<ThreadClock> threads = {};
-  std::vector<std::uint32_t> segments = {};  ///< by interval; 0: not made
+  std::vector<std::uint32_t> segments = {};   ///< by interval; 0: not made
+  std::uint64_t changes = 1;                  ///< counts the changes of the clocks of threads
+  mutable std::vector<WarpClock> warps = {};  ///< see warp_clock()
+
+  /// The common part of the clocks of some threads of a warp.
+  WarpClock common_clock(std::uint32_t first_thread, Mask lanes) const;
+  /// The same of all threads of the warp.
+  const WarpClock& warp_clock(std::uint32_t warp) const {
+    WarpClock& clock = warps[warp];
+    if (clock.changes != changes) {
+      clock = common_clock(warp * kLanes, kAllLanes);
+      clock.changes = changes;
+    }
+    return clock;
+  }
 };
 
 }  // namespace sinter::virtual_gpu

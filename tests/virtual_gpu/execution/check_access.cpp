@@ -52,61 +52,95 @@ std::uint64_t address_at(const Place& place, std::uint64_t offset) {
   fail(warp, operation, static_cast<int>(conflict.thread % kLanes), CheckKind::race, problem);
 }
 
-/// True if the lanes access adjacent memory of one shadow, in their order.
-bool is_row(const Warp& warp, const Places& places, int bytes) {
-  const int first = std::countr_zero(warp.mask);
+/// Lanes in ascending order that access adjacent bytes of one shadow, or all the same bytes.
+struct Run {
+  int first = 0;  ///< lane
+  Mask lanes = 0;
+  bool is_row = false;
+};
+
+Run run_from(int first, Mask lanes, const Places& places, int bytes) {
   const Place& origin = places[static_cast<std::size_t>(first)];
-  const auto step = static_cast<std::uint64_t>(bytes);
-  if (origin.offset < static_cast<std::uint64_t>(first) * step) return false;
-  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
+  Run run{.first = first, .lanes = Mask{1} << first};
+  int last = first;
+  std::uint64_t step = 0;
+  for (Mask rest = lanes & ~run.lanes; rest; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     const Place& place = places[static_cast<std::size_t>(lane)];
-    if (place.shadow != origin.shadow ||
-        place.offset != origin.offset + static_cast<std::uint64_t>(lane - first) * step)
-      return false;
+    if (place.shadow != origin.shadow) break;
+    const std::uint64_t distance = place.offset - places[static_cast<std::size_t>(last)].offset;
+    if (last == first) {
+      step = distance;
+      if (step != 0 &&
+          step != static_cast<std::uint64_t>(lane - first) * static_cast<unsigned>(bytes))
+        break;
+      run.is_row = step != 0;
+    } else if (distance !=
+               (run.is_row ? static_cast<std::uint64_t>(lane - last) * static_cast<unsigned>(bytes)
+                           : 0)) {
+      break;
+    }
+    run.lanes |= Mask{1} << lane;
+    last = lane;
   }
-  return true;
+  return run;
+}
+
+/// Calls `visit(run, place)` for the runs of the active lanes, with the place of the first lane.
+template <class Visit>
+void for_each_run(const Warp& warp, const Places& places, int bytes, Visit visit) {
+  for (Mask rest = warp.mask; rest;) {
+    const int first = std::countr_zero(rest);
+    const Run run = run_from(first, rest, places, bytes);
+    visit(run, places[static_cast<std::size_t>(first)]);
+    rest &= ~run.lanes;
+  }
+}
+
+[[noreturn]] void fail_uninitialized(const Warp& warp, const Operation& operation, int lane,
+                                     const Place& place, std::uint64_t at, int bytes) {
+  fail(warp, operation, lane, CheckKind::initialization,
+       fmt::format("nothing wrote the byte at {} address {:#x}, of {} bytes at {:#x}",
+                   place.is_shared ? "shared" : "global", address_at(place, at), bytes,
+                   address_at(place, place.offset)));
 }
 
 void check_initialized(const Warp& warp, const Operation& operation, const Places& places,
                        int bytes) {
-  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
-    const int lane = std::countr_zero(rest);
-    const Place& place = places[static_cast<std::size_t>(lane)];
-    const auto at =
-        place.shadow->first_uninitialized(place.offset, static_cast<std::uint64_t>(bytes));
-    if (at)
-      fail(warp, operation, lane, CheckKind::initialization,
-           fmt::format("nothing wrote the byte at {} address {:#x}, of {} bytes at {:#x}",
-                       place.is_shared ? "shared" : "global", address_at(place, *at), bytes,
-                       address_at(place, place.offset)));
-  }
+  for_each_run(warp, places, bytes, [&](const Run& run, const Place& origin) {
+    const auto step = static_cast<std::uint64_t>(bytes);
+    const int lanes = run.is_row ? kLanes - std::countl_zero(run.lanes) - run.first : 1;
+    const std::uint64_t all = static_cast<std::uint64_t>(lanes) * step;
+    if (!origin.shadow->first_uninitialized(origin.offset, all)) return;
+    // Bytes of inactive lanes between the others do not count.
+    for (Mask rest = run.lanes; rest; rest &= rest - 1) {
+      const int lane = std::countr_zero(rest);
+      const Place& place = places[static_cast<std::size_t>(lane)];
+      if (const auto at = place.shadow->first_uninitialized(place.offset, step))
+        fail_uninitialized(warp, operation, lane, place, *at, bytes);
+    }
+  });
 }
 
 void check_races(const Warp& warp, const Operation& operation, const Places& places, int bytes) {
   HappensBefore& order = *warp.block->launch->order;
   const Details& details = details_of(operation);
-  const int first = std::countr_zero(warp.mask);
-  const Place& origin = places[static_cast<std::size_t>(first)];
+  const BlockClock& block = *warp.block->clock;
+  const auto first_thread = static_cast<std::uint32_t>(warp.index * kLanes);
   Access access{.kind = details.access,
                 .is_strong = details.is_strong,
                 .bytes = static_cast<std::uint64_t>(bytes),
                 .line = operation.line};
-  if (is_row(warp, places, bytes)) {
-    access.offset = origin.offset - static_cast<std::uint64_t>(first * bytes);
-    if (const auto conflict = origin.shadow->access_row(
-            access, *warp.block->clock, static_cast<std::uint32_t>(warp.index * kLanes), warp.mask,
-            order))
+  for_each_run(warp, places, bytes, [&](const Run& run, const Place& origin) {
+    access.offset = origin.offset;
+    // A row begins at lane 0, even if this lane is inactive and its bytes do not exist.
+    if (run.is_row) access.offset -= static_cast<std::uint64_t>(run.first) * access.bytes;
+    const auto conflict =
+        run.is_row ? origin.shadow->access_row(access, block, first_thread, run.lanes, order)
+                   : origin.shadow->access_common(access, block, first_thread, run.lanes, order);
+    if (conflict)
       fail_race(warp, operation, *conflict, origin, address_at(origin, conflict->offset));
-    return;
-  }
-  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
-    const int lane = std::countr_zero(rest);
-    const Place& place = places[static_cast<std::size_t>(lane)];
-    access.offset = place.offset;
-    if (const auto conflict = place.shadow->access(access, clock_of(warp, lane), order))
-      fail_race(warp, operation, *conflict, place, address_at(place, conflict->offset));
-  }
+  });
 }
 
 /// The sum over the distinct values of `value >> shift`.
