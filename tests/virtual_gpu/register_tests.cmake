@@ -1,6 +1,6 @@
 # Read by ctest when it starts: adds the tests of a GPU on virtual GPUs. Expects GPU_TESTS,
 # PARITY_TESTS and EXAMPLES, which are paths; EXAMPLES is empty if there are none. LIBRARY is the
-# folder of the double of libcuda.so.1.
+# folder of the double of libcuda.so.1, and SCRATCH a folder for files.
 cmake_policy(VERSION 3.25)
 
 # Sets `result` to the names of the tests of `binary`.
@@ -96,3 +96,18 @@ foreach(test IN LISTS gpu_tests)
     endforeach()
   endif()
 endforeach()
+
+# The examples, as users run them.
+function(add_example program arguments expected)
+  set(name "VirtualGpu_sm_90/Examples.${program}")
+  add_test("${name}" ${CMAKE_COMMAND} "-DPROGRAM=${EXAMPLES}/${program}" "-DARGUMENTS=${arguments}"
+    "-DEXPECTED=${expected}" "-DCOUNTS=${SCRATCH}/${program}.jsonl"
+    -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/run_example.cmake")
+  set_up("${name}" sm_90 fair exact)
+endfunction()
+if(EXAMPLES)
+  add_example(hello "" "5 [+] 50 = 55")
+  add_example(save_and_load "" "1200 rows on virtual GPU H200 [(]sm_90[)]: y = 0.00390625")
+  add_example(tour "" "__global__")
+  add_example(digits "--device;cuda" "training end in bit-identical weights")
+endif()
