@@ -15,9 +15,11 @@ class OpParity : public testing::TestWithParam<DType> {
 };
 
 TEST_P(OpParity, EveryOpGivesTheResultsOfTheHostDevice) {
-  run_and_compare_with_host(
-      default_device(), every_op(GetParam(), 300), {},
-      {.candidates = false, .replay = false, .options = {.skip = {"fuse_launches"}}});
+  run_and_compare_with_host(default_device(), every_op(GetParam(), 300), {},
+                            {.candidates = false,
+                             .replay = false,
+                             .unfused = false,
+                             .options = {.skip = {"fuse_launches"}}});
 }
 
 TEST_P(OpParity, SpecialValuesGiveTheResultsOfTheHostDevice) {
