@@ -101,17 +101,17 @@ foreach(test IN LISTS gpu_tests)
   endif()
 endforeach()
 
-# The examples, as users run them.
-function(add_example program arguments expected)
-  set(name "VirtualGpu_sm_90/Examples.${program}")
+# The examples, as users run them. Tuning and training take long on an interpreter.
+function(add_example suite program arguments expected)
+  set(name "VirtualGpu_sm_90/${suite}.${program}")
   add_test("${name}" ${CMAKE_COMMAND} "-DPROGRAM=${EXAMPLES}/${program}" "-DARGUMENTS=${arguments}"
     "-DEXPECTED=${expected}" "-DCOUNTS=${SCRATCH}/${program}.jsonl"
     -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/run_example.cmake")
   set_up("${name}" sm_90 fair exact)
 endfunction()
 if(EXAMPLES)
-  add_example(hello "" "5 [+] 50 = 55")
-  add_example(save_and_load "" "1200 rows on virtual GPU H200 [(]sm_90[)]: y = 0.00390625")
-  add_example(tour "" "__global__")
-  add_example(digits "--device;cuda" "training end in bit-identical weights")
+  add_example(Examples hello "" "5 [+] 50 = 55")
+  add_example(Examples save_and_load "" "1200 rows on virtual GPU H200 [(]sm_90[)]: y = 0.00390625")
+  add_example(LongExamples tour "" "__global__")
+  add_example(LongExamples digits "--device;cuda" "training end in bit-identical weights")
 endif()
