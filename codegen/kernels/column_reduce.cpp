@@ -251,8 +251,10 @@ class ColumnWriter {
                              : fmt::format("(residue + {} * Shape::chunk(tile))", split_.residues);
     const std::string chunk = start == "0" ? in_part : fmt::format("({} + {})", start, in_part);
     const std::string place = staged_place(chunk_of_split(chunk));
-    const std::string exists =
-        is_whole() ? "" : fmt::format("{} < {}", in_part, chunks_text(plan_));
+    std::string exists = is_whole() ? "" : fmt::format("{} < {}", in_part, chunks_text(plan_));
+    // Threads of columns that do not exist must not read a column that its threads update.
+    if (writer_.has_updates() && !live_.empty())
+      exists = exists.empty() ? live_ : live_ + " && " + exists;
     writer_.out.block_if(exists, [&] {
       writer_.out.unrolled("within", std::to_string(kChunk), [&] {
         writer_.axis_names[body_.reduced_axis()] = writer_.declare_index(

@@ -199,15 +199,19 @@ void RowPasses::in_tile(const std::function<void(const Tile&)>& inside, const Ti
   // If tiles are unrolled, only the last ones need a guard.
   const std::string is_whole =
       loop.is_unrolled && plan_.whole_tiles > 0 ? fmt::format("tile < {}", plan_.whole_tiles) : "";
-  write_guarded_tile(writer_, plan_, loop, is_whole, [&](const Tile& tile) {
-    if (loop.is_unrolled) {
-      writer_.before_tile = std::int64_t{plan_.lanes} * schedule_.vector;
-      writer_.tile_copies = plan_.parts_per_group * plan_.tiles;
-    }
-    inside(tile);
-    writer_.before_tile = 0;
-    writer_.tile_copies = 1;
-  });
+  const auto write = [&] {
+    write_guarded_tile(writer_, plan_, loop, is_whole, [&](const Tile& tile) {
+      if (loop.is_unrolled) {
+        writer_.before_tile = std::int64_t{plan_.lanes} * schedule_.vector;
+        writer_.tile_copies = plan_.parts_per_group * plan_.tiles;
+      }
+      inside(tile);
+      writer_.before_tile = 0;
+      writer_.tile_copies = 1;
+    });
+  };
+  // Threads of rows that do not exist must not read a row that its threads update.
+  writer_.out.block_if(writer_.has_updates() && !live.empty() ? "live" : "", write);
 }
 
 void RowPasses::for_each_vector(const std::function<void(const Tile&)>& inside) {

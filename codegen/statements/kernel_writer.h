@@ -127,7 +127,8 @@ class KernelWriter {
   void write_row_values(int stage, bool is_final = false);
   /// The same for `stage` and all later stages.
   void write_row_values_from(int stage, bool is_final = false);
-  /// Stores of row values, or of final ones. `condition` selects the thread that writes.
+  /// Stores of row values, or of final ones. `condition` selects the thread that writes. If other
+  /// threads of the block may still read what the stores overwrite, a barrier precedes them.
   void write_row_stores(const std::string& condition, bool is_final = false);
   /// Statements for single elements of `roots` and of all values that they depend on. Then `inside`
   /// writes statements that may use `operand_text` of the roots. Afterwards the names are free.
@@ -144,6 +145,10 @@ class KernelWriter {
   }
   /// The parameter that the only store of this kernel writes to.
   std::string result_parameter() { return buffer_name(kernel.stores[0].buffer, true); }
+  /// True if the kernel loads from the memory that `store` writes.
+  bool is_update(const BodyStore& store) const;
+  /// True if the kernel loads from memory that one of its stores writes.
+  bool has_updates() const;
   /// True if the kernel's first store overwrites the element that `value` loads.
   bool is_in_place(int value) const;
   /// `store(…, value);` of one element. Counts its bytes.

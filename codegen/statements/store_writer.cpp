@@ -149,6 +149,11 @@ void KernelWriter::write_row_stores(const std::string& condition, bool is_final)
     return !store.varies && !store.of_columns && store.is_final == is_final;
   };
   if (std::ranges::none_of(body.stores, is_one)) return;
+  if (std::ranges::any_of(
+          body.stores, [&](const BodyStore& store) { return is_one(store) && is_update(store); })) {
+    source.has_barrier = true;
+    out.line("block_barrier();  // the other threads have read the old values");
+  }
   out.block(fmt::format("if ({})", condition), [&] {
     for (const BodyStore& store : body.stores)
       if (is_one(store)) write_row_store(store);

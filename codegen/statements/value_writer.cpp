@@ -195,6 +195,17 @@ void KernelWriter::write_in_scope(std::span<const int> roots, const std::functio
   in_tile_ = false;
 }
 
+bool KernelWriter::is_update(const BodyStore& store) const {
+  const int buffer = buffer_of(store);
+  return std::ranges::any_of(body.values, [&](const Value& value) {
+    return value.kind == Value::Kind::load && buffer_of(value) == buffer;
+  });
+}
+
+bool KernelWriter::has_updates() const {
+  return std::ranges::any_of(body.stores, [&](const BodyStore& store) { return is_update(store); });
+}
+
 bool KernelWriter::is_in_place(int value) const {
   const Value& v = value_at(value);
   return v.kind == Value::Kind::load && v.conditions.empty() &&

@@ -221,6 +221,7 @@ train_step_0_2(const float* __restrict__ x_in,
     const float new__2 = w[k] - step_[k];
     new_[k] = new__2;
   }
+  block_barrier();  // the other threads have read the old values
   if (Shape::along() == 0) {
     Vector<float, 4> w_2;
 #pragma unroll

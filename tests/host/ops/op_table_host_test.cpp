@@ -1,14 +1,10 @@
 // The numerics contract for the whole op table on the host device. Each op, dtype and layout is
 // within the oracle's bound, and so are special values. Constants give the bits of loaded values.
-#include "ir/oracle/check.h"
-#include "ir/oracle/interpret.h"
 #include "ir/record/record.h"
-#include "ir/types/casts.h"
 #include "tests/support/graphs/every_op.h"
 #include "tests/support/run/run.h"
 
 #include <cmath>
-#include <limits>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -146,77 +142,12 @@ TEST(OpTableTest, ValuesProvenConstantMatchLoadedValues) {
       {.candidates = false, .optimized = true});  // fused, and unfused with all values loaded
 }
 
-/// Values at which formulas tend to fail.
-std::vector<long double> special_values(DType dtype) {
-  if (dtype == boolean) return {0, 1};
-  if (is_integer(dtype)) {
-    const auto low = static_cast<long double>(lowest_integer(dtype));
-    const auto high = static_cast<long double>(highest_integer(dtype));
-    std::vector<long double> values = {low, low + 1, high, high - 1, 0,  1,  2,
-                                       3,   7,       8,    31,       32, 63, 64};
-    if (is_signed(dtype)) values.insert(values.end(), {-1, -2, -7, -64});
-    return values;
-  }
-  const DTypeInfo& row = info(dtype);
-  const long double smallest = std::ldexp(1.0L, row.min_exponent);
-  const long double subnormal = std::ldexp(smallest, 1 - row.mantissa_bits);
-  std::vector<long double> values;
-  for (const long double magnitude :
-       {0.0L, 0.25L, 0.5L, 1.0L, 1.5L, 2.0L, 3.0L, 7.0L, subnormal, smallest - subnormal, smallest,
-        largest_finite(dtype), std::numeric_limits<long double>::infinity()}) {
-    values.push_back(magnitude);
-    values.push_back(-magnitude);
-  }
-  values.push_back(std::numeric_limits<long double>::quiet_NaN());
-  return values;
-}
-
 class SpecialValues : public testing::TestWithParam<DType> {};
 
 TEST_P(SpecialValues, EveryOpMatchesTheOracle) {
-  const DType dtype = GetParam();
-  const std::vector<long double> values = special_values(dtype);
-  const auto count = static_cast<std::int64_t>(values.size());
-  // All pairs of values; the third operand cycles.
-  const std::int64_t pairs = count * count;
-  Graph graph(fmt::format("special_{}", name(dtype)));
-  HostArrays inputs;
-  Tensor operands[3];
-  for (int position = 0; position < 3; ++position) {
-    const std::string name(1, static_cast<char>('a' + position));
-    operands[position] = graph.input(name, dtype, {pairs});
-    HostArray array(dtype, {pairs});
-    for (std::int64_t i = 0; i < pairs; ++i) {
-      const std::int64_t chosen = position == 0   ? i / count
-                                  : position == 1 ? i % count
-                                                  : i * 5 % 7 % count;
-      const long double value = values[static_cast<std::size_t>(chosen)];
-      if (is_floating(dtype))
-        array.set_real_at(i, value);
-      else
-        array.set_integer_at(i, to_storage_bits(static_cast<Wide>(value)));
-    }
-    inputs.emplace(name, std::move(array));
-  }
-  for (const OpInfo& row : op_table()) {
-    if (row.kind != OpKind::elementwise || !supports_dtype(row.types, dtype)) continue;
-    const Operand all[] = {row.types == TypeRule::Where ? Operand(ne(operands[0], 0)) : operands[0],
-                           operands[1], operands[2]};
-    graph.output(std::string(row.name),
-                 record_elementwise(row.op, {all, static_cast<std::size_t>(row.arity)}));
-  }
-  for (const DTypeInfo& to : kDTypes)
-    if (to.dtype != dtype) graph.output(fmt::format("to_{}", to.name), cast(operands[0], to.dtype));
-  const RunResult run = run_graph(graph, host_device(), inputs, {});
-  const Interpretation expected = interpret(graph, inputs, {});
-  for (const auto& [name, value] : expected.outputs) {
-    const CheckResult result = check(value, run.results.at(name));
-    if (result.passes()) continue;
-    const std::int64_t bad = result.first_bad->index[0];
-    ADD_FAILURE() << describe(name, result) << "\na = " << inputs.at("a").real_at(bad)
-                  << ", b = " << inputs.at("b").real_at(bad)
-                  << ", c = " << inputs.at("c").real_at(bad);
-  }
+  const GraphWithInputs special = every_op_on_special_values(GetParam());
+  const RunResult run = run_graph(special.graph, host_device(), special.inputs, {});
+  expect_special_values_within_bounds(special, run.results);
 }
 
 INSTANTIATE_TEST_SUITE_P(DTypes, SpecialValues, testing::ValuesIn(computing_dtypes()),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "ir/graph/node.h"
 #include "ir/verify/symbol_sizes.h"
 #include "sinter/text.h"
 #include "tests/support/files/read_text.h"
@@ -78,8 +79,8 @@ std::vector<Size> Pattern::named_sizes() const {
   return result;
 }
 
-Target Pattern::target() const {
-  Target target = *find_target("h200");
+Target Pattern::target(const Target& base) const {
+  Target target = base;
   for (const auto& [name, value] : chip) {
     if (name == "sm_count") target.sm_count = static_cast<int>(value);
     if (name == "bandwidth") target.bandwidth = 1e9 * static_cast<double>(value);
@@ -178,6 +179,31 @@ std::vector<Pattern> patterns(const std::filesystem::path& folder) {
   for (const std::filesystem::path& file : golden_graphs(folder))
     for (Pattern& pattern : patterns_in(file)) result.push_back(std::move(pattern));
   return result;
+}
+
+std::int64_t input_elements(const Pattern& pattern) {
+  const Graph graph = pattern.graph();
+  std::vector<NamedSize> named;
+  for (const auto& [symbol, value] : pattern.sizes) named.push_back({symbol, value});
+  const std::vector<std::int64_t> symbols = symbols_from_sizes(graph, named);
+  std::int64_t elements = 0;
+  for (const InputInfo& input : graph.data().inputs)
+    elements += evaluate(product(input.node->shape), symbols);
+  return elements;
+}
+
+std::map<std::string, Pattern> one_of_each_form(const std::filesystem::path& file) {
+  constexpr std::int64_t kMostColumns = 5000;
+  std::map<std::string, Pattern> by_form;
+  for (Pattern& pattern : patterns_in(file)) {
+    const std::string form = forms_of(plan_pattern(pattern));
+    const auto known = by_form.find(form);
+    const bool is_short = pattern.columns == "-" || std::stoll(pattern.columns) <= kMostColumns;
+    if (known == by_form.end() || is_short ||
+        input_elements(small_pattern(pattern)) < input_elements(small_pattern(known->second)))
+      by_form.insert_or_assign(form, std::move(pattern));
+  }
+  return by_form;
 }
 
 }  // namespace sinter::test

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -58,7 +59,8 @@ struct Pattern {
   GoldenSizes chip;      ///< the properties in which this pattern's GPU differs from the H200
 
   Graph graph() const;
-  Target target() const;
+  /// The GPU `base` with the properties of `chip`.
+  Target target(const Target& base = *find_target("h200")) const;
   /// True if rows end within vectors.
   bool has_odd_rows() const { return columns != "-" && std::stoll(columns) % 2 != 0; }
   /// The symbols and their sizes. Valid while the pattern exists.
@@ -80,8 +82,14 @@ Program plan_pattern(const Pattern& pattern);
 /// The pattern as the host device runs it: with few rows, or with the sizes in its file.
 Pattern small_pattern(const Pattern& pattern);
 
+/// The number of elements of all inputs.
+std::int64_t input_elements(const Pattern& pattern);
+
 /// The patterns of one file.
 std::vector<Pattern> patterns_in(const std::filesystem::path& file);
+/// One pattern for each form of kernels in `file`, by form: the last one with few columns, or the
+/// one with the least work.
+std::map<std::string, Pattern> one_of_each_form(const std::filesystem::path& file);
 /// The patterns of `folder`: SINTER_SOURCE_DIR "/tests/golden/patterns".
 std::vector<Pattern> patterns(const std::filesystem::path& folder);
 

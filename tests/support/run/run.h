@@ -45,6 +45,7 @@ struct CheckSettings {
   std::uint64_t seed = 1;
   bool candidates = true;   ///< also runs every candidate schedule of every kernel
   bool replay = true;       ///< also replays
+  bool unfused = true;      ///< also runs without fusion
   bool misaligned = false;  ///< also runs with pointers aligned only to one element.
   /// Optimises the kernels of the first run, and only these. Compiling takes twice as long.
   bool optimized = false;

@@ -59,7 +59,7 @@ class Checker {
     // The other runs are only compared with it, so their kernels are compiled without optimisation.
     options.optimize_host = false;
     if (settings_.candidates) check_candidates(options, fused);
-    check_unfused(options, fused);
+    if (settings_.unfused) check_unfused(options, fused);
     if (settings_.misaligned) check_misaligned(options, fused);
     return fused;
   }
@@ -82,7 +82,7 @@ class Checker {
     options.optimize_host = false;
     if (settings_.misaligned) add(std::min<std::int64_t>(misalignment(), 16));
     options.fuse = false;
-    add();
+    if (settings_.unfused) add();
     options.fuse = settings_.options.fuse;
     options.force_candidate = 0;  // compiles all candidates
     if (settings_.candidates) add();

@@ -61,7 +61,10 @@ float ex2(const Approximations& mode, float operand) {
   if (std::isnan(a)) return kNan;
   if (a == 0) return 1;
   if (std::isinf(a)) return a > 0 ? kInfinity : 0.0f;
-  return unary<kFtz>(mode, kEx2, a, [](auto x) { return std::exp2(x); });
+  // Powers of two are exact: the functions of f64 in libdevice, such as erf, rely on it.
+  const bool is_whole = a == std::trunc(a);
+  return unary<kFtz>(is_whole ? Approximations{} : mode, kEx2, a,
+                     [](auto x) { return std::exp2(x); });
 }
 
 template <bool kFtz>

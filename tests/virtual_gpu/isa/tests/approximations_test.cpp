@@ -286,6 +286,15 @@ INSTANTIATE_TEST_SUITE_P(Approximations, EachBound, testing::ValuesIn(all_cases(
                            return name + "_" + std::to_string(test.param.row - kErrorBounds);
                          });
 
+/// libdevice computes exp of f64 with them, to full precision.
+TEST(Approximations, PowersOfTwoWithWholeExponentsAreExact) {
+  std::vector<Operands> operands;
+  for (int exponent = -126; exponent < 128; ++exponent)
+    operands.push_back({std::bit_cast<std::uint32_t>(static_cast<float>(exponent)), 0});
+  for (const char* const opcode : {"ex2.approx.f32", "ex2.approx.ftz.f32"})
+    EXPECT_EQ(run(opcode, seeded(1), operands), run(opcode, kRounded, operands)) << opcode;
+}
+
 TEST(Approximations, BeyondAHundredPiIsAnyValueOfTheRange) {
   std::set<std::uint64_t> signs;
   std::vector<Operands> operands;

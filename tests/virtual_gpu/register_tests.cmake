@@ -1,0 +1,117 @@
+# Read by ctest when it starts: adds the tests of a GPU on virtual GPUs. Expects GPU_TESTS,
+# PARITY_TESTS and EXAMPLES, which are paths; EXAMPLES is empty if there are none. LIBRARY is the
+# folder of the double of libcuda.so.1, and SCRATCH a folder for files.
+cmake_policy(VERSION 3.25)
+
+# Sets `result` to the names of the tests of `binary`.
+function(list_tests result binary)
+  if(NOT EXISTS "${binary}")
+    add_test("${binary}_NOT_BUILT" "${binary}_NOT_BUILT")
+    set(${result} "" PARENT_SCOPE)
+    return()
+  endif()
+  execute_process(
+    COMMAND "${binary}" --gtest_list_tests
+    OUTPUT_VARIABLE listing
+    RESULT_VARIABLE status
+    TIMEOUT 60)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${binary} --gtest_list_tests failed (${status}):\n${listing}")
+  endif()
+  string(REGEX MATCHALL "\n *[^ \n#]+" lines "\n${listing}")
+  set(suite "")
+  set(tests "")
+  foreach(line IN LISTS lines)
+    if(line MATCHES "^\n  ([^ ]+)$")
+      list(APPEND tests "${suite}${CMAKE_MATCH_1}")
+    elseif(line MATCHES "^\n([^ ]+\\.)$")
+      set(suite "${CMAKE_MATCH_1}")
+    endif()
+  endforeach()
+  set(${result} "${tests}" PARENT_SCOPE)
+endfunction()
+
+# Sets `result` to one of the further arguments. It depends on the text alone, so that a new test
+# does not change the others.
+function(choose result text)
+  string(SHA256 hash "${text}")
+  string(SUBSTRING "${hash}" 0 6 digits)
+  list(LENGTH ARGN count)
+  math(EXPR index "0x${digits} % ${count}")
+  list(GET ARGN ${index} chosen)
+  set(${result} "${chosen}" PARENT_SCOPE)
+endfunction()
+
+# The settings of a virtual GPU. A small L2 cache makes tuning fast, which flushes the cache before
+# each measurement. Several tests need two devices.
+function(set_up name arch schedule approximations)
+  string(SHA256 hash "${name}")
+  string(SUBSTRING "${hash}" 0 6 seed)
+  math(EXPR seed "0x${seed}")
+  set_tests_properties("${name}" PROPERTIES LABELS vgpu TIMEOUT 900
+    SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]"
+    ENVIRONMENT "LD_LIBRARY_PATH=${LIBRARY};VIRTUAL_GPUS=${arch} sms=4 l2=64k, ${arch} sms=4 l2=64k;\
+VIRTUAL_GPU_SCHEDULE=${schedule};VIRTUAL_GPU_APPROXIMATIONS=${approximations};\
+VIRTUAL_GPU_SEED=${seed};SINTER_PTX=on;SINTER_CACHE=off")
+endfunction()
+
+function(add_virtual_gpu_test group binary test arch schedule approximations)
+  set(name "VirtualGpu_${group}/${test}")
+  add_test("${name}" "${binary}" "--gtest_filter=${test}")
+  set_up("${name}" ${arch} ${schedule} ${approximations})
+endfunction()
+
+list_tests(gpu_tests "${GPU_TESTS}")
+list_tests(parity_tests "${PARITY_TESTS}")
+
+# Each test on sm_90, with correctly rounded approximations and a fair schedule. Then each test on
+# another architecture, where approximations have errors and the schedule is as unkind as possible.
+set(number 0)
+set(archs sm_75 sm_80 sm_100 sm_120)
+foreach(test IN LISTS gpu_tests parity_tests)
+  set(binary "${PARITY_TESTS}")
+  if(test IN_LIST gpu_tests)
+    set(binary "${GPU_TESTS}")
+  endif()
+  add_virtual_gpu_test(sm_90 "${binary}" "${test}" sm_90 fair exact)
+  # In turn, because the dtypes of a reduction family are neighbours. Each architecture gets some.
+  math(EXPR index "${number} % 4")
+  math(EXPR number "${number} + 1")
+  list(GET archs ${index} arch)
+  choose(schedule "${test}" random adversarial)
+  add_virtual_gpu_test(unkind "${binary}" "${test}" ${arch} ${schedule} seeded)
+endforeach()
+
+# The graphs of tests/golden and special values on the other architectures, whose code differs least
+# from that of the architectures above.
+foreach(test IN LISTS parity_tests)
+  if(test MATCHES "CorpusParity|EveryOp")
+    continue()
+  endif()
+  choose(arch "${test}" sm_87 sm_88 sm_103 sm_110 sm_121)
+  add_virtual_gpu_test(variants "${PARITY_TESTS}" "${test}" ${arch} random exact)
+endforeach()
+
+# The tests of the runtime on every architecture. Reductions take long, and are above.
+foreach(test IN LISTS gpu_tests)
+  if(NOT test MATCHES "GpuInvariance|^GpuMemory")
+    foreach(arch IN ITEMS sm_75 sm_80 sm_100 sm_120)
+      add_virtual_gpu_test(${arch} "${GPU_TESTS}" "${test}" ${arch} fair exact)
+    endforeach()
+  endif()
+endforeach()
+
+# The examples, as users run them. Tuning and training take long on an interpreter.
+function(add_example suite program arguments expected)
+  set(name "VirtualGpu_sm_90/${suite}.${program}")
+  add_test("${name}" ${CMAKE_COMMAND} "-DPROGRAM=${EXAMPLES}/${program}" "-DARGUMENTS=${arguments}"
+    "-DEXPECTED=${expected}" "-DCOUNTS=${SCRATCH}/${program}.jsonl"
+    -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/run_example.cmake")
+  set_up("${name}" sm_90 fair exact)
+endfunction()
+if(EXAMPLES)
+  add_example(Examples hello "" "5 [+] 50 = 55")
+  add_example(Examples save_and_load "" "1200 rows on virtual GPU H200 [(]sm_90[)]: y = 0.00390625")
+  add_example(LongExamples tour "" "__global__")
+  add_example(LongExamples digits "--device;cuda" "training end in bit-identical weights")
+endif()
