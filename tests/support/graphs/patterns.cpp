@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "ir/graph/node.h"
 #include "ir/verify/symbol_sizes.h"
 #include "sinter/text.h"
 #include "tests/support/files/read_text.h"
@@ -171,6 +172,31 @@ std::vector<Pattern> patterns_in(const std::filesystem::path& file) {
                       .run_chip = named_numbers(text, "chip")});
   }
   return result;
+}
+
+std::int64_t input_elements(const Pattern& pattern) {
+  const Graph graph = pattern.graph();
+  std::vector<NamedSize> named;
+  for (const auto& [name, value] : pattern.sizes) named.push_back({name, value});
+  const std::vector<std::int64_t> symbols = symbols_from_sizes(graph, named);
+  std::int64_t elements = 0;
+  for (const InputInfo& input : graph.data().inputs)
+    elements += evaluate(product(input.node->shape), symbols);
+  return elements;
+}
+
+std::map<std::string, Pattern> one_of_each_form(const std::filesystem::path& file) {
+  constexpr std::int64_t kMostColumns = 5000;
+  std::map<std::string, Pattern> by_form;
+  for (Pattern& pattern : patterns_in(file)) {
+    const std::string form = forms_of(plan_pattern(pattern));
+    const auto known = by_form.find(form);
+    const bool is_short = pattern.columns == "-" || std::stoll(pattern.columns) <= kMostColumns;
+    if (known == by_form.end() || is_short ||
+        input_elements(small_pattern(pattern)) < input_elements(small_pattern(known->second)))
+      by_form.insert_or_assign(form, std::move(pattern));
+  }
+  return by_form;
 }
 
 std::vector<Pattern> patterns(const std::filesystem::path& folder) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -77,11 +78,17 @@ std::string forms_of(const Program& program);
 /// The program of `pattern` for its own sizes and GPU.
 Program plan_pattern(const Pattern& pattern);
 
+/// The number of elements of all inputs.
+std::int64_t input_elements(const Pattern& pattern);
+
 /// The pattern as the host device runs it: with few rows, or with the sizes in its file.
 Pattern small_pattern(const Pattern& pattern);
 
 /// The patterns of one file.
 std::vector<Pattern> patterns_in(const std::filesystem::path& file);
+/// One pattern per form of kernels in `file`, by the form: the last one with few columns, or the
+/// one whose small version has the least work.
+std::map<std::string, Pattern> one_of_each_form(const std::filesystem::path& file);
 /// The patterns of `folder`: SINTER_SOURCE_DIR "/tests/golden/patterns".
 std::vector<Pattern> patterns(const std::filesystem::path& folder);
 

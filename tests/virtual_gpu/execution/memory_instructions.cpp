@@ -1,7 +1,7 @@
 // Loads, stores and atomics.
 #include <cstring>
 
-#include "tests/virtual_gpu/execution/check_access.h"
+#include "tests/virtual_gpu/counting/count_access.h"
 #include "tests/virtual_gpu/program/handlers.h"
 
 namespace sinter::virtual_gpu {
