@@ -73,123 +73,6 @@ struct RowShape {
   }
 };
 
-/// One reduction of a row by the threads of `Shape`, with Parts parts per group. Every thread of
-/// the block must call finish_part and finish.
-template <class State, class Shape, int Parts>
-struct RowReduction {
-  State accumulators[Shape::kPerThread][Shape::kChunks];
-  State parts[Parts];
-
-  __device__ __forceinline__ RowReduction() { clear(); }
-  __device__ __forceinline__ void clear() {
-#pragma unroll
-    for (int i = 0; i < Shape::kPerThread; ++i)
-#pragma unroll
-      for (int j = 0; j < Shape::kChunks; ++j) accumulators[i][j] = State::identity();
-  }
-
-  /// Adds element `k` of this thread's vector with the index `tile`.
-  template <class T>
-  __device__ __forceinline__ void add(int tile, int k, T element, long long index) {
-    accumulators[tile % Shape::kPerThread][k / 4].add(element, index);
-  }
-
-  /// Call after all elements of part `part` of this group have been added.
-  __device__ __forceinline__ void finish_part(int part, Exchange& exchange) {
-    State mine[Shape::kChunks];
-#pragma unroll
-    for (int j = 0; j < Shape::kChunks; ++j) {
-      State column[Shape::kPerThread];
-#pragma unroll
-      for (int i = 0; i < Shape::kPerThread; ++i) column[i] = accumulators[i][j];
-      join_far_first(column);
-      mine[j] = column[0];
-    }
-    if constexpr (Shape::kLanes > 32) across_warps(mine, exchange);
-#pragma unroll
-    for (int j = 0; j < Shape::kChunks; ++j)
-      mine[j] = join_lanes<(Shape::kLanes > 32 ? 32 : Shape::kLanes)>(mine[j]);
-    join_far_first(mine);
-    parts[part] = mine[0];
-    clear();
-  }
-
-  /// The state of the whole row. Every thread of the row gets it.
-  __device__ __forceinline__ State finish(Exchange& exchange) {
-    join_far_first(parts);
-    if constexpr (Shape::kGroups == 1) return parts[0];
-    State* shared = exchange.next<State>();
-    const int row = static_cast<int>(threadIdx.x) / Shape::kThreads;
-    if (Shape::lane() == 0) shared[row * Shape::kGroups + Shape::group()] = parts[0];
-    block_barrier();
-    State groups[Shape::kGroups];
-#pragma unroll
-    for (int i = 0; i < Shape::kGroups; ++i) groups[i] = shared[row * Shape::kGroups + i];
-    join_far_first(groups);
-    return groups[0];
-  }
-
-  /// The state of a row that the blocks of a cluster share. Every thread of them gets it. Each
-  /// block writes its own state to `cluster` of all blocks. Uses alternate between two halves there
-  /// too: a barrier separates each write to a half from the earlier reads of that half.
-  __device__ __forceinline__ State finish(Exchange& exchange, Exchange& cluster) {
-    static_assert(Shape::kThreads >= Shape::kCluster, "a thread hands over to each block");
-    const State own = finish(exchange);
-    State* shared = cluster.next<State>();
-    if (Shape::thread() < Shape::kCluster)
-      *cluster_map(shared + cluster_rank(), Shape::thread()) = own;
-    cluster_arrive();
-    cluster_wait();
-    State blocks[Shape::kCluster];
-#pragma unroll
-    for (int i = 0; i < Shape::kCluster; ++i) blocks[i] = shared[i];
-    join_far_first(blocks);
-    return blocks[0];
-  }
-
- private:
-  /// Combines the warps of a group lane by lane. Every warp gets the result.
-  __device__ __forceinline__ void across_warps(State (&mine)[Shape::kChunks], Exchange& exchange) {
-    constexpr int kWarps = Shape::kLanes / 32;
-    State* shared = exchange.next<State>();
-    State* own = shared + static_cast<int>(threadIdx.x) * Shape::kChunks;
-#pragma unroll
-    for (int j = 0; j < Shape::kChunks; ++j) own[j] = mine[j];
-    block_barrier();
-    const int first = static_cast<int>(threadIdx.x) / Shape::kLanes * Shape::kLanes +
-                      static_cast<int>(threadIdx.x) % 32;
-#pragma unroll
-    for (int j = 0; j < Shape::kChunks; ++j) {
-      State warps[kWarps > 0 ? kWarps : 1];
-#pragma unroll
-      for (int i = 0; i < kWarps; ++i) warps[i] = shared[(first + i * 32) * Shape::kChunks + j];
-      join_far_first(warps);
-      mine[j] = warps[0];
-    }
-  }
-};
-
-/// The distribution of the columns of a block over threads: `Columns` adjacent threads, each with a
-/// vector of `Vector` columns, times Lanes × Groups threads along the reduced axis.
-template <int Columns, int Lanes, int Groups, int Accumulators, int Vector>
-struct ColumnShape {
-  static constexpr int kColumns = Columns;
-  static constexpr int kLanes = Lanes;
-  static constexpr int kGroups = Groups;
-  static constexpr int kVector = Vector;
-  static constexpr int kPerThread = Accumulators / Lanes;
-  static_assert(kPerThread * Lanes == Accumulators, "threads have equally many accumulators");
-  /// Slots per group and column in the exchange.
-  static constexpr int kSlots = Lanes > 1 ? Lanes / 2 : 1;
-
-  static __device__ __forceinline__ int column() { return static_cast<int>(threadIdx.x) % Columns; }
-  static __device__ __forceinline__ int along() { return static_cast<int>(threadIdx.x) / Columns; }
-  static __device__ __forceinline__ int group() { return along() / Lanes; }
-  static __device__ __forceinline__ int lane() { return along() % Lanes; }
-  /// The chunk, within a part, with the index `tile` among this thread's chunks.
-  static __device__ __forceinline__ int chunk(int tile) { return tile * Lanes + lane(); }
-};
-
 /// `number` with reversed bits, for `Count` numbers (a power of two). In this order a far-first
 /// tree can combine its leaves one after the other.
 template <int Count>
@@ -246,6 +129,169 @@ struct FarFirst {
   }
 };
 
+/// The accumulators of one part of a row after the other, for the threads of `Shape`.
+template <class State, class Shape>
+struct RowAccumulators {
+  State accumulators[Shape::kPerThread][Shape::kChunks];
+
+  __device__ __forceinline__ RowAccumulators() { clear(); }
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int i = 0; i < Shape::kPerThread; ++i)
+#pragma unroll
+      for (int j = 0; j < Shape::kChunks; ++j) accumulators[i][j] = State::identity();
+  }
+
+  /// Adds element `k` of this thread's vector with the index `tile`.
+  template <class T>
+  __device__ __forceinline__ void add(int tile, int k, T element, long long index) {
+    accumulators[tile % Shape::kPerThread][k / 4].add(element, index);
+  }
+
+  /// The state of the part whose elements have been added. Every thread of the group gets it. The
+  /// next elements belong to the next part.
+  __device__ __forceinline__ State take_part(Exchange& exchange) {
+    State mine[Shape::kChunks];
+#pragma unroll
+    for (int j = 0; j < Shape::kChunks; ++j) {
+      State column[Shape::kPerThread];
+#pragma unroll
+      for (int i = 0; i < Shape::kPerThread; ++i) column[i] = accumulators[i][j];
+      join_far_first(column);
+      mine[j] = column[0];
+    }
+    if constexpr (Shape::kLanes > 32) across_warps(mine, exchange);
+#pragma unroll
+    for (int j = 0; j < Shape::kChunks; ++j)
+      mine[j] = join_lanes<(Shape::kLanes > 32 ? 32 : Shape::kLanes)>(mine[j]);
+    join_far_first(mine);
+    clear();
+    return mine[0];
+  }
+
+ private:
+  /// Combines the warps of a group lane by lane. Every warp gets the result.
+  __device__ __forceinline__ void across_warps(State (&mine)[Shape::kChunks], Exchange& exchange) {
+    constexpr int kWarps = Shape::kLanes / 32;
+    const int threads = static_cast<int>(blockDim.x);
+    State* shared = exchange.next<State>();
+#pragma unroll
+    for (int j = 0; j < Shape::kChunks; ++j)
+      store_shared(shared + j * threads + static_cast<int>(threadIdx.x), mine[j]);
+    block_barrier();
+    const int first = static_cast<int>(threadIdx.x) / Shape::kLanes * Shape::kLanes +
+                      static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+    for (int j = 0; j < Shape::kChunks; ++j) {
+      State warps[kWarps > 0 ? kWarps : 1];
+#pragma unroll
+      for (int i = 0; i < kWarps; ++i)
+        warps[i] = load_shared(shared + j * threads + first + i * 32);
+      join_far_first(warps);
+      mine[j] = warps[0];
+    }
+  }
+};
+
+/// Combines the states of the groups of a row. Every thread of the row gets the result.
+template <class Shape, class State>
+__device__ __forceinline__ State join_groups(State own, Exchange& exchange) {
+  if constexpr (Shape::kGroups == 1) return own;
+  State* shared = exchange.next<State>();
+  const int row = static_cast<int>(threadIdx.x) / Shape::kThreads;
+  if (Shape::lane() == 0) shared[row * Shape::kGroups + Shape::group()] = own;
+  block_barrier();
+  State groups[Shape::kGroups];
+#pragma unroll
+  for (int i = 0; i < Shape::kGroups; ++i) groups[i] = shared[row * Shape::kGroups + i];
+  join_far_first(groups);
+  return groups[0];
+}
+
+/// The same for a row that the blocks of a cluster share. Every thread of them gets the result.
+/// Each block writes its own state to `cluster` of all blocks. Uses alternate between two halves
+/// there too: a barrier separates each write to a half from the earlier reads of that half.
+template <class Shape, class State>
+__device__ __forceinline__ State join_groups(State part, Exchange& exchange, Exchange& cluster) {
+  static_assert(Shape::kThreads >= Shape::kCluster, "a thread hands over to each block");
+  const State own = join_groups<Shape>(part, exchange);
+  State* shared = cluster.next<State>();
+  if (Shape::thread() < Shape::kCluster)
+    *cluster_map(shared + cluster_rank(), Shape::thread()) = own;
+  cluster_arrive();
+  cluster_wait();
+  State blocks[Shape::kCluster];
+#pragma unroll
+  for (int i = 0; i < Shape::kCluster; ++i) blocks[i] = shared[i];
+  join_far_first(blocks);
+  return blocks[0];
+}
+
+/// One reduction of a row by the threads of `Shape`, with Parts parts per group, in any order.
+/// Every thread of the block must call finish_part and finish. An unrolled loop over the parts
+/// keeps their states in registers; others need RolledRowReduction.
+template <class State, class Shape, int Parts>
+struct RowReduction : RowAccumulators<State, Shape> {
+  State parts[Parts];
+
+  /// Call after all elements of part `part` of this group have been added.
+  __device__ __forceinline__ void finish_part(int part, Exchange& exchange) {
+    parts[part] = this->take_part(exchange);
+  }
+  /// The state of the whole row: join_groups.
+  template <class... Exchanges>
+  __device__ __forceinline__ State finish(Exchanges&... exchanges) {
+    join_far_first(parts);
+    return join_groups<Shape>(parts[0], exchanges...);
+  }
+};
+
+/// RowReduction for parts in the order of far_first. An array with an index that is not a constant
+/// would be in local memory. This needs none, and one state per level of the tree.
+template <class State, class Shape, int Parts>
+struct RolledRowReduction : RowAccumulators<State, Shape> {
+  FarFirst<State, Parts> parts;
+  State joined;  ///< of the subtree that the last part completed
+
+  /// Call after all elements of part far_first<Parts>(number) of this group have been added.
+  __device__ __forceinline__ void finish_part(int number, Exchange& exchange) {
+    joined = parts.take(number, this->take_part(exchange));
+  }
+  template <class... Exchanges>
+  __device__ __forceinline__ State finish(Exchanges&... exchanges) {
+    return join_groups<Shape>(joined, exchanges...);
+  }
+};
+
+/// The distribution of the columns of a block over threads: `Columns` adjacent threads, each with a
+/// vector of `Vector` columns, times Lanes × Groups threads along the reduced axis.
+template <int Columns, int Lanes, int Groups, int Accumulators, int Vector>
+struct ColumnShape {
+  static constexpr int kColumns = Columns;
+  static constexpr int kLanes = Lanes;
+  static constexpr int kGroups = Groups;
+  static constexpr int kVector = Vector;
+  static constexpr int kPerThread = Accumulators / Lanes;
+  static_assert(kPerThread * Lanes == Accumulators, "threads have equally many accumulators");
+  /// Slots per group and column in the exchange.
+  static constexpr int kSlots = Lanes > 1 ? Lanes / 2 : 1;
+
+  static __device__ __forceinline__ int column() { return static_cast<int>(threadIdx.x) % Columns; }
+  static __device__ __forceinline__ int along() { return static_cast<int>(threadIdx.x) / Columns; }
+  static __device__ __forceinline__ int group() { return along() / Lanes; }
+  static __device__ __forceinline__ int lane() { return along() % Lanes; }
+  /// The chunk, within a part, with the index `tile` among this thread's chunks.
+  static __device__ __forceinline__ int chunk(int tile) { return tile * Lanes + lane(); }
+};
+
+/// The index in the exchange of the state of this thread's column `k` and of slot `along` of
+/// kSlots * kGroups. The threads of a warp use adjacent states for each k, so that they are in
+/// different banks.
+template <class Shape>
+__device__ __forceinline__ int place_in_exchange(int along, int k) {
+  return (k * Shape::kSlots * Shape::kGroups + along) * Shape::kColumns + Shape::column();
+}
+
 /// A reduction of `Shape::kVector` adjacent columns per thread. A thread processes its accumulators
 /// one after the other, each with all of its chunks.
 template <class State, class Shape, int Parts>
@@ -293,13 +339,13 @@ struct ColumnReduction {
       State* shared = exchange.next<State>();
 #pragma unroll
       for (int j = 0; j < Shape::kVector; ++j)
-        if (Shape::lane() == 0) *place(shared, Shape::group(), j) = result[j];
+        if (Shape::lane() == 0) store_shared(place(shared, Shape::group(), j), result[j]);
       block_barrier();
 #pragma unroll
       for (int j = 0; j < Shape::kVector; ++j) {
         State groups[Shape::kGroups];
 #pragma unroll
-        for (int i = 0; i < Shape::kGroups; ++i) groups[i] = *place(shared, i, j);
+        for (int i = 0; i < Shape::kGroups; ++i) groups[i] = load_shared(place(shared, i, j));
         join_far_first(groups);
         result[j] = groups[0];
       }
@@ -319,24 +365,24 @@ struct ColumnReduction {
       if (lane >= half && lane < 2 * half)
 #pragma unroll
         for (int j = 0; j < Shape::kVector; ++j)
-          *place(shared, first + lane % Shape::kSlots, j) = current[j];
+          store_shared(place(shared, first + lane % Shape::kSlots, j), current[j]);
       block_barrier();
       if (lane < half)
 #pragma unroll
         for (int j = 0; j < Shape::kVector; ++j)
-          current[j] =
-              State::join(current[j], *place(shared, first + (lane + half) % Shape::kSlots, j));
+          current[j] = State::join(
+              current[j], load_shared(place(shared, first + (lane + half) % Shape::kSlots, j)));
     }
     if (lane == 0)
 #pragma unroll
-      for (int j = 0; j < Shape::kVector; ++j) *place(shared, first, j) = current[j];
+      for (int j = 0; j < Shape::kVector; ++j) store_shared(place(shared, first, j), current[j]);
     block_barrier();
 #pragma unroll
-    for (int j = 0; j < Shape::kVector; ++j) current[j] = *place(shared, first, j);
+    for (int j = 0; j < Shape::kVector; ++j) current[j] = load_shared(place(shared, first, j));
   }
 
   static __device__ __forceinline__ State* place(State* shared, int along, int k) {
-    return shared + (along * Shape::kVector + k) * Shape::kColumns + Shape::column();
+    return shared + place_in_exchange<Shape>(along, k);
   }
 };
 
@@ -358,11 +404,13 @@ __device__ __forceinline__ State join_parts(const State* workspace, int parts, E
       for (int i = 0; i < kMost / 2; ++i)
         if (i < half) mine[i] = State::join(mine[i], mine[i + half]);
   State* shared = exchange.next<State>();
-  if (thread < parts) shared[thread] = mine[0];
+  if (thread < parts) store_shared(shared + thread, mine[0]);
   block_barrier();
 #pragma unroll 1
   for (int half = (parts < Threads ? parts : Threads) / 2; half > 0; half /= 2) {
-    if (thread < half) shared[thread] = State::join(shared[thread], shared[thread + half]);
+    if (thread < half)
+      store_shared(shared + thread,
+                   State::join(load_shared(shared + thread), load_shared(shared + thread + half)));
     block_barrier();
   }
   return shared[0];

@@ -211,6 +211,15 @@ class RolledTiles {
 
 }  // namespace
 
+void write_far_first_parts(SourceWriter& out, std::int64_t parts,
+                           const std::function<void()>& body) {
+  out.directive("#pragma unroll 1");
+  out.block(fmt::format("for (int number = 0; number < {}; ++number)", parts), [&] {
+    out.line(fmt::format("const int part = far_first<{}>(number);", parts));
+    body();
+  });
+}
+
 void write_tile_loops(KernelWriter& writer, const TreePlan& plan, bool unroll_tiles,
                       TileWriters tile_writers,
                       const std::function<void(const std::string&)>& finish_part) {
@@ -226,7 +235,12 @@ void write_tile_loops(KernelWriter& writer, const TreePlan& plan, bool unroll_ti
     finish_part("0");
     return;
   }
-  out.directive(unroll_tiles ? "#pragma unroll" : "#pragma unroll 1");
+  if (!unroll_tiles)
+    return write_far_first_parts(out, plan.parts_per_group, [&] {
+      tiles();
+      finish_part("number");
+    });
+  out.directive("#pragma unroll");
   out.block(fmt::format("for (int part = 0; part < {}; ++part)", plan.parts_per_group), [&] {
     tiles();
     finish_part("part");

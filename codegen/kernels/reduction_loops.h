@@ -64,6 +64,11 @@ struct TileWriters {
   int at_once = 1;
 };
 
+/// Writes a loop over `number` that is not unrolled. Its body has `part`, and the parts are in the
+/// order of far_first: RolledRowReduction.
+void write_far_first_parts(SourceWriter& out, std::int64_t parts,
+                           const std::function<void()>& body);
+
 /// Writes loops over the parts and tiles of one pass. `finish_part` writes the end of each part.
 void write_tile_loops(KernelWriter& writer, const TreePlan& plan, bool unroll_tiles,
                       TileWriters tile_writers,
