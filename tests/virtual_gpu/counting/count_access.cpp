@@ -25,8 +25,7 @@ bool is_contiguous(const Warp& warp, const Places& places, std::uint64_t bytes) 
   const Place* previous = nullptr;
   for (Mask rest = warp.mask; rest; rest &= rest - 1) {
     const Place& place = places[static_cast<std::size_t>(std::countr_zero(rest))];
-    if (previous &&
-        (place.shadow != previous->shadow || place.offset != previous->offset + bytes))
+    if (previous && (place.shadow != previous->shadow || place.offset != previous->offset + bytes))
       return false;
     previous = &place;
   }
@@ -34,8 +33,8 @@ bool is_contiguous(const Warp& warp, const Places& places, std::uint64_t bytes) 
 }
 
 /// Accesses are aligned and have at most 16 bytes, so each is in one sector.
-void count_global(const Warp& warp, const Places& places, std::uint64_t bytes,
-                  MemoryCounts& memory, ByteSet& touched) {
+void count_global(const Warp& warp, const Places& places, std::uint64_t bytes, MemoryCounts& memory,
+                  ByteSet& touched) {
   const Place& first = places[static_cast<std::size_t>(std::countr_zero(warp.mask))];
   const auto lanes = static_cast<std::uint64_t>(std::popcount(warp.mask));
   if (is_contiguous(warp, places, bytes)) {
