@@ -227,9 +227,9 @@ __device__ __forceinline__ State join_groups(State part, Exchange& exchange, Exc
   return blocks[0];
 }
 
-/// One reduction of a row by the threads of `Shape`, with Parts parts per group, in any order.
-/// Every thread of the block must call finish_part and finish. An unrolled loop over the parts
-/// keeps their states in registers; others need RolledRowReduction.
+/// One reduction of a row by the threads of `Shape`, with Parts parts per group. Every thread of
+/// the block must call finish_part and finish. An unrolled loop over the parts keeps their states
+/// in registers; other loops need RolledRowReduction.
 template <class State, class Shape, int Parts>
 struct RowReduction : RowAccumulators<State, Shape> {
   State parts[Parts];
@@ -246,20 +246,35 @@ struct RowReduction : RowAccumulators<State, Shape> {
   }
 };
 
-/// RowReduction for parts in the order of far_first. An array with an index that is not a constant
-/// would be in local memory. This needs none, and one state per level of the tree.
+/// RowReduction for a loop that is not unrolled. An array in registers needs constant indices, so
+/// the states of the parts wait in shared memory: one per part, group and row of the block.
 template <class State, class Shape, int Parts>
 struct RolledRowReduction : RowAccumulators<State, Shape> {
-  FarFirst<State, Parts> parts;
-  State joined;  ///< of the subtree that the last part completed
+  unsigned char* memory;
 
-  /// Call after all elements of part far_first<Parts>(number) of this group have been added.
-  __device__ __forceinline__ void finish_part(int number, Exchange& exchange) {
-    joined = parts.take(number, this->take_part(exchange));
+  __device__ __forceinline__ explicit RolledRowReduction(unsigned char* shared) : memory(shared) {}
+
+  __device__ __forceinline__ void finish_part(int part, Exchange& exchange) {
+    const State state = this->take_part(exchange);
+    if (Shape::lane() == 0) *place(part) = state;
   }
   template <class... Exchanges>
   __device__ __forceinline__ State finish(Exchanges&... exchanges) {
+    block_barrier();
+    FarFirst<State, Parts> tree;
+    State joined;
+#pragma unroll 4
+    for (int i = 0; i < Parts; ++i) joined = tree.take(i, *place(far_first<Parts>(i)));
     return join_groups<Shape>(joined, exchanges...);
+  }
+
+ private:
+  /// The place of a state of this group. It is computed at each use: a pointer would take a
+  /// register throughout the loop over the parts.
+  __device__ __forceinline__ State* place(int part) const {
+    const int row = static_cast<int>(threadIdx.x) / Shape::kThreads;
+    return reinterpret_cast<State*>(memory) + (row * Parts + part) * Shape::kGroups +
+           Shape::group();
   }
 };
 

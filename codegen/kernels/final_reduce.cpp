@@ -59,15 +59,17 @@ class FinalWriter {
     const std::int64_t parts = tree_.parts / groups_;
     const std::string tree = writer_.name_for(reduction.node, "_tree");
     const std::string rows = writer_.text(body_.parallel_size());
-    out.line(fmt::format("RolledRowReduction<{}, Rows, {}> {};",
-                         writer_.state_type(*reduction.node), parts, tree));
+    const std::int64_t states =
+        tree_.parts * divide_up<std::int64_t>(writer_.schedule.threads, threads_);
+    out.line(rolled_row_reduction(writer_, reduction, "Rows", parts, states, tree));
     const std::string chunks =
         body_.parallel_size().is_number()
             ? std::to_string(tree_.chunks_per_part)
             : writer_.text(ceil_div(ceil_div(body_.parallel_size(), kChunk), tree_.parts));
     const std::int64_t lanes = threads_ / groups_;
     const std::int64_t per_thread = tree_.accumulators / lanes;
-    write_far_first_parts(out, parts, [&] {
+    out.directive("#pragma unroll 1");
+    out.block(fmt::format("for (int part = 0; part < {}; ++part)", parts), [&] {
       out.directive("#pragma unroll 1");
       out.block(
           fmt::format("for (int step = 0; step * {} < {}; step += {})", lanes, chunks, per_thread),
@@ -85,7 +87,7 @@ class FinalWriter {
               });
             });
           });
-      out.line(fmt::format("{}.finish_part(number, exchange);", tree));
+      out.line(fmt::format("{}.finish_part(part, exchange);", tree));
     });
     declare_result(writer_, reduction, tree + ".finish(exchange).result()");
   }

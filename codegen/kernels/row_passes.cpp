@@ -236,10 +236,7 @@ void RowPasses::write_pass(int pass, bool loads_done) {
   writer_.pass = pass;
   const bool has_columns = !body_.columns.empty();
   const bool unroll = keeps_in_registers() || has_columns;
-  const bool has_rolled_parts = !unroll && plan_.parts_per_group > 1;
-  Sinks sinks{.reductions = declare_reductions(
-                  writer_, has_rolled_parts ? "RolledRowReduction" : "RowReduction",
-                  plan_.parts_per_group, pass),
+  Sinks sinks{.reductions = declare_row_reductions(writer_, plan_, unroll, pass),
               .stores = stores_of_pass(body_, pass),
               .kept = kept_by_pass(passes_, pass)};
   for (std::size_t i = 0; i < body_.columns.size(); ++i)

@@ -32,10 +32,9 @@ matrix_mean_0(const float* __restrict__ x_in,
   }
   if (!last_block(tickets, gridDim.x)) return;
   using Rows = RowShape<128, 1, 256, 4>;
-  RolledRowReduction<Sum<float>, Rows, 1> m_sum_tree;
+  RowReduction<Sum<float>, Rows, 1> m_sum_tree;
 #pragma unroll 1
-  for (int number = 0; number < 1; ++number) {
-    const int part = far_first<1>(number);
+  for (int part = 0; part < 1; ++part) {
 #pragma unroll 1
     for (int step = 0; step * 128 < 256; step += 2) {
 #pragma unroll
@@ -48,7 +47,7 @@ matrix_mean_0(const float* __restrict__ x_in,
         }
       }
     }
-    m_sum_tree.finish_part(number, exchange);
+    m_sum_tree.finish_part(part, exchange);
   }
   const float m_sum = m_sum_tree.finish(exchange).result();
   const float m = m_sum * 9.536743e-07f;

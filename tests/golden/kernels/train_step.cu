@@ -128,10 +128,9 @@ train_step_0_1(const long long* __restrict__ label_in,
   }
   if (!last_block(tickets, 8)) return;
   using Rows = RowShape<64, 1, 64, 4>;
-  RolledRowReduction<Sum<float>, Rows, 1> loss_sum_tree;
+  RowReduction<Sum<float>, Rows, 1> loss_sum_tree;
 #pragma unroll 1
-  for (int number = 0; number < 1; ++number) {
-    const int part = far_first<1>(number);
+  for (int part = 0; part < 1; ++part) {
 #pragma unroll 1
     for (int step = 0; step * 64 < 64; step += 1) {
 #pragma unroll
@@ -144,7 +143,7 @@ train_step_0_1(const long long* __restrict__ label_in,
         }
       }
     }
-    loss_sum_tree.finish_part(number, exchange);
+    loss_sum_tree.finish_part(part, exchange);
   }
   const float loss_sum = loss_sum_tree.finish(exchange).result();
   const float loss = loss_sum * 0.00390625f;

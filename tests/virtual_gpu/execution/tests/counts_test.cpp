@@ -67,6 +67,7 @@ TEST(Counts, UniqueBytesCountOnceInALaunch) {
     st.global.u32 [%rd3], %r1;
     ld.global.u32 %r2, [%rd3];
     ld.global.u32 %r2, [%rd3];
+    bar.sync 0;
     mad.wide.u32 %rd4, %r1, 16, %rd1;
     ld.global.u16 %h2, [%rd4+62];)");
   EXPECT_EQ(counts.global_stores.unique_bytes, 128U);
