@@ -173,23 +173,25 @@ struct RowAccumulators {
   /// Combines the warps of a group lane by lane. Every warp gets the result.
   __device__ __forceinline__ void across_warps(State (&mine)[Shape::kChunks], Exchange& exchange) {
     constexpr int kWarps = Shape::kLanes / 32;
-    const int threads = static_cast<int>(blockDim.x);
+    const int thread = static_cast<int>(threadIdx.x);
     State* shared = exchange.next<State>();
 #pragma unroll
-    for (int j = 0; j < Shape::kChunks; ++j)
-      store_shared(shared + j * threads + static_cast<int>(threadIdx.x), mine[j]);
+    for (int j = 0; j < Shape::kChunks; ++j) store_shared(shared + place(thread / 32, j), mine[j]);
     block_barrier();
-    const int first = static_cast<int>(threadIdx.x) / Shape::kLanes * Shape::kLanes +
-                      static_cast<int>(threadIdx.x) % 32;
+    const int first = thread / Shape::kLanes * kWarps;
 #pragma unroll
     for (int j = 0; j < Shape::kChunks; ++j) {
       State warps[kWarps > 0 ? kWarps : 1];
 #pragma unroll
-      for (int i = 0; i < kWarps; ++i)
-        warps[i] = load_shared(shared + j * threads + first + i * 32);
+      for (int i = 0; i < kWarps; ++i) warps[i] = load_shared(shared + place(first + i, j));
       join_far_first(warps);
       mine[j] = warps[0];
     }
+  }
+
+  /// The index in the exchange of state `j` of this lane of a warp. The lanes use adjacent states.
+  static __device__ __forceinline__ int place(int warp, int j) {
+    return (warp * Shape::kChunks + j) * 32 + static_cast<int>(threadIdx.x) % 32;
   }
 };
 
