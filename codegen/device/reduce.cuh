@@ -73,62 +73,6 @@ struct RowShape {
   }
 };
 
-/// `number` with reversed bits, for `Count` numbers (a power of two). In this order a far-first
-/// tree can combine its leaves one after the other.
-template <int Count>
-__device__ __forceinline__ int far_first(int number) {
-  int result = 0;
-#pragma unroll
-  for (int bit = 1; bit < Count; bit *= 2) {
-    result = 2 * result + (number & 1);
-    number >>= 1;
-  }
-  return result;
-}
-
-/// The number of levels of a binary tree with `Count` leaves.
-template <int Count>
-struct TreeLevels {
-  static constexpr int kNumber = 1 + TreeLevels<Count / 2>::kNumber;
-};
-template <>
-struct TreeLevels<1> {
-  static constexpr int kNumber = 0;
-};
-
-/// Combines `Count` states far first as they arrive in the order of far_first. Holds one state per
-/// level of the tree.
-template <class State, int Count>
-struct FarFirst {
-  static constexpr int kLevels = TreeLevels<Count>::kNumber;
-  State waiting[kLevels > 0 ? kLevels : 1];
-
-  // No code reads these initial values. But without them, the compiler sees registers that may be
-  // read before they are written. Their live range would reach back to the previous write, through
-  // all other sections of a horizontally fused kernel.
-  __device__ __forceinline__ FarFirst() {
-#pragma unroll
-    for (int level = 0; level < kLevels; ++level) waiting[level] = State::identity();
-  }
-
-  /// Takes the state with the index `number`. Returns the largest subtree that it completes; for
-  /// the last state this is the whole tree.
-  __device__ __forceinline__ State take(int number, State state) {
-    bool is_done = false;
-#pragma unroll
-    for (int level = 0; level < kLevels; ++level) {
-      if (is_done) continue;
-      if (number >> level & 1) {
-        state = State::join(waiting[level], state);
-      } else {
-        waiting[level] = state;
-        is_done = true;
-      }
-    }
-    return state;
-  }
-};
-
 /// The accumulators of one part of a row after the other, for the threads of `Shape`.
 template <class State, class Shape>
 struct RowAccumulators {
@@ -263,11 +207,13 @@ struct RolledRowReduction : RowAccumulators<State, Shape> {
   template <class... Exchanges>
   __device__ __forceinline__ State finish(Exchanges&... exchanges) {
     block_barrier();
-    FarFirst<State, Parts> tree;
-    State joined;
-#pragma unroll 4
-    for (int i = 0; i < Parts; ++i) joined = tree.take(i, *place(far_first<Parts>(i)));
-    return join_groups<Shape>(joined, exchanges...);
+#pragma unroll 1
+    for (int half = Parts / 2; half > 0; half /= 2) {
+      for (int i = Shape::lane(); i < half; i += Shape::kLanes)
+        *place(i) = State::join(*place(i), *place(i + half));
+      block_barrier();
+    }
+    return join_groups<Shape>(*place(0), exchanges...);
   }
 
  private:
@@ -308,6 +254,62 @@ template <class Shape>
 __device__ __forceinline__ int place_in_exchange(int along, int k) {
   return (k * Shape::kSlots * Shape::kGroups + along) * Shape::kColumns + Shape::column();
 }
+
+/// `number` with reversed bits, for `Count` numbers (a power of two). In this order a far-first
+/// tree can combine its leaves one after the other.
+template <int Count>
+__device__ __forceinline__ int far_first(int number) {
+  int result = 0;
+#pragma unroll
+  for (int bit = 1; bit < Count; bit *= 2) {
+    result = 2 * result + (number & 1);
+    number >>= 1;
+  }
+  return result;
+}
+
+/// The number of levels of a binary tree with `Count` leaves.
+template <int Count>
+struct TreeLevels {
+  static constexpr int kNumber = 1 + TreeLevels<Count / 2>::kNumber;
+};
+template <>
+struct TreeLevels<1> {
+  static constexpr int kNumber = 0;
+};
+
+/// Combines `Count` states far first as they arrive in the order of far_first. Holds one state per
+/// level of the tree.
+template <class State, int Count>
+struct FarFirst {
+  static constexpr int kLevels = TreeLevels<Count>::kNumber;
+  State waiting[kLevels > 0 ? kLevels : 1];
+
+  // No code reads these initial values. But without them, the compiler sees registers that may be
+  // read before they are written. Their live range would reach back to the previous write, through
+  // all other sections of a horizontally fused kernel.
+  __device__ __forceinline__ FarFirst() {
+#pragma unroll
+    for (int level = 0; level < kLevels; ++level) waiting[level] = State::identity();
+  }
+
+  /// Takes the state with the index `number`. Returns the largest subtree that it completes; for
+  /// the last state this is the whole tree.
+  __device__ __forceinline__ State take(int number, State state) {
+    bool is_done = false;
+#pragma unroll
+    for (int level = 0; level < kLevels; ++level) {
+      if (is_done) continue;
+      if (number >> level & 1) {
+        state = State::join(waiting[level], state);
+      } else {
+        waiting[level] = state;
+        is_done = true;
+      }
+    }
+    return state;
+  }
+};
 
 /// A reduction of `Shape::kVector` adjacent columns per thread. A thread processes its accumulators
 /// one after the other, each with all of its chunks.
