@@ -38,7 +38,7 @@ __device__ __forceinline__ void join_splits(const State* tile, State (&states)[S
     }
 #pragma unroll
     for (int k = 0; k < Shape::kVector; ++k)
-      shared[place_in_tile<Shape>(Shape::along(), k)] = states[k];
+      store_shared(shared + place_in_exchange<Shape>(Shape::along(), k), states[k]);
   }
   block_barrier();
 #pragma unroll 1
@@ -46,12 +46,14 @@ __device__ __forceinline__ void join_splits(const State* tile, State (&states)[S
     if (Shape::along() < half) {
 #pragma unroll
       for (int k = 0; k < Shape::kVector; ++k) {
-        State& near = shared[place_in_tile<Shape>(Shape::along(), k)];
-        near = State::join(near, shared[place_in_tile<Shape>(Shape::along() + half, k)]);
+        State* const near = shared + place_in_exchange<Shape>(Shape::along(), k);
+        const State far = load_shared(shared + place_in_exchange<Shape>(Shape::along() + half, k));
+        store_shared(near, State::join(load_shared(near), far));
       }
     }
     block_barrier();
   }
 #pragma unroll
-  for (int k = 0; k < Shape::kVector; ++k) states[k] = shared[place_in_tile<Shape>(0, k)];
+  for (int k = 0; k < Shape::kVector; ++k)
+    states[k] = load_shared(shared + place_in_exchange<Shape>(0, k));
 }

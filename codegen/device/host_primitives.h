@@ -205,6 +205,15 @@ __device__ __forceinline__ void store_workspace(T* pointer, long long index, T v
   store(pointer, index, value, site);
 }
 
+template <class State>
+__device__ __forceinline__ State load_shared(const State* place) {
+  return *place;
+}
+template <class State>
+__device__ __forceinline__ void store_shared(State* place, State state) {
+  *place = state;
+}
+
 // ---- Threads of a block ----
 
 // Other CUDA threads run on this OS thread while one waits, so each restores its position when it

@@ -73,14 +73,12 @@ struct RowShape {
   }
 };
 
-/// One reduction of a row by the threads of `Shape`, with Parts parts per group. Every thread of
-/// the block must call finish_part and finish.
-template <class State, class Shape, int Parts>
-struct RowReduction {
+/// The accumulators of one part of a row after the other, for the threads of `Shape`.
+template <class State, class Shape>
+struct RowAccumulators {
   State accumulators[Shape::kPerThread][Shape::kChunks];
-  State parts[Parts];
 
-  __device__ __forceinline__ RowReduction() { clear(); }
+  __device__ __forceinline__ RowAccumulators() { clear(); }
   __device__ __forceinline__ void clear() {
 #pragma unroll
     for (int i = 0; i < Shape::kPerThread; ++i)
@@ -94,8 +92,9 @@ struct RowReduction {
     accumulators[tile % Shape::kPerThread][k / 4].add(element, index);
   }
 
-  /// Call after all elements of part `part` of this group have been added.
-  __device__ __forceinline__ void finish_part(int part, Exchange& exchange) {
+  /// The state of the part whose elements have been added. Every thread of the group gets it. The
+  /// next elements belong to the next part.
+  __device__ __forceinline__ State take_part(Exchange& exchange) {
     State mine[Shape::kChunks];
 #pragma unroll
     for (int j = 0; j < Shape::kChunks; ++j) {
@@ -110,62 +109,120 @@ struct RowReduction {
     for (int j = 0; j < Shape::kChunks; ++j)
       mine[j] = join_lanes<(Shape::kLanes > 32 ? 32 : Shape::kLanes)>(mine[j]);
     join_far_first(mine);
-    parts[part] = mine[0];
     clear();
-  }
-
-  /// The state of the whole row. Every thread of the row gets it.
-  __device__ __forceinline__ State finish(Exchange& exchange) {
-    join_far_first(parts);
-    if constexpr (Shape::kGroups == 1) return parts[0];
-    State* shared = exchange.next<State>();
-    const int row = static_cast<int>(threadIdx.x) / Shape::kThreads;
-    if (Shape::lane() == 0) shared[row * Shape::kGroups + Shape::group()] = parts[0];
-    block_barrier();
-    State groups[Shape::kGroups];
-#pragma unroll
-    for (int i = 0; i < Shape::kGroups; ++i) groups[i] = shared[row * Shape::kGroups + i];
-    join_far_first(groups);
-    return groups[0];
-  }
-
-  /// The state of a row that the blocks of a cluster share. Every thread of them gets it. Each
-  /// block writes its own state to `cluster` of all blocks. Uses alternate between two halves there
-  /// too: a barrier separates each write to a half from the earlier reads of that half.
-  __device__ __forceinline__ State finish(Exchange& exchange, Exchange& cluster) {
-    static_assert(Shape::kThreads >= Shape::kCluster, "a thread hands over to each block");
-    const State own = finish(exchange);
-    State* shared = cluster.next<State>();
-    if (Shape::thread() < Shape::kCluster)
-      *cluster_map(shared + cluster_rank(), Shape::thread()) = own;
-    cluster_arrive();
-    cluster_wait();
-    State blocks[Shape::kCluster];
-#pragma unroll
-    for (int i = 0; i < Shape::kCluster; ++i) blocks[i] = shared[i];
-    join_far_first(blocks);
-    return blocks[0];
+    return mine[0];
   }
 
  private:
   /// Combines the warps of a group lane by lane. Every warp gets the result.
   __device__ __forceinline__ void across_warps(State (&mine)[Shape::kChunks], Exchange& exchange) {
     constexpr int kWarps = Shape::kLanes / 32;
+    const int thread = static_cast<int>(threadIdx.x);
     State* shared = exchange.next<State>();
-    State* own = shared + static_cast<int>(threadIdx.x) * Shape::kChunks;
 #pragma unroll
-    for (int j = 0; j < Shape::kChunks; ++j) own[j] = mine[j];
+    for (int j = 0; j < Shape::kChunks; ++j) store_shared(shared + place(thread / 32, j), mine[j]);
     block_barrier();
-    const int first = static_cast<int>(threadIdx.x) / Shape::kLanes * Shape::kLanes +
-                      static_cast<int>(threadIdx.x) % 32;
+    const int first = thread / Shape::kLanes * kWarps;
 #pragma unroll
     for (int j = 0; j < Shape::kChunks; ++j) {
       State warps[kWarps > 0 ? kWarps : 1];
 #pragma unroll
-      for (int i = 0; i < kWarps; ++i) warps[i] = shared[(first + i * 32) * Shape::kChunks + j];
+      for (int i = 0; i < kWarps; ++i) warps[i] = load_shared(shared + place(first + i, j));
       join_far_first(warps);
       mine[j] = warps[0];
     }
+  }
+
+  /// The index in the exchange of state `j` of this lane of a warp. The lanes use adjacent states.
+  static __device__ __forceinline__ int place(int warp, int j) {
+    return (warp * Shape::kChunks + j) * 32 + static_cast<int>(threadIdx.x) % 32;
+  }
+};
+
+/// Combines the states of the groups of a row. Every thread of the row gets the result.
+template <class Shape, class State>
+__device__ __forceinline__ State join_groups(State own, Exchange& exchange) {
+  if constexpr (Shape::kGroups == 1) return own;
+  State* shared = exchange.next<State>();
+  const int row = static_cast<int>(threadIdx.x) / Shape::kThreads;
+  if (Shape::lane() == 0) shared[row * Shape::kGroups + Shape::group()] = own;
+  block_barrier();
+  State groups[Shape::kGroups];
+#pragma unroll
+  for (int i = 0; i < Shape::kGroups; ++i) groups[i] = shared[row * Shape::kGroups + i];
+  join_far_first(groups);
+  return groups[0];
+}
+
+/// The same for a row that the blocks of a cluster share. Every thread of them gets the result.
+/// Each block writes its own state to `cluster` of all blocks. Uses alternate between two halves
+/// there too: a barrier separates each write to a half from the earlier reads of that half.
+template <class Shape, class State>
+__device__ __forceinline__ State join_groups(State part, Exchange& exchange, Exchange& cluster) {
+  static_assert(Shape::kThreads >= Shape::kCluster, "a thread hands over to each block");
+  const State own = join_groups<Shape>(part, exchange);
+  State* shared = cluster.next<State>();
+  if (Shape::thread() < Shape::kCluster)
+    *cluster_map(shared + cluster_rank(), Shape::thread()) = own;
+  cluster_arrive();
+  cluster_wait();
+  State blocks[Shape::kCluster];
+#pragma unroll
+  for (int i = 0; i < Shape::kCluster; ++i) blocks[i] = shared[i];
+  join_far_first(blocks);
+  return blocks[0];
+}
+
+/// One reduction of a row by the threads of `Shape`, with Parts parts per group. Every thread of
+/// the block must call finish_part and finish. An unrolled loop over the parts keeps their states
+/// in registers; other loops need RolledRowReduction.
+template <class State, class Shape, int Parts>
+struct RowReduction : RowAccumulators<State, Shape> {
+  State parts[Parts];
+
+  /// Call after all elements of part `part` of this group have been added.
+  __device__ __forceinline__ void finish_part(int part, Exchange& exchange) {
+    parts[part] = this->take_part(exchange);
+  }
+  /// The state of the whole row: join_groups.
+  template <class... Exchanges>
+  __device__ __forceinline__ State finish(Exchanges&... exchanges) {
+    join_far_first(parts);
+    return join_groups<Shape>(parts[0], exchanges...);
+  }
+};
+
+/// RowReduction for a loop that is not unrolled. An array in registers needs constant indices, so
+/// the states of the parts wait in shared memory: one per part, group and row of the block.
+template <class State, class Shape, int Parts>
+struct RolledRowReduction : RowAccumulators<State, Shape> {
+  unsigned char* memory;
+
+  __device__ __forceinline__ explicit RolledRowReduction(unsigned char* shared) : memory(shared) {}
+
+  __device__ __forceinline__ void finish_part(int part, Exchange& exchange) {
+    const State state = this->take_part(exchange);
+    if (Shape::lane() == 0) *place(part) = state;
+  }
+  template <class... Exchanges>
+  __device__ __forceinline__ State finish(Exchanges&... exchanges) {
+    block_barrier();
+#pragma unroll 1
+    for (int half = Parts / 2; half > 0; half /= 2) {
+      for (int i = Shape::lane(); i < half; i += Shape::kLanes)
+        *place(i) = State::join(*place(i), *place(i + half));
+      block_barrier();
+    }
+    return join_groups<Shape>(*place(0), exchanges...);
+  }
+
+ private:
+  /// The place of a state of this group. It is computed at each use: a pointer would take a
+  /// register throughout the loop over the parts.
+  __device__ __forceinline__ State* place(int part) const {
+    const int row = static_cast<int>(threadIdx.x) / Shape::kThreads;
+    return reinterpret_cast<State*>(memory) + (row * Parts + part) * Shape::kGroups +
+           Shape::group();
   }
 };
 
@@ -189,6 +246,14 @@ struct ColumnShape {
   /// The chunk, within a part, with the index `tile` among this thread's chunks.
   static __device__ __forceinline__ int chunk(int tile) { return tile * Lanes + lane(); }
 };
+
+/// The index in the exchange of the state of this thread's column `k` and of slot `along` of
+/// kSlots * kGroups. The threads of a warp use adjacent states for each k, so that they are in
+/// different banks.
+template <class Shape>
+__device__ __forceinline__ int place_in_exchange(int along, int k) {
+  return (k * Shape::kSlots * Shape::kGroups + along) * Shape::kColumns + Shape::column();
+}
 
 /// `number` with reversed bits, for `Count` numbers (a power of two). In this order a far-first
 /// tree can combine its leaves one after the other.
@@ -293,13 +358,13 @@ struct ColumnReduction {
       State* shared = exchange.next<State>();
 #pragma unroll
       for (int j = 0; j < Shape::kVector; ++j)
-        if (Shape::lane() == 0) *place(shared, Shape::group(), j) = result[j];
+        if (Shape::lane() == 0) store_shared(place(shared, Shape::group(), j), result[j]);
       block_barrier();
 #pragma unroll
       for (int j = 0; j < Shape::kVector; ++j) {
         State groups[Shape::kGroups];
 #pragma unroll
-        for (int i = 0; i < Shape::kGroups; ++i) groups[i] = *place(shared, i, j);
+        for (int i = 0; i < Shape::kGroups; ++i) groups[i] = load_shared(place(shared, i, j));
         join_far_first(groups);
         result[j] = groups[0];
       }
@@ -319,24 +384,24 @@ struct ColumnReduction {
       if (lane >= half && lane < 2 * half)
 #pragma unroll
         for (int j = 0; j < Shape::kVector; ++j)
-          *place(shared, first + lane % Shape::kSlots, j) = current[j];
+          store_shared(place(shared, first + lane % Shape::kSlots, j), current[j]);
       block_barrier();
       if (lane < half)
 #pragma unroll
         for (int j = 0; j < Shape::kVector; ++j)
-          current[j] =
-              State::join(current[j], *place(shared, first + (lane + half) % Shape::kSlots, j));
+          current[j] = State::join(
+              current[j], load_shared(place(shared, first + (lane + half) % Shape::kSlots, j)));
     }
     if (lane == 0)
 #pragma unroll
-      for (int j = 0; j < Shape::kVector; ++j) *place(shared, first, j) = current[j];
+      for (int j = 0; j < Shape::kVector; ++j) store_shared(place(shared, first, j), current[j]);
     block_barrier();
 #pragma unroll
-    for (int j = 0; j < Shape::kVector; ++j) current[j] = *place(shared, first, j);
+    for (int j = 0; j < Shape::kVector; ++j) current[j] = load_shared(place(shared, first, j));
   }
 
   static __device__ __forceinline__ State* place(State* shared, int along, int k) {
-    return shared + (along * Shape::kVector + k) * Shape::kColumns + Shape::column();
+    return shared + place_in_exchange<Shape>(along, k);
   }
 };
 
@@ -358,11 +423,13 @@ __device__ __forceinline__ State join_parts(const State* workspace, int parts, E
       for (int i = 0; i < kMost / 2; ++i)
         if (i < half) mine[i] = State::join(mine[i], mine[i + half]);
   State* shared = exchange.next<State>();
-  if (thread < parts) shared[thread] = mine[0];
+  if (thread < parts) store_shared(shared + thread, mine[0]);
   block_barrier();
 #pragma unroll 1
   for (int half = (parts < Threads ? parts : Threads) / 2; half > 0; half /= 2) {
-    if (thread < half) shared[thread] = State::join(shared[thread], shared[thread + half]);
+    if (thread < half)
+      store_shared(shared + thread,
+                   State::join(load_shared(shared + thread), load_shared(shared + thread + half)));
     block_barrier();
   }
   return shared[0];

@@ -162,10 +162,12 @@ class FusedLaunchWriter {
       const auto [known, is_first] = read_by_phase_.try_emplace(
           {kernel_.sections[number].phase, callee, i, argument.index}, read->second);
       if (is_first) continue;
-      if (known->second == read->second)
-        section.traffic.bytes_read = section.traffic.bytes_read - read->second;
-      else
+      if (known->second != read->second) {
         section.traffic.is_bound = true;
+        continue;
+      }
+      section.traffic.bytes_read = section.traffic.bytes_read - read->second;
+      section.bytes_read_of.erase(read);
     }
   }
 
@@ -176,7 +178,12 @@ class FusedLaunchWriter {
     source_.has_barrier |= section.has_barrier;
     add(full_traffic_, section.traffic, 1);
     // A section without blocks reads nothing, not even operands of constant size.
-    add(source_.traffic, section.traffic, one_unless_zero(section.grid));
+    const Extent times = one_unless_zero(section.grid);
+    add(source_.traffic, section.traffic, times);
+    for (const auto& [buffer, bytes] : section.bytes_read_of) {
+      Extent& read = source_.bytes_read_of.try_emplace(buffer, 0).first->second;
+      read = read + bytes * times;
+    }
   }
 
   static void add(Traffic& sum, const Traffic& more, Extent times) {

@@ -59,8 +59,9 @@ class FinalWriter {
     const std::int64_t parts = tree_.parts / groups_;
     const std::string tree = writer_.name_for(reduction.node, "_tree");
     const std::string rows = writer_.text(body_.parallel_size());
-    out.line(fmt::format("RowReduction<{}, Rows, {}> {};", writer_.state_type(*reduction.node),
-                         parts, tree));
+    const std::int64_t states =
+        tree_.parts * divide_up<std::int64_t>(writer_.schedule.threads, threads_);
+    out.line(rolled_row_reduction(writer_, reduction, "Rows", parts, states, tree));
     const std::string chunks =
         body_.parallel_size().is_number()
             ? std::to_string(tree_.chunks_per_part)

@@ -55,6 +55,39 @@ std::vector<int> declare_reductions(KernelWriter& writer, std::string_view type,
   return result;
 }
 
+std::string rolled_row_reduction(KernelWriter& writer, const BodyReduction& reduction,
+                                 std::string_view shape, std::int64_t parts, std::int64_t states,
+                                 const std::string& name) {
+  const std::string type = writer.state_type(*reduction.node);
+  if (parts == 1) return fmt::format("RowReduction<{}, {}, 1> {};", type, shape, name);
+  std::int64_t& shared = writer.source.shared_bytes;
+  shared = round_up(shared, 16);
+  std::string text = fmt::format("RolledRowReduction<{}, {}, {}> {}(shared_memory() + {});", type,
+                                 shape, parts, name, shared);
+  shared += round_up(states * state_bytes(*reduction.node), 16);
+  return text;
+}
+
+std::vector<int> declare_row_reductions(KernelWriter& writer, const TreePlan& plan,
+                                        bool is_unrolled, int pass) {
+  if (is_unrolled || plan.parts_per_group == 1)
+    return declare_reductions(writer, "RowReduction", plan.parts_per_group, pass);
+  const Schedule& schedule = writer.schedule;
+  const std::int64_t states =
+      std::int64_t{plan.parts_per_group} * schedule.groups * schedule.rows_per_block;
+  std::vector<int> result;
+  for (std::size_t i = 0; i < writer.body.reductions.size(); ++i) {
+    const BodyReduction& reduction = writer.body.reductions[i];
+    if (reduction.stage != pass) continue;
+    const std::string name = writer.name_for(reduction.node, "_tree");
+    writer.out.line(
+        rolled_row_reduction(writer, reduction, "Shape", plan.parts_per_group, states, name));
+    writer.set_result(reduction, name);
+    result.push_back(static_cast<int>(i));
+  }
+  return result;
+}
+
 const std::string& tree_name(const KernelWriter& writer, int index) {
   return writer.result_text(writer.body.reductions[static_cast<std::size_t>(index)]);
 }

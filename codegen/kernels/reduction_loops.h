@@ -34,6 +34,14 @@ TreePlan plan_tree(const KernelWriter& writer, int vector_chunks);
 /// indices of these reductions in Body::reductions.
 std::vector<int> declare_reductions(KernelWriter& writer, std::string_view type, int parts,
                                     int pass);
+/// The same for rows, in a loop over the parts that may be unrolled.
+std::vector<int> declare_row_reductions(KernelWriter& writer, const TreePlan& plan,
+                                        bool is_unrolled, int pass);
+/// The declaration of a reduction of rows in a loop over `parts` parts that is not unrolled.
+/// Reserves shared memory for `states` states that wait: one per part, group and row of the block.
+std::string rolled_row_reduction(KernelWriter& writer, const BodyReduction& reduction,
+                                 std::string_view shape, std::int64_t parts, std::int64_t states,
+                                 const std::string& name);
 /// The name of the variable that declare_reductions declared for Body::reductions[index].
 const std::string& tree_name(const KernelWriter& writer, int index);
 /// Declares the result of `reduction`, the scalar `expression`.

@@ -238,18 +238,17 @@ void RowPasses::write_loads(std::span<const int> kept) {
 
 void RowPasses::write_pass(int pass, bool loads_done) {
   writer_.pass = pass;
-  Sinks sinks{
-      .reductions = declare_reductions(writer_, "RowReduction", plan_.parts_per_group, pass),
-      .stores = stores_of_pass(body_, pass),
-      .kept = kept_by_pass(passes_, pass)};
+  const bool has_columns = !body_.columns.empty();
+  const bool unroll = keeps_in_registers() || has_columns;
+  Sinks sinks{.reductions = declare_row_reductions(writer_, plan_, unroll, pass),
+              .stores = stores_of_pass(body_, pass),
+              .kept = kept_by_pass(passes_, pass)};
   for (std::size_t i = 0; i < body_.columns.size(); ++i)
     if (body_.columns[i].stage == pass) sinks.columns.push_back(static_cast<int>(i));
   std::erase_if(sinks.stores, [&](int store) {
     return is_prefix_constant_store(body_.stores[static_cast<std::size_t>(store)]);
   });
   if (sinks.reductions.empty() && sinks.columns.empty() && sinks.stores.empty()) return;
-  const bool has_columns = !body_.columns.empty();
-  const bool unroll = keeps_in_registers() || has_columns;
   const bool loads_first = !schedule_.in_shared && std::ranges::any_of(sinks.kept, [&](int value) {
     return body_.values[static_cast<std::size_t>(value)].kind == Value::Kind::load;
   });

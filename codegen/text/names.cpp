@@ -38,7 +38,8 @@ bool is_reserved_word(std::string_view name) {
       "linux", "unix", "i386",
       // Names of the prelude and names that emitted kernels declare themselves
       "f16", "bf16", "f8e4m3", "f8e5m2", "c64", "Vector", "Word", "Words", "Exchange", "RowShape",
-      "RowReduction", "ColumnShape", "ColumnReduction", "Shape", "Sum", "Prod", "Max", "Min",
+      "RowReduction", "RolledRowReduction", "ColumnShape", "ColumnReduction", "Shape", "Sum",
+      "Prod", "Max", "Min",
       "ArgMax", "ArgMin", "Welford", "LogSumExp", "Ends", "Unsigned", "Convert", "load",
       "load_some", "load_apart", "load_by", "load_streaming", "load_retained", "store",
       "store_some", "store_apart", "store_by", "put", "put_same", "to_float", "to_f16", "to_bf16",

@@ -333,7 +333,15 @@ class RowCandidates {
 
   /// Shared memory of a block for exchanged states and staged rows.
   std::int64_t shared_bytes(const Schedule& schedule) const {
-    return exchange_bytes(schedule) + staged_bytes_ * schedule.rows_per_block;
+    return exchange_bytes(schedule) + staged_bytes_ * schedule.rows_per_block +
+           (schedule.resident ? 0 : waiting_bytes(schedule));
+  }
+
+  /// The states of parts that wait in shared memory while loops run over the parts.
+  std::int64_t waiting_bytes(const Schedule& schedule) const {
+    if (split_ || tree_.parts == 1) return 0;
+    const std::int64_t states = tree_.parts / schedule.cluster * schedule.rows_per_block;
+    return static_cast<std::int64_t>(body_.reductions.size()) * round_up(states * state_bytes_, 16);
   }
 
   std::int64_t exchange_bytes(const Schedule& schedule) const {
@@ -343,8 +351,9 @@ class RowCandidates {
   }
 
   std::int64_t shared_bytes_of_rows(const Schedule& schedule) const {
-    return exchange_bytes(schedule) + vectors_per_thread(tree_, schedule) * schedule.vector *
-                                          schedule.threads * shared_slot_bytes_;
+    return exchange_bytes(schedule) + waiting_bytes(schedule) +
+           vectors_per_thread(tree_, schedule) * schedule.vector * schedule.threads *
+               shared_slot_bytes_;
   }
 
   const Body& body_;

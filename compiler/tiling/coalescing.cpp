@@ -5,14 +5,12 @@
 #include "compiler/body/access.h"
 #include "compiler/target/gpu_constants.h"
 #include "compiler/tiling/transpose_tiles.h"
+#include "ir/shape/index_map.h"
 #include "ir/support/adt.h"
 
 namespace sinter {
 
 namespace {
-
-/// Maximum number of warps that are sampled.
-constexpr std::int64_t kMaxSamples = 16;
 
 /// The position of each lane of a warp, per axis; lanes past the end are left out.
 using Position = llvm::SmallVector<std::int64_t, 6>;
@@ -48,8 +46,12 @@ class Request {
 
 class Counter {
  public:
-  Counter(const Body& body, const Schedule& schedule, const Facts& facts)
-      : body_(body), schedule_(schedule), facts_(facts), last_(body.parallel_axes - 1) {
+  Counter(const Body& body, const Schedule& schedule, const Facts& facts, std::int64_t samples)
+      : body_(body),
+        schedule_(schedule),
+        facts_(facts),
+        samples_(samples),
+        last_(body.parallel_axes - 1) {
     for (int axis = 0; axis < body.parallel_axes; ++axis)
       extents_.push_back(evaluate(body.space.extent(axis), facts.symbols));
   }
@@ -68,8 +70,8 @@ class Counter {
  private:
   /// Calls `visit(number, times)` for samples of `all`. Each sample represents `times` of them.
   template <class Visit>
-  static void sample(std::int64_t all, const Visit& visit) {
-    const std::int64_t taken = std::min(all, kMaxSamples);
+  void sample(std::int64_t all, const Visit& visit) const {
+    const std::int64_t taken = std::min(all, samples_);
     // Evenly spaced samples would all have the same alignment, so each sample has a different
     // offset within its share.
     constexpr std::int64_t kPrime = 7919;
@@ -87,7 +89,7 @@ class Counter {
       for (int lane = 0; lane < kWarp; ++lane)
         if (const std::int64_t first = warp * per_warp + lane * schedule_.vector; first < size)
           lanes.push_back(position(first));
-      count_body(lanes, times, {});
+      count_body(lanes, times, {}, 1);
     });
   }
 
@@ -98,8 +100,9 @@ class Counter {
     int largest = 1;
     for (const BodyStore& store : body_.stores)
       largest = std::max(largest, size_of(store.node->dtype));
-    visit_tiles(tiled.axis, last_, schedule_.vector, largest,
-                [&](const Lanes& lanes, double times) { count_body(lanes, times, tiled); });
+    visit_tiles(
+        tiled.axis, last_, schedule_.vector, largest,
+        [&](const Lanes& lanes, double times) { count_body(lanes, times, tiled, largest); });
     for (const TiledAccess& access : all_of(body_, tiled)) {
       const int vector = tile_vector(body_, tiled.axis, access, schedule_, facts_);
       visit_tiles(last_, tiled.axis, vector, size_of(access.dtype),
@@ -157,9 +160,28 @@ class Counter {
 
   // --- accesses ---------------------------------------------------------------------------------
 
-  void count_body(const Lanes& lanes, double times, const TiledAccesses& tiled) {
+  /// True if each thread of a tile makes an access along the last axis once for all of its vectors:
+  /// these have the same position on that axis, and the access does not depend on their line.
+  bool is_once_per_thread(const TiledAccess& access, int down, int largest) const {
+    const int edge = schedule_.tile;
+    const int across = lanes_across(edge, schedule_.vector, largest);
+    const auto is_whole = [&](int axis) {
+      return extents_[static_cast<std::size_t>(axis)] % edge == 0;
+    };
+    return schedule_.threads / kWarp % (edge / schedule_.vector / across) == 0 &&
+           !depends_on(access.at, down) && is_whole(down) && is_whole(last_) &&
+           std::ranges::none_of(access.conditions, [&](const Condition& condition) {
+             return depends_on(condition.at, down);
+           });
+  }
+
+  /// `largest`: bytes of the widest element that a tile's values are stored as.
+  void count_body(const Lanes& lanes, double each, const TiledAccesses& tiled, int largest) {
+    const int vectors = schedule_.tile * schedule_.tile / (schedule_.vector * schedule_.threads);
     const auto add = [&](const TiledAccess& access) {
       if (has_indirect(access.at)) return;
+      const bool is_once = schedule_.tile > 0 && is_once_per_thread(access, tiled.axis, largest);
+      const double times = is_once ? each / vectors : each;
       const bool is_wide =
           aligned_vector(access.at, last_, schedule_.vector, facts_) == schedule_.vector &&
           std::min<std::int64_t>(facts_.alignment, access.aligned * size_of(access.dtype)) >=
@@ -203,6 +225,7 @@ class Counter {
   const Body& body_;
   const Schedule& schedule_;
   const Facts& facts_;
+  std::int64_t samples_;  ///< the most warps that are counted
   int last_;
   std::vector<std::int64_t> extents_;
   Sectors sectors_;
@@ -210,8 +233,9 @@ class Counter {
 
 }  // namespace
 
-Sectors sectors_of(const Body& body, const Schedule& schedule, const Facts& facts) {
-  return Counter(body, schedule, facts).count();
+Sectors sectors_of(const Body& body, const Schedule& schedule, const Facts& facts,
+                   std::int64_t samples) {
+  return Counter(body, schedule, facts, samples).count();
 }
 
 }  // namespace sinter

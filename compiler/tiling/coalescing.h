@@ -14,9 +14,13 @@ struct Sectors {
   double minimum = 0;  ///< if the bytes of each instruction were contiguous
 };
 
+/// Warps that sectors_of counts by default. More would make planning slow.
+inline constexpr std::int64_t kSampledWarps = 16;
+
 /// The sectors of a pointwise `body` under `schedule`, for the sizes of `facts`. Exact for kernels
-/// of few warps, else estimated from samples. Ignores loads and stores with data-dependent
-/// addresses, and assumes that data-dependent conditions hold.
-Sectors sectors_of(const Body& body, const Schedule& schedule, const Facts& facts);
+/// of at most `samples` warps, else estimated from that many. Ignores loads and stores with
+/// data-dependent addresses, and assumes that data-dependent conditions hold.
+Sectors sectors_of(const Body& body, const Schedule& schedule, const Facts& facts,
+                   std::int64_t samples = kSampledWarps);
 
 }  // namespace sinter

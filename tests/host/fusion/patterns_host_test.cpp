@@ -1,13 +1,9 @@
 // The patterns of memory-bound work at small sizes. Kernels have the forms of the stated sizes,
 // launches move the predicted bytes, and results match the oracle and the unfused graph.
-#include <algorithm>
-#include <cctype>
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
-#include "ir/graph/node.h"
-#include "ir/verify/symbol_sizes.h"
 #include "runtime/device/device_state.h"
 #include "runtime/driver/host/host_driver.h"
 #include "tests/support/graphs/patterns.h"

@@ -174,17 +174,10 @@ std::vector<Pattern> patterns_in(const std::filesystem::path& file) {
   return result;
 }
 
-std::vector<Pattern> patterns(const std::filesystem::path& folder) {
-  std::vector<Pattern> result;
-  for (const std::filesystem::path& file : golden_graphs(folder))
-    for (Pattern& pattern : patterns_in(file)) result.push_back(std::move(pattern));
-  return result;
-}
-
 std::int64_t input_elements(const Pattern& pattern) {
   const Graph graph = pattern.graph();
   std::vector<NamedSize> named;
-  for (const auto& [symbol, value] : pattern.sizes) named.push_back({symbol, value});
+  for (const auto& [name, value] : pattern.sizes) named.push_back({name, value});
   const std::vector<std::int64_t> symbols = symbols_from_sizes(graph, named);
   std::int64_t elements = 0;
   for (const InputInfo& input : graph.data().inputs)
@@ -204,6 +197,13 @@ std::map<std::string, Pattern> one_of_each_form(const std::filesystem::path& fil
       by_form.insert_or_assign(form, std::move(pattern));
   }
   return by_form;
+}
+
+std::vector<Pattern> patterns(const std::filesystem::path& folder) {
+  std::vector<Pattern> result;
+  for (const std::filesystem::path& file : golden_graphs(folder))
+    for (Pattern& pattern : patterns_in(file)) result.push_back(std::move(pattern));
+  return result;
 }
 
 }  // namespace sinter::test

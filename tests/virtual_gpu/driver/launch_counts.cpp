@@ -14,8 +14,9 @@ constexpr std::uint64_t kBytesPerNs = 1000;      ///< 1 TB/s
 constexpr std::uint64_t kLanesPerSmAndNs = 128;  ///< instructions of threads
 
 std::string as_json(const MemoryCounts& counts) {
-  return fmt::format("{{\"requests\":{},\"bytes\":{},\"transactions\":{}}}", counts.requests,
-                     counts.bytes, counts.transactions);
+  return fmt::format(
+      "{{\"requests\":{},\"bytes\":{},\"transactions\":{},\"fewest\":{},\"unique_bytes\":{}}}",
+      counts.requests, counts.bytes, counts.transactions, counts.fewest, counts.unique_bytes);
 }
 
 }  // namespace

@@ -150,13 +150,6 @@ void check_races(const Warp& warp, const Operation& operation, const Places& pla
   }
 }
 
-/// The sum over the distinct values of `value >> shift`.
-std::uint64_t distinct(std::array<std::uint64_t, kLanes>& values, int count) {
-  std::sort(values.begin(), values.begin() + count);
-  return static_cast<std::uint64_t>(std::unique(values.begin(), values.begin() + count) -
-                                    values.begin());
-}
-
 }  // namespace
 
 void check_access(const Warp& warp, const Operation& operation, const Places& places, int bytes) {
@@ -172,51 +165,6 @@ void check_access(const Warp& warp, const Operation& operation, const Places& pl
   for (Mask rest = warp.mask; rest; rest &= rest - 1) {
     const Place& place = places[static_cast<std::size_t>(std::countr_zero(rest))];
     place.shadow->mark_initialized(place.offset, static_cast<std::uint64_t>(bytes));
-  }
-}
-
-/// Sectors have 32 bytes. Shared memory has 32 banks of 4 bytes, and a wavefront serves one word of
-/// each bank. A request of more than 128 bytes takes its lanes in groups. Source: CUDA C++ Best
-/// Practices Guide, "Shared Memory and Memory Banks".
-void count_access(const Warp& warp, const Operation& operation, const Places& places, int bytes) {
-  LaunchCounts& counts = warp.block->launch->counts;
-  const AccessKind kind = details_of(operation).access;
-  const Place& first = places[static_cast<std::size_t>(std::countr_zero(warp.mask))];
-  const auto lanes = static_cast<std::uint64_t>(std::popcount(warp.mask));
-  if (!first.shadow) {
-    counts.local_accesses += lanes;
-    return;
-  }
-  if (kind == AccessKind::atomic) counts.atomics += lanes;
-  MemoryCounts& memory =
-      first.is_shared ? (kind == AccessKind::write ? counts.shared_stores : counts.shared_loads)
-                      : (kind == AccessKind::write ? counts.global_stores : counts.global_loads);
-  ++memory.requests;
-  memory.bytes += lanes * static_cast<std::uint64_t>(bytes);
-  std::array<std::uint64_t, kLanes> units;
-  if (!first.is_shared) {
-    int count = 0;
-    for (Mask rest = warp.mask; rest; rest &= rest - 1)
-      units[static_cast<std::size_t>(count++)] =
-          places[static_cast<std::size_t>(std::countr_zero(rest))].address / 32;
-    memory.transactions += distinct(units, count);
-    return;
-  }
-  const int group = std::min(kLanes, 128 / bytes);
-  for (int begin = 0; begin < kLanes; begin += group) {
-    std::array<std::uint64_t, kLanes * 4> words;
-    std::size_t count = 0;
-    for (int lane = begin; lane < begin + group; ++lane)
-      if ((warp.mask >> lane) & 1)
-        for (int byte = 0; byte < bytes; byte += 4)
-          words[count++] =
-              (places[static_cast<std::size_t>(lane)].offset + static_cast<std::uint64_t>(byte)) /
-              4;
-    std::sort(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count));
-    const auto end = std::unique(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count));
-    std::array<int, 32> in_bank = {};
-    for (auto word = words.begin(); word != end; ++word) ++in_bank[*word % 32];
-    memory.transactions += static_cast<std::uint64_t>(*std::ranges::max_element(in_bank));
   }
 }
 

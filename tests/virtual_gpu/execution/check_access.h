@@ -11,7 +11,5 @@ using Places = std::array<Place, kLanes>;
 
 /// Checks the accesses of all active lanes, of `bytes` bytes each, and records them.
 void check_access(const Warp& warp, const Operation& operation, const Places& places, int bytes);
-/// Adds the accesses to the counts of the launch.
-void count_access(const Warp& warp, const Operation& operation, const Places& places, int bytes);
 
 }  // namespace sinter::virtual_gpu

@@ -7,13 +7,16 @@
 
 namespace sinter::virtual_gpu {
 
-/// Accesses of one space and direction.
+/// Accesses of one space and direction, without atomics.
 struct MemoryCounts {
   std::uint64_t requests = 0;  ///< instructions of a warp
   std::uint64_t bytes = 0;     ///< of active lanes
-  /// Global: distinct sectors of 32 bytes per request, added up. Shared: wavefronts, added up; a
-  /// request without bank conflicts has one per 128 bytes.
+  /// Global: distinct sectors of 32 bytes per request, added up. Shared: wavefronts, added up.
   std::uint64_t transactions = 0;
+  /// The transactions of the same requests at best. Global: if the distinct bytes of each request
+  /// were contiguous and aligned. Shared: without bank conflicts, one per 128 bytes of a warp.
+  std::uint64_t fewest = 0;
+  std::uint64_t unique_bytes = 0;  ///< global: distinct bytes in the whole launch
 };
 
 struct LaunchCounts {
@@ -22,7 +25,7 @@ struct LaunchCounts {
   /// Executed instructions of threads, by InstructionClass: `arithmetic`, `memory`, …
   std::map<std::string, std::uint64_t> instructions = {};
   MemoryCounts global_loads = {}, global_stores = {}, shared_loads = {}, shared_stores = {};
-  std::uint64_t atomics = 0;
+  std::uint64_t atomics = 0;         ///< of threads
   std::uint64_t local_accesses = 0;  ///< of threads
 };
 

@@ -105,6 +105,8 @@ void Gpu::State::remove_finished() {
   std::erase_if(running, [&](const std::unique_ptr<ActiveLaunch>& launch) {
     if (launch->done_clusters < launch->clusters) return false;
     count_instructions(*launch);
+    launch->counts.global_loads.unique_bytes = launch->loaded.size();
+    launch->counts.global_stores.unique_bytes = launch->stored.size();
     finished[launch->serial] = std::move(launch->counts);
     return true;
   });

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "tests/virtual_gpu/counting/byte_set.h"
 #include "tests/virtual_gpu/execution/gpu.h"
 #include "tests/virtual_gpu/program/program.h"
 
@@ -102,6 +103,7 @@ struct ActiveLaunch {
   std::vector<Allocation*> last_allocations = {};  ///< by operation
   std::vector<std::uint64_t> executed = {};        ///< threads, by operation
   LaunchCounts counts = {};
+  ByteSet loaded = {}, stored = {};  ///< in global memory
   std::uint64_t instructions = 0;  ///< of warps
   GlobalMemory* memory = nullptr;
   HappensBefore* order = nullptr;

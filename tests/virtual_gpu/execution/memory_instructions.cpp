@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstring>
 
+#include "tests/virtual_gpu/counting/count_access.h"
 #include "tests/virtual_gpu/execution/async/generic_write.h"
 #include "tests/virtual_gpu/execution/check_access.h"
 #include "tests/virtual_gpu/execution/resolve_range.h"

@@ -77,6 +77,16 @@ void print_compiled(const KernelExplanation& kernel, const Explanation& explanat
     if (!array.problem.empty()) fmt::print("  problem   {}: {}\n", array.array, array.problem);
 }
 
+/// Prints the reasons why a GPU may move fewer bytes than predicted.
+void print_estimates(const KernelReport& report) {
+  if (report.bytes_are_bounds)
+    fmt::print("  estimate  addresses are read from data, so these are the most bytes\n");
+  const std::int64_t more = report.bytes_read + report.bytes_written - report.minimal_bytes;
+  if (more > 0)
+    fmt::print("  estimate  {} are read again or are partial results; the L2 cache may have them\n",
+               bytes_text(more));
+}
+
 /// Prints the measured times, if there are any.
 void print_measured(const KernelExplanation& kernel) {
   if (!kernel.measured) return;
@@ -101,6 +111,7 @@ void print_kernel(const KernelExplanation& kernel, const Explanation& explanatio
              bytes_text(report.bytes_read), bytes_text(report.bytes_written),
              times_minimum(report.bytes_read + report.bytes_written, report.minimal_bytes),
              kernel.predicted_us);
+  print_estimates(report);
   print_measured(kernel);
   if (report.kind == "opaque") {  // the launches of the user's function are not known
     for (const std::string& note : report.notes) fmt::print("  note      {}\n", note);

@@ -53,6 +53,29 @@ TEST(Counts, SectorsOfStridedLoads) {
   EXPECT_EQ(sectors("ld.global.u32 %r2, [%rd3];", 1024), 32U);
 }
 
+TEST(Counts, FewestSectorsOfARequestHoldItsDistinctBytes) {
+  const auto fewest = [](const std::string& body) { return counts_of(body).global_loads.fewest; };
+  EXPECT_EQ(fewest("mad.wide.u32 %rd3, %r1, 4, %rd1; ld.global.u32 %r2, [%rd3+4];"), 4U);
+  EXPECT_EQ(fewest("mad.wide.u32 %rd3, %r1, 1024, %rd1; ld.global.u32 %r2, [%rd3];"), 4U);
+  EXPECT_EQ(fewest("mad.wide.u32 %rd3, %r1, 1024, %rd1; ld.global.u8 %r2, [%rd3];"), 1U);
+  EXPECT_EQ(fewest("ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%rd1];"), 1U);
+}
+
+TEST(Counts, UniqueBytesCountOnceInALaunch) {
+  const LaunchCounts counts = counts_of(R"(
+    mad.wide.u32 %rd3, %r1, 4, %rd1;
+    st.global.u32 [%rd3], %r1;
+    ld.global.u32 %r2, [%rd3];
+    ld.global.u32 %r2, [%rd3];
+    bar.sync 0;
+    mad.wide.u32 %rd4, %r1, 16, %rd1;
+    ld.global.u16 %h2, [%rd4+62];)");
+  EXPECT_EQ(counts.global_stores.unique_bytes, 128U);
+  // Five of the last loads are of bytes that the others have loaded, 27 are behind them.
+  EXPECT_EQ(counts.global_loads.bytes, 320U);
+  EXPECT_EQ(counts.global_loads.unique_bytes, 128U + 2 * 27);
+}
+
 TEST(Counts, RequestsAndBytesOfActiveLanes) {
   const LaunchCounts counts = counts_of(R"(
     mad.wide.u32 %rd3, %r1, 16, %rd1;
@@ -96,6 +119,15 @@ TEST(Counts, WavefrontsOfVectors) {
   EXPECT_EQ(wavefronts("st.shared.v2.u32 [%rd3], {%r1, %r1};", 128), 32U);
 }
 
+TEST(Counts, FewestWavefrontsAreOnePer128BytesOfActiveThreads) {
+  const auto fewest = [](const std::string& body) { return counts_of(body).shared_stores.fewest; };
+  EXPECT_EQ(fewest("mad.wide.u32 %rd3, %r1, 128, %rd2; st.shared.u32 [%rd3], %r1;"), 1U);
+  EXPECT_EQ(fewest("mad.wide.u32 %rd3, %r1, 8, %rd2; st.shared.u64 [%rd3], %rd1;"), 2U);
+  EXPECT_EQ(fewest("setp.lt.u32 %p1, %r1, 5; mad.wide.u32 %rd3, %r1, 16, %rd2;\n"
+                   "@%p1 st.shared.v4.u32 [%rd3], {%r1, %r1, %r1, %r1};"),
+            1U);
+}
+
 TEST(Counts, ABroadcastOfOneWordIsOneWavefront) {
   const LaunchCounts counts = counts_of(R"(
     setp.eq.u32 %p1, %r1, 0;
@@ -119,6 +151,7 @@ TEST(Counts, AtomicsAndLocalAccessesCountThreads) {
     @%p1 ld.local.u32 %r2, [own];)",
                                         {.grid = {2, 1, 1}});
   EXPECT_EQ(counts.atomics, 74U);
+  EXPECT_EQ(counts.global_loads.requests + counts.global_stores.requests, 0U);
   EXPECT_EQ(counts.local_accesses, 74U);
   EXPECT_EQ(counts.blocks, 2U);
   EXPECT_EQ(counts.kernel, "kernel");
