@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tests/virtual_gpu/execution/gpu.h"
+#include "tests/virtual_gpu/mutation/mutation.h"
 
 namespace sinter::virtual_gpu::driver {
 
@@ -39,6 +41,11 @@ struct Configuration {
   bool approximations_have_errors = false;
   std::string counts_file;  ///< of LaunchCounts, one line of JSON per launch; empty: none
   std::vector<Fault> faults;
+  /// Each launch of a kernel with `griddepcontrol.wait` may start before its predecessor in the
+  /// stream has ended.
+  bool starts_early = false;
+  std::optional<MutationName> removed;  ///< from each module that has the kernel
+  std::string examinations_file;        ///< of Examinations; empty: none
   bool logs = false;    ///< prints the reason of each refused call
   std::string problem;  ///< of the variables; empty: none
 };
@@ -50,6 +57,8 @@ struct Configuration {
 /// - VIRTUAL_GPU_DRIVER: the driver's version, `12040`;
 /// - VIRTUAL_GPU_SCHEDULE: `fair`, `random` or `adversarial`; VIRTUAL_GPU_SEED: a number;
 /// - VIRTUAL_GPU_APPROXIMATIONS: `exact` or `seeded`;
+/// - VIRTUAL_GPU_EARLY_STARTS: `on` or `off`;
+/// - VIRTUAL_GPU_REMOVE: `KERNEL:3`, see MutationName; VIRTUAL_GPU_EXAMINE: a file;
 /// - VIRTUAL_GPU_COUNTS: a file; VIRTUAL_GPU_FAULT: `cuMemAlloc:2:2, …`; VIRTUAL_GPU_LOG: `1`.
 Configuration read_configuration(const std::function<const char*(const char*)>& get);
 

@@ -67,6 +67,8 @@ class Executor {
   bool is_ready(const Task& task) const;
   void execute(const TaskPointer& task);
   void launch(const TaskPointer& task, const KernelLaunch& work);
+  /// Lets all started kernels end, and examines the next one.
+  void examine(ContextObject& context, const LaunchRequest& request);
   bool run_kernels();
   void collect(ContextObject& context);
   void complete(const TaskPointer& task, std::uint64_t nanoseconds);

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "tests/virtual_gpu/driver/examinations.h"
 #include "tests/virtual_gpu/driver/executor.h"
 
 namespace sinter::virtual_gpu::driver {
@@ -45,6 +46,7 @@ class Machine {
   std::map<std::uint64_t, int> pool_allocations;  ///< address of stream-ordered ones -> device
   Executor executor;
   std::ofstream counts;
+  Examinations examinations;
   unsigned long long next_stream_id = 1;
   unsigned long long next_capture_id = 1;
   std::string last_violation;
@@ -54,6 +56,9 @@ class Machine {
   std::map<std::string, int, std::less<>> calls_;  ///< of functions with faults
   int process_ = 0;
 };
+
+/// The options of each device.
+GpuOptions gpu_options(const Configuration& configuration);
 
 /// A call of an entry point that holds the lock.
 struct Call {

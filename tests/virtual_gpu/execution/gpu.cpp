@@ -47,6 +47,7 @@ struct Gpu::State {
   std::map<std::uint32_t, LaunchCounts> finished = {};
   std::uint64_t next_phase = 1;
   std::uint64_t writes = 0;
+  std::uint64_t finished_instructions = 0;  ///< of warps, in launches that have ended
   double used = 0;  ///< the share of the GPU that resident blocks take
 
   int turns_until_check = 64;  ///< for deadlocks
@@ -104,6 +105,7 @@ void Gpu::State::remove_finished() {
   std::erase_if(running, [&](const std::unique_ptr<ActiveLaunch>& launch) {
     if (launch->done_clusters < launch->clusters) return false;
     count_instructions(*launch);
+    finished_instructions += launch->instructions;
     finished[launch->serial] = std::move(launch->counts);
     return true;
   });
@@ -211,6 +213,12 @@ bool Gpu::lets_dependents_start(std::uint32_t launch) const {
 }
 
 bool Gpu::is_done(std::uint32_t launch) const { return state_->is_done(launch); }
+
+std::uint64_t Gpu::executed_instructions() const {
+  std::uint64_t sum = state_->finished_instructions;
+  for (const auto& launch : state_->running) sum += launch->instructions;
+  return sum;
+}
 
 bool Gpu::run_some() {
   state_->wake_waiting();
