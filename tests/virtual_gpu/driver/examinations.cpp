@@ -13,14 +13,16 @@ void Examinations::examine(const ExaminedLaunch& launch, bool may_start_early) {
   const std::string& kernel = request.program->kernels[static_cast<std::size_t>(request.entry)].name;
   const auto key = std::pair(request.program, request.entry);
   const bool is_first = examined_.insert(key).second;
-  const bool is_first_early = may_start_early && examined_early_.insert(key).second;
-  if (!is_first && !is_first_early) return;
+  const bool wants_wait = may_start_early && !caught_waits_.contains(key);
+  if (!is_first && !wants_wait) return;
   const auto wants = [&](const Mutation& mutation) {
     if (mutation.kernel != kernel) return false;
-    return mutation.kind == MutationKind::grid_wait ? is_first_early : is_first;
+    return mutation.kind == MutationKind::grid_wait ? wants_wait : is_first;
   };
   virtual_gpu::examine(launch, wants, [&](const Mutation* mutation, const Outcome& outcome) {
     write(kernel, mutation, outcome);
+    if (mutation && mutation->kind == MutationKind::grid_wait && outcome.verdict != Verdict::same)
+      caught_waits_.insert(key);
   });
 }
 

@@ -1,5 +1,5 @@
-// Examinations: examines the first launch of each loaded kernel with all its mutations, and writes
-// the outcomes to a file.
+// Examinations: examines the first launch of each loaded kernel with its mutations, and writes the
+// outcomes to a file.
 #pragma once
 
 #include <fstream>
@@ -20,7 +20,8 @@ class Examinations {
   void open(const std::string& file) { file_.open(file, std::ios::app); }
   bool is_open() const { return file_.is_open(); }
   /// `may_start_early`: the launch is ordered after its predecessor only by `griddepcontrol.wait`.
-  /// Only such launches can show that the wait is missing.
+  /// Only such launches can show that the wait is missing, if they use memory that the predecessor
+  /// uses. So the wait is examined until a launch shows it, and the last line of a number counts.
   void examine(const ExaminedLaunch& launch, bool may_start_early);
 
  private:
@@ -28,7 +29,7 @@ class Examinations {
 
   std::ofstream file_;
   using Kernels = std::set<std::pair<std::shared_ptr<const Program>, int>>;
-  Kernels examined_, examined_early_;
+  Kernels examined_, caught_waits_;
 };
 
 }  // namespace sinter::virtual_gpu::driver

@@ -46,12 +46,12 @@ void switch_fragment(Warp& warp) {
   find_meeting(warp);
 }
 
-void exit_lanes(Warp& warp, Mask lanes) {
+void exit_lanes(Warp& warp, const Operation& operation, Mask lanes) {
   warp.live &= ~lanes;
   warp.active &= ~lanes;
   if (warp.live == 0) {
     warp.state = WarpState::done;
-    --warp.block->live_warps;
+    if (--warp.block->live_warps == 0) check_end_of_block(warp, operation);
     complete_barriers(*warp.block);
   } else if (warp.active == 0) {
     const Fragment next = *std::ranges::min_element(warp.waiting, {}, &Fragment::position);

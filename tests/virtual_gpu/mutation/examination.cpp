@@ -171,9 +171,12 @@ std::string name_of(const ScheduleChoice& choice) {
 }
 
 std::vector<ScheduleChoice> examined_schedules() {
-  return {{Schedule::fair, 0},        {Schedule::adversarial, 0}, {Schedule::adversarial, 1},
-          {Schedule::random, 1},      {Schedule::random, 2},      {Schedule::adversarial, 2},
-          {Schedule::adversarial, 3}};
+  // With an even seed, an adversarial schedule starts the last blocks first.
+  return {{Schedule::fair, 0},
+          {Schedule::random, 1},
+          {Schedule::random, 2},
+          {Schedule::adversarial, 0},
+          {Schedule::adversarial, 1}};
 }
 
 std::string_view Outcome::name() const {

@@ -27,6 +27,7 @@ constexpr const char* kWithCandidates[] = {
     "patterns/batch_norm_large", "run/scans",
 };
 constexpr int kMostCandidates = 12;
+constexpr int kSmsForClusters = 16;
 
 constexpr const char* kOnOldGpus[] = {
     "patterns/softmax of 4096", "patterns/softmax of 65536", "patterns/column_sum of 16384",
@@ -36,10 +37,13 @@ constexpr const char* kOnOldGpus[] = {
 
 Case case_of(const Pattern& pattern) {
   const Pattern small = test::small_pattern(pattern);
+  const bool has_clusters =
+      test::forms_of(test::plan_pattern(small)).find("clusters") != std::string::npos;
   return {.name = "patterns/" + pattern.name,
           .text = small.text,
           .sizes = small.sizes,
-          .chip = small.chip};
+          .chip = small.chip,
+          .sm_count = has_clusters ? kSmsForClusters : 2};
 }
 
 /// One pattern of the file for each form of kernels: the one with the shortest rows or columns.
@@ -107,6 +111,7 @@ Case find_case(const std::string& name) {
     one.name = name;
     one.capability = parts.capability;
     one.candidate = parts.candidate;
+    if (parts.candidate >= 0) one.sm_count = kSmsForClusters;
     return std::move(one);
   }
   throw UserError(fmt::format("there is no case {} of the mutation test; the names are those of "

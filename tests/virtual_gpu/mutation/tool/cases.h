@@ -18,6 +18,7 @@ struct Case {
   /// Properties in which the planned GPU differs from the virtual one: see test::Pattern.
   test::GoldenSizes chip = {};
   int capability = 90;
+  int sm_count = 2;    ///< of the virtual GPU. With few SMs, blocks have several rounds of work
   int candidate = -1;  ///< of every kernel; -1: the default schedules
 };
 
