@@ -12,7 +12,7 @@ namespace sinter::virtual_gpu::mutation {
 
 /// One graph at one size, planned for one GPU.
 struct Case {
-  std::string name;  ///< `patterns/softmax of 33`, `run/scans of n = 3 on sm_75, candidate 2`
+  std::string name;  ///< `patterns/softmax of 33`, `run/scatter on sm_75`, `…, candidate 2`
   std::string text;
   test::GoldenSizes sizes = {};
   /// Properties in which the planned GPU differs from the virtual one: see test::Pattern.
@@ -24,8 +24,8 @@ struct Case {
 
 /// - For each file in tests/golden/patterns, one pattern for each form of its kernels, at a small
 ///   size;
-/// - all files in tests/golden/run, at all of their sizes;
-/// - for some of these, all candidates, and the defaults on sm_75.
+/// - some other graphs;
+/// - for some patterns, also their candidates, and the defaults on sm_75.
 std::vector<Case> all_cases();
 
 /// The case with this name. Throws UserError if there is none.
