@@ -12,9 +12,11 @@
 
 namespace sinter::virtual_gpu::driver {
 
-/// Each line has these fields, with tabs between them: kernel, number of the mutation, its kind, its
-/// line of the PTX, the name of the Outcome, its schedule, and its message. If the unchanged kernel
-/// does not pass, the number is 0, and there is no kind.
+/// Each line has these fields, with tabs between them:
+/// - the kernel, and the number, kind and line of the mutation;
+/// - the name, schedule and message of the Outcome.
+///
+/// If the unchanged kernel does not pass, the number is 0, and there is no kind.
 class Examinations {
  public:
   void open(const std::string& file) { file_.open(file, std::ios::app); }

@@ -116,8 +116,8 @@ void exit_lanes(Warp& warp, const Operation& operation, Mask lanes);
 void add_fragment(Warp& warp, std::int32_t position, Mask lanes);
 /// Lets the fragment with the lowest position run.
 void switch_fragment(Warp& warp);
-/// Reports accesses to the shared memory of the block, which has ended, by other blocks of its
-/// cluster, if no barrier orders them before its end. `warp` ended last, at `operation`.
+/// The block of `warp` has ended, at `operation`. Throws a Violation if other blocks of its cluster
+/// accessed its shared memory, and no barrier orders that before its end.
 void check_end_of_block(const Warp& warp, const Operation& operation);
 /// Completes barriers of the block and its cluster at which all live warps have arrived.
 void complete_barriers(Block& block);

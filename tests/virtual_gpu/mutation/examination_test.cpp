@@ -64,14 +64,13 @@ const Launch kTwoWarps = {.block = {64, 1, 1}};
 /// Each thread reads the word of the thread 32 places further.
 const std::string kExchange = R"(
   .shared .align 4 .b8 words[256];
-  mov.u32 %r3, words;
-  shl.b32 %r4, %r1, 2;
-  add.u32 %r5, %r3, %r4;
-  st.shared.u32 [%r5], %r1;
+  mov.u64 %rd3, words;
+  mad.wide.u32 %rd4, %r1, 4, %rd3;
+  st.shared.u32 [%rd4], %r1;
   bar.sync 0;
-  xor.b32 %r4, %r4, 128;
-  add.u32 %r5, %r3, %r4;
-  ld.shared.u32 %r2, [%r5];)";
+  xor.b32 %r4, %r1, 32;
+  mad.wide.u32 %rd4, %r4, 4, %rd3;
+  ld.shared.u32 %r2, [%rd4];)";
 
 TEST(Examination, SaysWhichCheckCatchesAMutation) {
   Device device;

@@ -266,7 +266,7 @@ TEST(RaceChecks, ABlockEndsAfterTheReadsOfItsSharedMemory) {
   EXPECT_EQ(violation_of([&] {
               run_lanes(cluster_exchange(barrier, "barrier.cluster.arrive.relaxed;"), launch, {});
             }),
-            "kernel kernel, block (0, 0, 0), thread (0, 0, 0), line 31 (ret;): the block ends, but "
+            "kernel kernel, block (0, 0, 0), thread (0, 0, 0), line 32 (ret;): the block ends, but "
             "nothing orders its end after the read of its shared address 0x400 by block 1, thread "
             "0, line 28 (ld.u32 %r2, [%rd4];)");
 }

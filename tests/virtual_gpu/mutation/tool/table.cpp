@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::string_view kHead = R"(# Mutations
 
-This page shows which check of the [virtual GPU](../../docs/internals/virtual_gpu.md) catches a synchronising instruction that is missing.
-The program `virtual_gpu_mutations` writes it. It removes or weakens each such instruction of the PTX of golden graphs, one at a time, and runs the kernel
-under the schedules {}. The first schedule that shows the change is in the table.
+This page shows which check of the [virtual GPU](../../../docs/internals/virtual_gpu.md) catches a synchronising instruction that is missing.
+The program `virtual_gpu_mutations` writes it. It removes or weakens each such instruction of the PTX of golden graphs, one at a time. Then it
+runs the kernel under these schedules: {}. The first schedule that shows the change is in the table.
 
 A `result` differs from that of the unchanged kernel in at least one bit. `endless` kernels execute 20 times as many instructions. Other
 words name a check.
