@@ -19,7 +19,8 @@ bool is_entry(const ptx::Module& module, std::string_view name) {
 
 void Examinations::examine(const ExaminedLaunch& launch, bool may_start_early) {
   const LaunchRequest& request = launch.request;
-  const std::string& kernel = request.program->kernels[static_cast<std::size_t>(request.entry)].name;
+  const std::string& kernel =
+      request.program->kernels[static_cast<std::size_t>(request.entry)].name;
   const auto key = std::pair(request.program, request.entry);
   const bool is_first = examined_.insert(key).second;
   const bool wants_wait = may_start_early && !caught_waits_.contains(key);
@@ -41,8 +42,9 @@ void Examinations::write(const std::string& kernel, const Mutation* mutation,
   std::string message = outcome.message;
   std::ranges::replace(message, '\n', ' ');
   std::ranges::replace(message, '\t', ' ');
-  file_ << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}", mutation ? mutation->kernel : kernel,
-                       mutation ? mutation->number : 0, mutation ? name_of(mutation->kind) : "", mutation ? mutation->line : 0,
+  const std::string_view function = mutation ? mutation->kernel : kernel;
+  file_ << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}", function, mutation ? mutation->number : 0,
+                       mutation ? name_of(mutation->kind) : "", mutation ? mutation->line : 0,
                        outcome.name(), name_of(outcome.schedule), message)
         << std::endl;
 }

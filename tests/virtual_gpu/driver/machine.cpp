@@ -82,8 +82,8 @@ void Machine::log(std::string_view function, CUresult code, std::string_view rea
 std::shared_ptr<ContextObject> Machine::make_context(Device& device) {
   auto context = std::make_shared<ContextObject>();
   context->device = &device;
-  context->gpu = std::make_unique<Gpu>(device.limits, gpu_options(configuration), *memory,
-                                       *happens_before);
+  context->gpu =
+      std::make_unique<Gpu>(device.limits, gpu_options(configuration), *memory, *happens_before);
   handles.add(context);
   context->legacy = make_stream(*this, *context, {.is_legacy = true, .is_blocking = true});
   contexts.push_back(context.get());

@@ -72,8 +72,8 @@ class Examiner {
     int status = 0;
     waitpid(child, &status, 0);
     if (!answer.is_complete)
-      throw std::runtime_error(fmt::format(
-          "the process that examined a mutation ended with status {:#x}", status));
+      throw std::runtime_error(
+          fmt::format("the process that examined a mutation ended with status {:#x}", status));
     if (image == Image::write) allowed_ = answer.instructions * kMostTimes + kMoreInstructions;
     return {.verdict = answer.verdict,
             .check = answer.check,

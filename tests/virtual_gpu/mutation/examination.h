@@ -1,5 +1,5 @@
-// examine: runs one launch with each mutation of its kernel, under several schedules, and says which
-// check catches the mutation.
+// examine: runs one launch with each mutation of its kernel, under several schedules, and says
+// which check catches the mutation.
 #pragma once
 
 #include <functional>
@@ -51,8 +51,8 @@ struct ExaminedLaunch {
 /// nothing changes here. First the unchanged kernel runs under every schedule. The runs must end
 /// with the same bytes; else the outcome of these runs, without a mutation, is the only one.
 ///
-/// `wants` selects mutations; `report` gets their outcomes, in the order of the text. The caller has
-/// no other launch running.
+/// `wants` selects mutations; `report` gets their outcomes, in the order of the text. The caller
+/// has no other launch running.
 void examine(const ExaminedLaunch& launch, const std::function<bool(const Mutation&)>& wants,
              const std::function<void(const Mutation*, const Outcome&)>& report);
 

@@ -26,8 +26,8 @@ struct Device {
   std::vector<std::string> examine_kernel(const std::string& body, const Launch& shape,
                                           const std::string& variables = "") {
     Gpu gpu(limits, options, memory, order);
-    Allocation& out = memory.allocate(shape.grid.count() * shape.block.count() * 4, 0,
-                                      MemoryKind::device);
+    Allocation& out =
+        memory.allocate(shape.grid.count() * shape.block.count() * 4, 0, MemoryKind::device);
     before_.assign(out.data, out.data + out.size);
     LaunchRequest request{.program = gpu.load(lane_kernel(body, variables)),
                           .grid = shape.grid,
@@ -37,18 +37,19 @@ struct Device {
                           .is_ordered = [](std::uint32_t) { return true; }};
     std::memcpy(request.parameters.data(), &out.address, sizeof out.address);
     std::vector<std::string> outcomes;
-    examine({.limits = limits,
-             .options = options,
-             .memory = memory,
-             .order = order,
-             .request = request},
-            [](const Mutation&) { return true; },
-            [&](const Mutation* mutation, const Outcome& outcome) {
-              outcomes.push_back(fmt::format("{} {}: {}, {}", mutation ? mutation->number : 0,
-                                             mutation ? name_of(mutation->kind) : "unchanged",
-                                             outcome.name(), name_of(outcome.schedule)));
-              last_message = outcome.message;
-            });
+    examine(
+        {.limits = limits,
+         .options = options,
+         .memory = memory,
+         .order = order,
+         .request = request},
+        [](const Mutation&) { return true; },
+        [&](const Mutation* mutation, const Outcome& outcome) {
+          outcomes.push_back(fmt::format("{} {}: {}, {}", mutation ? mutation->number : 0,
+                                         mutation ? name_of(mutation->kind) : "unchanged",
+                                         outcome.name(), name_of(outcome.schedule)));
+          last_message = outcome.message;
+        });
     EXPECT_EQ(before_, std::vector<std::byte>(out.data, out.data + out.size));
     return outcomes;
   }
@@ -88,9 +89,9 @@ TEST(Examination, ARedundantInstructionIsCaughtByNothing) {
 TEST(Examination, ComparesTheBytesInMemory) {
   // Only the thread with the predicate would store another value.
   Device device;
-  EXPECT_THAT(device.examine_kernel(
-                  "setp.eq.u32 %p1, %r1, 5; bar.red.popc.u32 %r2, 0, %p1;", kTwoWarps),
-              ElementsAre("1 reduction: result, fair"));
+  EXPECT_THAT(
+      device.examine_kernel("setp.eq.u32 %p1, %r1, 5; bar.red.popc.u32 %r2, 0, %p1;", kTwoWarps),
+      ElementsAre("1 reduction: result, fair"));
   EXPECT_THAT(device.last_message, HasSubstr("byte 0 of 256"));
 }
 

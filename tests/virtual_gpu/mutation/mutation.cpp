@@ -72,14 +72,14 @@ class Editor {
     const bool is_negated = predicate.starts_with('!');
     if (is_negated) predicate.remove_prefix(1);
     if (!has_part(instruction, "popc"))
-      return {.begin = opcode,
-              .bytes = end - opcode,
-              .by = fmt::format("{} {}, {};", is_negated ? "not.pred" : "mov.pred", result,
-                                predicate)};
-    return {.begin = opcode,
-            .bytes = end - opcode,
-            .by = fmt::format("selp.u32 {}, {}, {};", result, is_negated ? "0, 1" : "1, 0",
-                              predicate)};
+      return {
+          .begin = opcode,
+          .bytes = end - opcode,
+          .by = fmt::format("{} {}, {};", is_negated ? "not.pred" : "mov.pred", result, predicate)};
+    return {
+        .begin = opcode,
+        .bytes = end - opcode,
+        .by = fmt::format("selp.u32 {}, {}, {};", result, is_negated ? "0, 1" : "1, 0", predicate)};
   }
 
  private:
@@ -158,9 +158,9 @@ std::string mutated_text(const ptx::Module& module, const Mutation& mutation) {
     result.append(text, done, one.begin - done);
     result += one.by;
     const std::string_view old = std::string_view(text).substr(one.begin, one.bytes);
-    result.append(static_cast<std::size_t>(std::ranges::count(old, '\n') -
-                                           std::ranges::count(one.by, '\n')),
-                  '\n');
+    result.append(
+        static_cast<std::size_t>(std::ranges::count(old, '\n') - std::ranges::count(one.by, '\n')),
+        '\n');
     done = one.begin + one.bytes;
   }
   return result.append(text, done);

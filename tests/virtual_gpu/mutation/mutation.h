@@ -13,14 +13,14 @@
 namespace sinter::virtual_gpu {
 
 enum class MutationKind : std::uint8_t {
-  barrier,           ///< `bar.sync`, removed
-  reduction,         ///< `bar.red`: each thread gets the value of its own predicate, without a barrier
-  cluster_barrier,   ///< `barrier.cluster.arrive` and the `.wait` behind it, both removed
-  cluster_release,   ///< `barrier.cluster.arrive.release` becomes `.relaxed`
-  fence,             ///< `fence` or `membar`, removed
-  volatile_load,     ///< `ld.volatile` becomes a weak load
-  volatile_store,    ///< `st.volatile` becomes a weak store
-  grid_wait,         ///< `griddepcontrol.wait`, removed
+  barrier,    ///< `bar.sync`, removed
+  reduction,  ///< `bar.red`: each thread gets the value of its own predicate, without a barrier
+  cluster_barrier,  ///< `barrier.cluster.arrive` and the `.wait` behind it, both removed
+  cluster_release,  ///< `barrier.cluster.arrive.release` becomes `.relaxed`
+  fence,            ///< `fence` or `membar`, removed
+  volatile_load,    ///< `ld.volatile` becomes a weak load
+  volatile_store,   ///< `st.volatile` becomes a weak store
+  grid_wait,        ///< `griddepcontrol.wait`, removed
 };
 inline constexpr int kMutationKinds = 8;
 /// `barrier`, `cluster release`, …
@@ -37,7 +37,8 @@ struct Mutation {
   MutationKind kind = MutationKind::barrier;
   int number = 0;  ///< among the mutations of the function, from 1, in the order of the text
   int line = 0;
-  std::vector<Replacement> replacements = {};  ///< in the order of the text; lines keep their numbers
+  std::vector<Replacement> replacements =
+      {};  ///< in the order of the text; lines keep their numbers
 };
 
 /// All mutations of the module, which must outlive them.

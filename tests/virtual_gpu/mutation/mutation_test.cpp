@@ -15,7 +15,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 std::string module_of(const std::string& body) {
-  return ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry kernel(.param .u64 to)\n{\n"
+  return ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry kernel(.param .u64 "
+         "to)\n{\n"
          ".reg .pred %p<4>; .reg .b32 %r<4>; .reg .b64 %rd<4>;\n" +
          body + "\nret;\n}\n";
 }
@@ -49,10 +50,11 @@ TEST(MutationTest, RemovesGuardsToo) {
 }
 
 TEST(MutationTest, WeakensVolatileAccesses) {
-  EXPECT_THAT(mutations_of("ld.volatile.global.u32 %r1, [%rd1]; st.volatile.u32 [%rd1], %r1;"),
-              ElementsAre("1 volatile load: ld.global.u32 %r1, [%rd1]; st.volatile.u32 [%rd1], %r1;",
-                          "2 volatile store: ld.volatile.global.u32 %r1, [%rd1]; st.u32 [%rd1], "
-                          "%r1;"));
+  EXPECT_THAT(
+      mutations_of("ld.volatile.global.u32 %r1, [%rd1]; st.volatile.u32 [%rd1], %r1;"),
+      ElementsAre("1 volatile load: ld.global.u32 %r1, [%rd1]; st.volatile.u32 [%rd1], %r1;",
+                  "2 volatile store: ld.volatile.global.u32 %r1, [%rd1]; st.u32 [%rd1], "
+                  "%r1;"));
 }
 
 TEST(MutationTest, ReductionsGiveEachThreadItsOwnPredicate) {

@@ -236,7 +236,8 @@ std::string cluster_exchange(const std::string& barrier,
     xor.b32 %r4, %r3, 1;
     mapa.u64 %rd4, %rd3, %r4;
     ld.u32 %r2, [%rd4];
-    )" + last_arrival + R"(
+    )" + last_arrival +
+                     R"(
     barrier.cluster.wait;)");
 }
 
@@ -254,10 +255,11 @@ TEST(RaceChecks, AClusterExchangeNeedsAReleaseAndAnAcquire) {
   EXPECT_EQ(message("barrier.cluster.arrive.release; barrier.cluster.wait.acquire;"), "none");
   EXPECT_EQ(message("barrier.cluster.arrive; barrier.cluster.wait;"), "none");
   EXPECT_EQ(message("barrier.cluster.arrive.relaxed; barrier.cluster.wait;"), race);
-  EXPECT_EQ(message(""),
-            "kernel kernel, block (0, 0, 0), thread (0, 0, 0), line 28 (ld.u32 %r2, [%rd4];): block "
-            "1 of the cluster may not have started, since no barrier of the cluster precedes the "
-            "access");
+  EXPECT_EQ(
+      message(""),
+      "kernel kernel, block (0, 0, 0), thread (0, 0, 0), line 28 (ld.u32 %r2, [%rd4];): block "
+      "1 of the cluster may not have started, since no barrier of the cluster precedes the "
+      "access");
 }
 
 TEST(RaceChecks, ABlockEndsAfterTheReadsOfItsSharedMemory) {

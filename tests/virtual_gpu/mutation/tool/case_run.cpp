@@ -66,8 +66,7 @@ void check_results(const Case& one, const Graph& graph, const HostArrays& inputs
 }
 
 bool has_candidate(const Report& report, int candidate) {
-  return candidate < 0 ||
-         std::ranges::any_of(report.kernels, [&](const KernelReport& kernel) {
+  return candidate < 0 || std::ranges::any_of(report.kernels, [&](const KernelReport& kernel) {
            return candidate < static_cast<int>(kernel.candidates.size());
          });
 }

@@ -20,7 +20,8 @@ struct Examined {
   std::string message;
 };
 
-/// A run of a case in a child process, since a failed kernel makes the device of a process unusable.
+/// A run of a case in a child process, since a failed kernel makes the device of a process
+/// unusable.
 ///
 /// The child runs the graph and checks its results with the oracle. Then it runs it twice more
 /// without a wait of the host between, so that kernels start early.

@@ -20,8 +20,8 @@ using test::Pattern;
 
 constexpr const char* kPatterns = SINTER_SOURCE_DIR "/tests/golden/patterns";
 
-/// The unchanged kernel has a race: one thread updates a scalar in place while others load it, which
-/// do not use the value.
+/// The unchanged kernel has a race: one thread updates a scalar in place while others load it,
+/// which do not use the value.
 constexpr std::string_view kHasRace = "digits_step";
 
 /// Graphs with kinds of synchronisation that no pattern has: scans in tiles, scatters, and updates.
@@ -45,9 +45,14 @@ constexpr int kMostCandidates = 6;
 constexpr int kSmsForClusters = 16;
 
 constexpr const char* kOnOldGpus[] = {
-    "patterns/softmax of 4096", "patterns/softmax of 65536", "patterns/column_sum of 16384",
-    "patterns/full_sum of 65536", "patterns/row_and_column_sum of 1024", "patterns/batch_norm_large",
-    "patterns/clip_adamw", "run/scans",
+    "patterns/softmax of 4096",
+    "patterns/softmax of 65536",
+    "patterns/column_sum of 16384",
+    "patterns/full_sum of 65536",
+    "patterns/row_and_column_sum of 1024",
+    "patterns/batch_norm_large",
+    "patterns/clip_adamw",
+    "run/scans",
 };
 
 bool has_clusters(const Program& program) {
@@ -116,10 +121,10 @@ NameParts parts_of(const std::string& name) {
 std::vector<Case> all_of_file(const std::string& base) {
   const std::string file = base.substr(0, base.find(" of "));
   const bool is_own = file.starts_with("mutation/");
-  const std::string path =
-      is_own ? fmt::format("{}/tests/virtual_gpu/mutation/graphs/{}.sinter", SINTER_SOURCE_DIR,
-                           file.substr(file.find('/') + 1))
-             : fmt::format("{}/tests/golden/{}.sinter", SINTER_SOURCE_DIR, file);
+  const std::string path = is_own
+                               ? fmt::format("{}/tests/virtual_gpu/mutation/graphs/{}.sinter",
+                                             SINTER_SOURCE_DIR, file.substr(file.find('/') + 1))
+                               : fmt::format("{}/tests/golden/{}.sinter", SINTER_SOURCE_DIR, file);
   if (!std::filesystem::exists(path)) return {};
   if (!file.starts_with("patterns/")) return cases_of_graph(path, file);
   std::vector<Case> cases;
@@ -139,9 +144,10 @@ Case find_case(const std::string& name) {
     if (parts.candidate >= 0) one.sm_count = kSmsForClusters;
     return std::move(one);
   }
-  throw UserError(fmt::format("there is no case {} of the mutation test; the names are those of "
-                              "files under tests/golden and tests/virtual_gpu/mutation/graphs",
-                              name));
+  throw UserError(
+      fmt::format("there is no case {} of the mutation test; the names are those of "
+                  "files under tests/golden and tests/virtual_gpu/mutation/graphs",
+                  name));
 }
 
 std::vector<Case> all_cases() {
@@ -151,7 +157,8 @@ std::vector<Case> all_cases() {
     for (Case& one : cases_of_forms(file)) cases.push_back(std::move(one));
   }
   for (const char* const name : kOthers) cases.push_back(find_case(name));
-  for (const char* const name : kOnOldGpus) cases.push_back(find_case(std::string(name) + " on sm_75"));
+  for (const char* const name : kOnOldGpus)
+    cases.push_back(find_case(std::string(name) + " on sm_75"));
   for (const char* const name : kWithCandidates)
     for (int i = 0; i < kMostCandidates; ++i)
       cases.push_back(find_case(fmt::format("{}, candidate {}", name, i)));

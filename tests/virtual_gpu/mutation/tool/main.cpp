@@ -35,19 +35,19 @@ int show(const std::vector<std::string>& names) {
   for (const std::string& name : names) cases.push_back(find_case(name));
   if (names.empty()) cases = all_cases();
   auto start = Clock::now();
-  run_cases(cases, names.size() == 1 ? 1 : 2,
-            [&](const Case& one, const std::vector<Examined>& outcomes,
-                const std::string& problem) {
-              const std::chrono::duration<double> seconds = Clock::now() - start;
-              start = Clock::now();
-              fmt::print("# {}: {} mutations, {:.1f} s {}\n", one.name, outcomes.size(),
-                         seconds.count(), problem);
-              for (const Examined& examined : outcomes)
-                fmt::print("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", one.name, examined.kernel,
-                           examined.number, examined.kind, examined.line, examined.outcome,
-                           examined.schedule, examined.message);
-              std::fflush(stdout);
-            });
+  run_cases(
+      cases, names.size() == 1 ? 1 : 2,
+      [&](const Case& one, const std::vector<Examined>& outcomes, const std::string& problem) {
+        const std::chrono::duration<double> seconds = Clock::now() - start;
+        start = Clock::now();
+        fmt::print("# {}: {} mutations, {:.1f} s {}\n", one.name, outcomes.size(), seconds.count(),
+                   problem);
+        for (const Examined& examined : outcomes)
+          fmt::print("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", one.name, examined.kernel, examined.number,
+                     examined.kind, examined.line, examined.outcome, examined.schedule,
+                     examined.message);
+        std::fflush(stdout);
+      });
   return 0;
 }
 
@@ -61,14 +61,14 @@ int write(int jobs) {
   const std::vector<Case> cases = all_cases();
   std::map<std::string, std::vector<Row>> rows_by_case;
   std::vector<std::string> problems;
-  run_cases(cases, jobs,
-            [&](const Case& one, const std::vector<Examined>& outcomes,
-                const std::string& problem) {
-              if (!problem.empty()) problems.push_back(problem);
-              rows_by_case[one.name] = rows_of(one, outcomes, reasons, problems);
-              fmt::print("{}: {} mutations\n", one.name, outcomes.size());
-              std::fflush(stdout);
-            });
+  run_cases(
+      cases, jobs,
+      [&](const Case& one, const std::vector<Examined>& outcomes, const std::string& problem) {
+        if (!problem.empty()) problems.push_back(problem);
+        rows_by_case[one.name] = rows_of(one, outcomes, reasons, problems);
+        fmt::print("{}: {} mutations\n", one.name, outcomes.size());
+        std::fflush(stdout);
+      });
   std::vector<Row> rows;
   for (const Case& one : cases)
     for (const Row& row : rows_by_case[one.name]) rows.push_back(row);
@@ -107,22 +107,23 @@ int check(double seconds) {
   const auto start = Clock::now();
   for (const std::string& name : names) {
     if (std::chrono::duration<double>(Clock::now() - start).count() > seconds) break;
-    run_cases({find_case(name)}, 1,
-              [&](const Case& one, const std::vector<Examined>& outcomes,
-                  const std::string& problem) {
-                std::vector<std::string> unexplained;
-                const std::vector<Row> rows = rows_of(one, outcomes, reasons, unexplained);
-                const bool is_same = problem.empty() && rows == expected[name];
-                fmt::print("{}: {}\n", name, is_same ? "as in the table" : "not as in the table");
-                if (is_same) return;
-                ++failures;
-                fmt::print("{}\nthe table has\n{}but the run shows\n{}", problem,
-                           text_of(expected[name]), text_of(rows));
-              });
+    run_cases(
+        {find_case(name)}, 1,
+        [&](const Case& one, const std::vector<Examined>& outcomes, const std::string& problem) {
+          std::vector<std::string> unexplained;
+          const std::vector<Row> rows = rows_of(one, outcomes, reasons, unexplained);
+          const bool is_same = problem.empty() && rows == expected[name];
+          fmt::print("{}: {}\n", name, is_same ? "as in the table" : "not as in the table");
+          if (is_same) return;
+          ++failures;
+          fmt::print("{}\nthe table has\n{}but the run shows\n{}", problem, text_of(expected[name]),
+                     text_of(rows));
+        });
   }
   if (failures > 0)
-    fmt::print("`virtual_gpu_mutations write` writes the table anew; see "
-               "docs/internals/virtual_gpu.md\n");
+    fmt::print(
+        "`virtual_gpu_mutations write` writes the table anew; see "
+        "docs/internals/virtual_gpu.md\n");
   return failures == 0 ? 0 : 1;
 }
 
@@ -133,9 +134,9 @@ int run(const std::vector<std::string>& arguments) {
   if (command == "show") return show(rest);
   if (command == "list" && rest.empty()) return list();
   if (command == "write" && rest.size() <= 1) return write(rest.empty() ? 2 : std::stoi(rest[0]));
-  if (command == "check" && rest.size() <= 1)
-    return check(rest.empty() ? 10 : std::stod(rest[0]));
-  throw UserError("usage: virtual_gpu_mutations show [CASE…] | list | write [JOBS] | check [SECONDS]");
+  if (command == "check" && rest.size() <= 1) return check(rest.empty() ? 10 : std::stod(rest[0]));
+  throw UserError(
+      "usage: virtual_gpu_mutations show [CASE…] | list | write [JOBS] | check [SECONDS]");
 }
 
 }  // namespace

@@ -71,7 +71,8 @@ Reasons::Reasons(const std::string& file) {
                                   parts.size(), line));
     Use use{.name = parts[0], .kind = parts[1], .numbers = {}, .reason = parts[3]};
     if (parts[2] != "all")
-      for (const std::string& number : split(parts[2], ' ')) use.numbers.push_back(std::stoi(number));
+      for (const std::string& number : split(parts[2], ' '))
+        use.numbers.push_back(std::stoi(number));
     if (std::ranges::find(reasons_, use.reason, &Reason::name) == reasons_.end())
       throw UserError(fmt::format("{}: there is no reason {}", file, use.reason));
     uses_.push_back(std::move(use));
@@ -132,13 +133,14 @@ std::string page_of(const std::vector<Row>& rows, const Reasons& reasons) {
         instructions += row.instructions;
         caught += sum_of(row.caught);
       }
-    page += fmt::format("| {} | {} | {} | {} |\n", kind, instructions, caught,
-                        instructions - caught);
+    page +=
+        fmt::format("| {} | {} | {} | {} |\n", kind, instructions, caught, instructions - caught);
   }
   page += "\n## Reasons\n\nThe last column of the next table names one of these reasons:\n\n";
   for (const Reason& reason : reasons.all())
     page += fmt::format("- **{}**: {}\n", reason.name, reason.text);
-  page += "\n## Graphs\n\n| graph | instruction | removed | caught by check, schedule | not caught |\n";
+  page +=
+      "\n## Graphs\n\n| graph | instruction | removed | caught by check, schedule | not caught |\n";
   page += "|---|---|---|---|---|\n";
   for (const Row& row : rows) page += row_text(row);
   return page;
@@ -152,7 +154,8 @@ std::vector<Row> read_rows(std::string_view page) {
     if (line.starts_with("## ")) is_table = line == "## Graphs";
     if (!is_table || !line.starts_with("| ") || line.starts_with("| graph ")) continue;
     const std::vector<std::string> cells = split(line, '|');
-    if (cells.size() < 6) throw UserError("the table of mutations has a row without 5 cells: " + line);
+    if (cells.size() < 6)
+      throw UserError("the table of mutations has a row without 5 cells: " + line);
     rows.push_back({.name = cells[1],
                     .kind = cells[2],
                     .instructions = std::stoi(cells[3]),

@@ -35,8 +35,8 @@ class Reasons {
 
  private:
   struct Use {
-    std::string name, kind;   ///< `*` at the end of the name: any rest
-    std::vector<int> numbers; ///< empty: all
+    std::string name, kind;    ///< `*` at the end of the name: any rest
+    std::vector<int> numbers;  ///< empty: all
     std::string reason;
   };
   std::vector<Reason> reasons_;
