@@ -14,8 +14,8 @@ struct Row {
   std::string name;  ///< of the case
   std::string kind;
   int instructions = 0;
-  std::string caught;      ///< `race, fair: 3; result, random 1: 1`
-  std::string not_caught;  ///< `2: idle rounds`, by the names of reasons; empty: none
+  std::string caught = {};      ///< `race, fair: 3; result, random 1: 1`
+  std::string not_caught = {};  ///< `2: idle rounds`, by the names of reasons; empty: none
   bool operator==(const Row&) const = default;
 };
 
