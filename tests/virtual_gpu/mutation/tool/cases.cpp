@@ -42,7 +42,7 @@ constexpr const char* kWithCandidates[] = {
     "patterns/batch_norm_large",
 };
 constexpr int kMostCandidates = 6;
-constexpr int kSmsForClusters = 16;
+constexpr int kManySms = 16;  ///< for clusters, and for rows that many blocks share
 
 constexpr const char* kOnOldGpus[] = {
     "patterns/softmax of 4096",
@@ -70,7 +70,7 @@ Case case_of(Pattern pattern) {
           .text = small.text,
           .sizes = small.sizes,
           .chip = small.chip,
-          .sm_count = has_clusters(test::plan_pattern(small)) ? kSmsForClusters : 2};
+          .sm_count = has_clusters(test::plan_pattern(small)) ? kManySms : 2};
 }
 
 /// One pattern of the file for each form of kernels: the one with the shortest rows or columns.
@@ -126,8 +126,13 @@ std::vector<Case> all_of_file(const std::string& base) {
                                              SINTER_SOURCE_DIR, file.substr(file.find('/') + 1))
                                : fmt::format("{}/tests/golden/{}.sinter", SINTER_SOURCE_DIR, file);
   if (!std::filesystem::exists(path)) return {};
-  if (!file.starts_with("patterns/")) return cases_of_graph(path, file);
   std::vector<Case> cases;
+  if (!file.starts_with("patterns/")) {
+    cases = cases_of_graph(path, file);
+    for (Case& one : cases)
+      if (is_own) one.sm_count = kManySms;
+    return cases;
+  }
   for (const Pattern& pattern : test::patterns_in(path)) cases.push_back(case_of(pattern));
   return cases;
 }
@@ -141,7 +146,7 @@ Case find_case(const std::string& name) {
     one.name = name;
     one.capability = parts.capability;
     one.candidate = parts.candidate;
-    if (parts.candidate >= 0) one.sm_count = kSmsForClusters;
+    if (parts.candidate >= 0) one.sm_count = kManySms;
     return std::move(one);
   }
   throw UserError(
