@@ -381,8 +381,10 @@ __device__ __forceinline__ unsigned char* shared_memory() {
 __device__ __forceinline__ void gpu_fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
 // True only in the block that arrives last. The workspace stores of every block are visible to it.
+// `kStoredAlone`: since its last barrier, only thread 0 of the block has stored to the workspace.
+template <bool kStoredAlone = false>
 __device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {
-  __syncthreads();
+  if constexpr (!kStoredAlone) __syncthreads();
   int is_last = 0;
   if (threadIdx.x == 0) {
     // The barrier orders the stores of this block's threads before the fence, and the fence orders
@@ -392,8 +394,9 @@ __device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {
     is_last = atomicAdd(ticket, 1u) + 1 == blocks;
     if (is_last) {
       gpu_fence();
-      // For the next launch. A volatile store is atomic, so it does not race with the additions.
-      *static_cast<volatile unsigned*>(ticket) = 0;
+      // For the next launch. This thread has observed the additions of all blocks, so they precede
+      // the store.
+      *ticket = 0;
     }
   }
   return __syncthreads_or(is_last) != 0;
@@ -476,9 +479,9 @@ __device__ __forceinline__ unsigned grid_arrival() {
   return blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1u;
 }
 // A barrier for all threads of the grid. Stores of any thread before it are visible to all threads
-// after it.
+// after it. A block_barrier() must separate the block's accesses from it, as one ends each loop of a
+// phase.
 __device__ __forceinline__ void grid_barrier(unsigned* arrivals) {
-  __syncthreads();
   if (threadIdx.x == 0) {
     // As in last_block, fences separate this block's accesses from those of the counter.
     gpu_fence();

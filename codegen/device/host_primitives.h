@@ -244,8 +244,9 @@ __device__ __forceinline__ void wait_for_prior_launches() {
 
 __device__ __forceinline__ unsigned char* shared_memory() { return sinter_position.block->shared; }
 
+template <bool kStoredAlone = false>
 __device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {
-  block_barrier();
+  if constexpr (!kStoredAlone) block_barrier();
   sinter::device_abi::Block* const block = sinter_position.block;
   if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
     const bool is_last = __atomic_add_fetch(ticket, 1u, __ATOMIC_ACQ_REL) == blocks;

@@ -4,7 +4,8 @@
 /// Scans the states of the chunks of a tile in order (Hillis and Steele, Data Parallel Algorithms,
 /// 1986). A thread has `Each` chunks with stride `Lanes`. Each of its states becomes the
 /// combination of all chunks before it. Returns the combination of the whole tile. The tile uses
-/// `row[chunk * Stride]` in shared memory, and a second half `half` states further on.
+/// `row[chunk * Stride]` in shared memory, and a second half `half` states further on. A tile of one
+/// thread needs no barriers.
 template <int Lanes, int Each, int Stride, class State>
 __device__ __forceinline__ State scan_lanes(State (&own)[Each], State* row, int half, int lane) {
   constexpr int kChunks = Lanes * Each;
@@ -17,7 +18,9 @@ __device__ __forceinline__ State scan_lanes(State (&own)[Each], State* row, int 
   for (int apart = 1; apart < kChunks; apart *= 2) {
 #pragma unroll
     for (int i = 0; i < Each; ++i) now[(i * Lanes + lane) * Stride] = joined[i];
-    block_barrier();
+    // At multiples of `Lanes`, a thread reads only its own chunks. The first such step separates the
+    // reads of the step before it from the next writes to that half.
+    if (Lanes > 1 && (apart % Lanes != 0 || apart == Lanes)) block_barrier();
 #pragma unroll
     for (int i = 0; i < Each; ++i) {
       const int from = i * Lanes + lane - apart;
@@ -30,14 +33,14 @@ __device__ __forceinline__ State scan_lanes(State (&own)[Each], State* row, int 
   }
 #pragma unroll
   for (int i = 0; i < Each; ++i) now[(i * Lanes + lane) * Stride] = joined[i];
-  block_barrier();
+  if constexpr (Lanes > 1) block_barrier();
 #pragma unroll
   for (int i = 0; i < Each; ++i) {
     const int from = i * Lanes + lane - 1;
     own[i] = from >= 0 ? now[from * Stride] : State::identity();
   }
   const State all = now[(kChunks - 1) * Stride];
-  block_barrier();
+  if constexpr (Lanes > 1) block_barrier();
   return all;
 }
 

@@ -306,7 +306,10 @@ class FusedLaunchWriter {
 
   void write_phase(int phase) {
     const bool is_tail = phase > 0 && kernel_.has_tail;
-    if (phase > 0 && source_.is_cooperative) out_.line("grid_barrier(tickets);");
+    if (phase > 0 && source_.is_cooperative) {
+      if (!ends_with_barrier_) out_.line("block_barrier();");
+      out_.line("grid_barrier(tickets);");
+    }
     if (is_tail && phase == 1) out_.line("if (!last_block(tickets, gridDim.x)) return;");
     const std::vector<Run> runs = runs_of(phase);
     std::string_view& index_type = parameters_.index_type;
@@ -352,6 +355,7 @@ class FusedLaunchWriter {
       // The next iteration reuses shared memory, and in a tail it may read stored results.
       if (shares || is_tail) out_.line("block_barrier();");
     });
+    ends_with_barrier_ = shares || is_tail;
   }
 
   /// Writes all phases of all rounds.
@@ -442,6 +446,7 @@ class FusedLaunchWriter {
   /// Bytes by phase, callee, argument index and buffer.
   std::map<std::tuple<int, std::size_t, std::size_t, int>, Extent> read_by_phase_;
   Source source_;
+  bool ends_with_barrier_ = false;  ///< the loop of the previous phase
   SharedParameters parameters_;
   std::optional<TileRounds> resident_tiles_;
   SourceWriter out_{1};

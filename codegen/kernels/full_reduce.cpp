@@ -95,8 +95,10 @@ class FullWriter {
   }
 
   void finish_reductions(const std::vector<int>& reductions) {
-    writer_.out.line(
-        fmt::format("if (!last_block(tickets{}, {})) return;", has_rows_ ? " + row" : "", parts()));
+    const bool is_stored_by_thread_0 = schedule_.threads_per_row == schedule_.threads;
+    writer_.out.line(fmt::format("if (!last_block{}(tickets{}, {})) return;",
+                                 is_stored_by_thread_0 ? "<true>" : "", has_rows_ ? " + row" : "",
+                                 parts()));
     for (const int index : reductions) {
       const BodyReduction& reduction = body_.reductions[static_cast<std::size_t>(index)];
       const std::string states = tree_name(writer_, index) + "_parts" +

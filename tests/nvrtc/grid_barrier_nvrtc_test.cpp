@@ -15,6 +15,7 @@ extern "C" __global__ void __launch_bounds__(256)
 two_phases(unsigned* arrivals, float* x, float* y, const int size) {
   for (int i = blockIdx.x * 256 + threadIdx.x; i < size; i += gridDim.x * 256)
     store(x, i, static_cast<float>(i));
+  block_barrier();
   grid_barrier(arrivals);
   grid_depart(arrivals);
   for (int i = blockIdx.x * 256 + threadIdx.x; i < size; i += gridDim.x * 256)

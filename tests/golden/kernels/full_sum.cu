@@ -33,7 +33,7 @@ full_sum_0(const float* __restrict__ x_in,
   Sum<float>* s_tree_parts = reinterpret_cast<Sum<float>*>(workspace);
   const Sum<float> s_tree_part = s_tree.finish(exchange);
   if (Shape::thread() == 0) store_workspace(s_tree_parts, part, s_tree_part);
-  if (!last_block(tickets, 1024)) return;
+  if (!last_block<true>(tickets, 1024)) return;
   const float s = join_parts<256>(s_tree_parts, 1024, exchange).result();
   const float n = sqrtf(s);
   if (Shape::thread() == 0) {

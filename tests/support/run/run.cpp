@@ -123,10 +123,11 @@ HostArrays run_executable(const Executable& executable, const Graph& graph,
   Context context = executable.context();
   Runner runner(graph, executable.device(), inputs, request);
   runner.bind();
-  if (request.as_graph)
-    context.replay(runner.stream(), runner.input_bindings(), runner.output_bindings());
-  else
-    context.run(runner.stream(), runner.input_bindings(), runner.output_bindings());
+  for (int i = 0; i < request.runs; ++i)
+    if (request.as_graph)
+      context.replay(runner.stream(), runner.input_bindings(), runner.output_bindings());
+    else
+      context.run(runner.stream(), runner.input_bindings(), runner.output_bindings());
   return runner.results();
 }
 

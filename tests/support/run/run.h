@@ -31,6 +31,7 @@ struct RunRequest {
   Options options = {.tune = Tune::off};
   bool as_graph = false;          ///< replays; run_graph replays twice, with new arrays
   std::int64_t misalignment = 0;  ///< offset of every array from a multiple of 256 bytes
+  int runs = 1;  ///< of run_executable on the same arrays; the host does not wait between them
 };
 
 /// Runs `graph` once. `inputs` has the arrays, and the run-time scalars as arrays of rank 0.

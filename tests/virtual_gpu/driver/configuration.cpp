@@ -104,6 +104,16 @@ bool read_approximations(std::string_view text, bool& have_errors) {
   return text == "seeded" || text == "exact";
 }
 
+bool read_removed(std::string_view text, std::optional<MutationName>& removed) {
+  if (text.empty()) return true;
+  const std::vector<std::string_view> parts = split(text, ':');
+  if (parts.size() != 2) return false;
+  const auto number = number_of<int>(parts[1]);
+  if (!number || *number < 1) return false;
+  removed = {.kernel = std::string(parts[0]), .number = *number};
+  return true;
+}
+
 }  // namespace
 
 Configuration read_configuration(const std::function<const char*(const char*)>& get) {
@@ -139,6 +149,16 @@ Configuration read_configuration(const std::function<const char*(const char*)>& 
   });
   read("VIRTUAL_GPU_COUNTS", "", [&](std::string_view text) {
     result.counts_file = text;
+    return true;
+  });
+  read("VIRTUAL_GPU_EARLY_STARTS", "off", [&](std::string_view text) {
+    result.starts_early = text == "on";
+    return text == "on" || text == "off";
+  });
+  read("VIRTUAL_GPU_REMOVE", "",
+       [&](std::string_view text) { return read_removed(text, result.removed); });
+  read("VIRTUAL_GPU_EXAMINE", "", [&](std::string_view text) {
+    result.examinations_file = text;
     return true;
   });
   read("VIRTUAL_GPU_FAULT", "", [&](std::string_view text) {

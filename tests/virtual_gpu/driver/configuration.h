@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tests/virtual_gpu/execution/gpu.h"
+#include "tests/virtual_gpu/mutation/mutation.h"
 
 namespace sinter::virtual_gpu::driver {
 
@@ -43,6 +45,11 @@ struct Configuration {
   std::vector<Fault> faults;
   /// The driver also loads PTX of newer versions, as if an older compiler had made it.
   bool accepts_newer_ptx = false;
+  /// Each launch of a kernel with `griddepcontrol.wait` may start before its predecessor in the
+  /// stream has ended.
+  bool starts_early = false;
+  std::optional<MutationName> removed;  ///< from each module that has the kernel
+  std::string examinations_file;        ///< of Examinations; empty: none
   bool logs = false;    ///< prints the reason of each refused call
   std::string problem;  ///< of the variables; empty: none
 };
@@ -55,6 +62,8 @@ struct Configuration {
 /// - VIRTUAL_GPU_SCHEDULE: `fair`, `random` or `adversarial`; VIRTUAL_GPU_SEED: a number;
 /// - VIRTUAL_GPU_APPROXIMATIONS: `exact` or `seeded`;
 /// - VIRTUAL_GPU_PTX: `any`: PTX of every version, also for older drivers;
+/// - VIRTUAL_GPU_EARLY_STARTS: `on` or `off`;
+/// - VIRTUAL_GPU_REMOVE: `KERNEL:3`, see MutationName; VIRTUAL_GPU_EXAMINE: a file;
 /// - VIRTUAL_GPU_COUNTS: a file; VIRTUAL_GPU_FAULT: `cuMemAlloc:2:2, …`; VIRTUAL_GPU_LOG: `1`.
 Configuration read_configuration(const std::function<const char*(const char*)>& get);
 

@@ -52,6 +52,15 @@ TEST(ConfigurationTest, ReadsSchedules) {
   EXPECT_TRUE(read("VIRTUAL_GPU_PTX", "any").accepts_newer_ptx);
 }
 
+TEST(ConfigurationTest, ReadsMutations) {
+  EXPECT_EQ(read("VIRTUAL_GPU_REMOVE", "sum_1f:3").removed,
+            (MutationName{.kernel = "sum_1f", .number = 3}));
+  EXPECT_FALSE(read("", nullptr).removed.has_value());
+  EXPECT_TRUE(read("VIRTUAL_GPU_EARLY_STARTS", "on").starts_early);
+  EXPECT_FALSE(read("", nullptr).starts_early);
+  EXPECT_EQ(read("VIRTUAL_GPU_EXAMINE", "/a b").examinations_file, "/a b");
+}
+
 TEST(ConfigurationTest, ReportsProblems) {
   EXPECT_THAT(read("VIRTUAL_GPUS", "sm_12").problem, HasSubstr("VIRTUAL_GPUS=sm_12"));
   EXPECT_THAT(read("VIRTUAL_GPUS", "sm_90 sms=x").problem, HasSubstr("sms=x"));
@@ -59,6 +68,9 @@ TEST(ConfigurationTest, ReportsProblems) {
   EXPECT_THAT(read("VIRTUAL_GPU_SCHEDULE", "slow").problem, HasSubstr("slow"));
   EXPECT_THAT(read("VIRTUAL_GPU_FAULT", "cuMemAlloc:0:2").problem, HasSubstr("cuMemAlloc:0:2"));
   EXPECT_THAT(read("VIRTUAL_GPU_FAULT", "cuMemAlloc:2").problem, HasSubstr("cuMemAlloc:2"));
+  EXPECT_THAT(read("VIRTUAL_GPU_REMOVE", "sum_1f").problem, HasSubstr("REMOVE=sum_1f"));
+  EXPECT_THAT(read("VIRTUAL_GPU_REMOVE", "sum_1f:0").problem, HasSubstr("sum_1f:0"));
+  EXPECT_THAT(read("VIRTUAL_GPU_EARLY_STARTS", "yes").problem, HasSubstr("EARLY_STARTS=yes"));
 }
 
 }  // namespace

@@ -251,17 +251,20 @@ void Executor::launch(const TaskPointer& task, const KernelLaunch& work) {
     return other && book.is_before(*other, record);
   };
   ContextObject& context = *task->context;
+  const LaunchRequest request = {.program = work.function->program,
+                                 .entry = work.function->entry,
+                                 .grid = work.grid,
+                                 .block = work.block,
+                                 .cluster = work.cluster,
+                                 .dynamic_shared_bytes = work.shared_bytes,
+                                 .parameters = work.parameters,
+                                 .is_cooperative = work.is_cooperative,
+                                 .waits_for = std::move(waits_for),
+                                 .is_ordered = is_ordered};
   try {
-    task->serial = context.gpu->start({.program = work.function->program,
-                                       .entry = work.function->entry,
-                                       .grid = work.grid,
-                                       .block = work.block,
-                                       .cluster = work.cluster,
-                                       .dynamic_shared_bytes = work.shared_bytes,
-                                       .parameters = work.parameters,
-                                       .is_cooperative = work.is_cooperative,
-                                       .waits_for = std::move(waits_for),
-                                       .is_ordered = is_ordered});
+    if (machine_.examinations.is_open()) examine(context, request);
+    if (context.failure != CUDA_SUCCESS) return complete(task, 0);
+    task->serial = context.gpu->start(request);
   } catch (const Violation& violation) {
     fail(context, code_of(violation), violation.what());
     return complete(task, 0);
@@ -269,6 +272,19 @@ void Executor::launch(const TaskPointer& task, const KernelLaunch& work) {
   machine_.orders.add(task->serial, task->order);
   task->state = Task::State::running;
   context.running.push_back(task);
+}
+
+void Executor::examine(ContextObject& context, const LaunchRequest& request) {
+  while (run_kernels()) {
+  }
+  if (context.failure != CUDA_SUCCESS) return;
+  const GpuOptions options = gpu_options(machine_.configuration);
+  machine_.examinations.examine({.limits = context.device->limits,
+                                 .options = options,
+                                 .memory = *machine_.memory,
+                                 .order = *machine_.happens_before,
+                                 .request = request},
+                                !request.waits_for.empty());
 }
 
 bool Executor::run_kernels() {

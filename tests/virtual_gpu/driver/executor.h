@@ -72,6 +72,8 @@ class Executor {
   void execute(const TaskPointer& task);
   bool fails_by_request(const Task& task);
   void launch(const TaskPointer& task, const KernelLaunch& work);
+  /// Lets all started kernels end, and examines the next one.
+  void examine(ContextObject& context, const LaunchRequest& request);
   bool run_kernels();
   void collect(ContextObject& context);
   void complete(const TaskPointer& task, std::uint64_t nanoseconds);

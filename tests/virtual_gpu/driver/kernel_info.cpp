@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tests/virtual_gpu/mutation/mutation.h"
+
 namespace sinter::virtual_gpu::driver {
 
 namespace {
@@ -29,6 +31,12 @@ int register_limit(const Kernel& kernel) {
   return std::clamp(limit / kRegisterUnit * kRegisterUnit, kLeastRegisters, kMostRegisters);
 }
 
+bool waits(const ptx::Module& module, std::string_view kernel) {
+  return std::ranges::any_of(module.functions, [&](const ptx::Function& function) {
+    return function.name == kernel && waits_for_prior_launches(function);
+  });
+}
+
 }  // namespace
 
 std::vector<KernelInfo> kernel_infos(const Program& program) {
@@ -44,7 +52,8 @@ std::vector<KernelInfo> kernel_infos(const Program& program) {
                      .required_cluster = kernel.required_cluster,
                      .registers = std::clamp(kernel.live_registers + kRegisterUnit, kLeastRegisters,
                                              register_limit(kernel)),
-                     .ptx_version = program.module.version});
+                     .ptx_version = program.module.version,
+                     .waits_for_prior_launches = waits(program.module, kernel.name)});
   return infos;
 }
 

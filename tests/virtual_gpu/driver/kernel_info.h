@@ -21,7 +21,8 @@ struct KernelInfo {
   /// An estimate of what ptxas would use: the most live registers and some for addresses, bounded
   /// by the launch bounds. The real figure depends on ptxas.
   int registers = 0;
-  int ptx_version = 0;  ///< 90 of PTX 9.0
+  int ptx_version = 0;                    ///< 90 of PTX 9.0
+  bool waits_for_prior_launches = false;  ///< it has `griddepcontrol.wait`
 };
 
 /// The kernels of the program, in its order.

@@ -170,7 +170,8 @@ void check_fits(const KernelLaunch& launch) {
 }
 
 KernelLaunch checked_launch(const std::shared_ptr<FunctionObject>& function,
-                            const CUlaunchConfig& config, void** parameters, void** extra) {
+                            const CUlaunchConfig& config, void** parameters, void** extra,
+                            bool starts_early) {
   KernelLaunch launch{.function = function,
                       .grid = {config.gridDimX, config.gridDimY, config.gridDimZ},
                       .block = {config.blockDimX, config.blockDimY, config.blockDimZ},
@@ -179,6 +180,9 @@ KernelLaunch checked_launch(const std::shared_ptr<FunctionObject>& function,
   require(config.numAttrs == 0 || config.attrs, "attrs is null");
   for (unsigned i = 0; i < config.numAttrs; ++i)
     set_attribute(launch, config.attrs[i].id, config.attrs[i].value);
+  if (starts_early && function->info.waits_for_prior_launches &&
+      limits_of(*function).compute_capability >= kProgrammaticCapability)
+    launch.is_programmatic = true;
   set_default_cluster(launch);
   check_combination(launch);
   check_fits(launch);

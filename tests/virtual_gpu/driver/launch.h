@@ -6,9 +6,10 @@
 namespace sinter::virtual_gpu::driver {
 
 /// The launch that the arguments of cuLaunchKernelEx describe. Throws Refusal with the documented
-/// code if the kernel cannot be launched so.
+/// code if the kernel cannot be launched so. `starts_early`: Configuration::starts_early.
 KernelLaunch checked_launch(const std::shared_ptr<FunctionObject>& function,
-                            const CUlaunchConfig& config, void** parameters, void** extra);
+                            const CUlaunchConfig& config, void** parameters, void** extra,
+                            bool starts_early = false);
 
 /// The launch of a node of a CUDA Graph. `attributes`: an earlier launch of the node, whose
 /// attributes it keeps; or null.

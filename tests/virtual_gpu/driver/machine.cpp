@@ -48,6 +48,7 @@ CUresult Machine::initialize() {
     devices.push_back(std::move(device));
   }
   if (!configuration.counts_file.empty()) counts.open(configuration.counts_file, std::ios::app);
+  if (!configuration.examinations_file.empty()) examinations.open(configuration.examinations_file);
   executor.start();
   process_ = getpid();
   // The real driver shuts down in a handler of this kind. Static variables that are older than the
@@ -82,17 +83,19 @@ void Machine::log(std::string_view function, CUresult code, std::string_view rea
 std::shared_ptr<ContextObject> Machine::make_context(Device& device) {
   auto context = std::make_shared<ContextObject>();
   context->device = &device;
-  context->gpu = std::make_unique<Gpu>(
-      device.limits,
-      GpuOptions{.schedule = configuration.schedule,
-                 .seed = configuration.seed,
-                 .approximations = {.has_errors = configuration.approximations_have_errors,
-                                    .seed = configuration.seed}},
-      *memory, *happens_before);
+  context->gpu =
+      std::make_unique<Gpu>(device.limits, gpu_options(configuration), *memory, *happens_before);
   handles.add(context);
   context->legacy = make_stream(*this, *context, {.is_legacy = true, .is_blocking = true});
   contexts.push_back(context.get());
   return context;
+}
+
+GpuOptions gpu_options(const Configuration& configuration) {
+  return {.schedule = configuration.schedule,
+          .seed = configuration.seed,
+          .approximations = {.has_errors = configuration.approximations_have_errors,
+                             .seed = configuration.seed}};
 }
 
 CUresult check_thread(Machine& machine) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "tests/virtual_gpu/driver/examinations.h"
 #include "tests/virtual_gpu/driver/executor.h"
 #include "tests/virtual_gpu/driver/faults.h"
 
@@ -48,6 +49,7 @@ class Machine {
   std::map<std::uint64_t, int> pool_allocations;  ///< address of stream-ordered ones -> device
   Executor executor;
   std::ofstream counts;
+  Examinations examinations;
   unsigned long long next_stream_id = 1;
   unsigned long long next_capture_id = 1;
   std::string last_violation;
@@ -56,6 +58,9 @@ class Machine {
  private:
   int process_ = 0;
 };
+
+/// The options of each device.
+GpuOptions gpu_options(const Configuration& configuration);
 
 /// A call of an entry point that holds the lock.
 struct Call {

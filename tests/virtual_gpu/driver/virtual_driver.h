@@ -27,7 +27,8 @@ class VirtualDriver {
   explicit VirtualDriver(std::initializer_list<Variable> variables = {}) {
     for (const char* const name : {"VIRTUAL_GPUS", "VIRTUAL_GPU_DRIVER", "VIRTUAL_GPU_SCHEDULE",
                                    "VIRTUAL_GPU_SEED", "VIRTUAL_GPU_FAULT", "VIRTUAL_GPU_COUNTS",
-                                   "VIRTUAL_GPU_APPROXIMATIONS", "VIRTUAL_GPU_PTX"})
+                                   "VIRTUAL_GPU_APPROXIMATIONS", "VIRTUAL_GPU_EARLY_STARTS",
+                                   "VIRTUAL_GPU_REMOVE", "VIRTUAL_GPU_EXAMINE", "VIRTUAL_GPU_PTX"})
       unsetenv(name);
     for (const auto& [name, value] : variables) setenv(name, value, /*overwrite=*/1);
     static int copies = 0;

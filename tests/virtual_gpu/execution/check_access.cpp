@@ -168,4 +168,24 @@ void check_access(const Warp& warp, const Operation& operation, const Places& pl
   }
 }
 
+/// The end of a block is like a write of its shared memory, after all accesses of its own threads.
+void check_end_of_block(const Warp& warp, const Operation& operation) {
+  Block& block = *warp.block;
+  const ActiveLaunch& launch = *block.launch;
+  if (block.cluster->blocks.size() == 1 || block.shared.empty() || !launch.options->checks_races)
+    return;
+  launch.order->block_barrier(*block.clock);
+  const Access end = {
+      .kind = AccessKind::write, .bytes = block.shared.size(), .line = operation.line};
+  const auto conflict = block.shared_shadow.access(end, clock_of(warp, 0), *launch.order);
+  if (!conflict) return;
+  const ThreadPosition other = launch.order->position_of(conflict->earlier);
+  fail(warp, operation, 0, CheckKind::race,
+       fmt::format("the block ends, but nothing orders its end after the {} of its shared address "
+                   "{:#x} by block {}, thread {}, line {} ({})",
+                   conflict->earlier_is_write ? "write" : "read", kFirstAddress + conflict->offset,
+                   other.block, other.thread, conflict->earlier.line,
+                   line_of(launch.request.program->module, conflict->earlier.line)));
+}
+
 }  // namespace sinter::virtual_gpu

@@ -36,9 +36,9 @@ void branch_indexed(LaneState& state, const Operation& operation) {
   switch_fragment(warp);
 }
 
-void exit(LaneState& state, const Operation&) {
+void exit(LaneState& state, const Operation& operation) {
   Warp& warp = warp_of(state);
-  exit_lanes(warp, warp.mask);
+  exit_lanes(warp, operation, warp.mask);
 }
 
 void trap(LaneState& state, const Operation& operation) {

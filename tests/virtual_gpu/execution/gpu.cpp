@@ -48,6 +48,7 @@ struct Gpu::State {
   std::map<std::uint32_t, LaunchCounts> finished = {};
   std::uint64_t next_phase = 1;
   std::uint64_t writes = 0;
+  std::uint64_t finished_instructions = 0;  ///< of warps, in launches that have ended
   double used = 0;  ///< the share of the GPU that resident blocks take
 
   int turns_until_check = 64;  ///< for deadlocks
@@ -107,6 +108,7 @@ void Gpu::State::remove_finished() {
     count_instructions(*launch);
     launch->counts.global_loads.unique_bytes = launch->loaded.size();
     launch->counts.global_stores.unique_bytes = launch->stored.size();
+    finished_instructions += launch->instructions;
     finished[launch->serial] = std::move(launch->counts);
     return true;
   });
@@ -215,6 +217,12 @@ bool Gpu::lets_dependents_start(std::uint32_t launch) const {
 }
 
 bool Gpu::is_done(std::uint32_t launch) const { return state_->is_done(launch); }
+
+std::uint64_t Gpu::executed_instructions() const {
+  std::uint64_t sum = state_->finished_instructions;
+  for (const auto& launch : state_->running) sum += launch->instructions;
+  return sum;
+}
 
 bool Gpu::run_some() {
   state_->wake_waiting();

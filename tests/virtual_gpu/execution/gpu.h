@@ -87,6 +87,8 @@ class Gpu {
   /// so that a dependent launch may begin.
   bool lets_dependents_start(std::uint32_t launch) const;
   bool is_done(std::uint32_t launch) const;
+  /// The instructions that the warps of all launches have executed so far.
+  std::uint64_t executed_instructions() const;
   /// Runs blocks of the started launches for a while. Throws Violation on a broken rule; the device
   /// is then unusable, as after a fault on a GPU. Returns false if nothing is left to run.
   bool run_some();

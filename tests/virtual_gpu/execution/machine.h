@@ -42,6 +42,7 @@ struct Warp : LaneState {
   std::uint32_t barrier = 0;        ///< the number of the barrier that it waits at
   bool has_arrived = false;         ///< at the cluster barrier
   bool owes_wait = false;           ///< it has arrived at a cluster barrier and not yet waited
+  bool has_met_cluster = false;     ///< it has waited: all blocks of the cluster have started
   std::uint64_t awaited_phase = 0;  ///< of the cluster barrier
   /// Strong loads in a row by the same operation that returned the same value.
   int spins = 0;
@@ -120,12 +121,15 @@ inline const Details& details_of(const Operation& operation) {
 
 /// Runs the warp until it waits, yields, ends, or has executed `budget` operations.
 void run_warp(Warp& warp, int budget);
-/// Ends lanes of the warp.
-void exit_lanes(Warp& warp, Mask lanes);
+/// Ends lanes of the warp, at an operation.
+void exit_lanes(Warp& warp, const Operation& operation, Mask lanes);
 /// Moves lanes to other positions; `warp.active` are those that continue at `warp.position`.
 void add_fragment(Warp& warp, std::int32_t position, Mask lanes);
 /// Lets the fragment with the lowest position run.
 void switch_fragment(Warp& warp);
+/// The block of `warp` has ended, at `operation`. Throws a Violation if other blocks of its cluster
+/// accessed its shared memory, and no barrier orders that before its end.
+void check_end_of_block(const Warp& warp, const Operation& operation);
 /// Completes barriers of the block and its cluster at which all live warps have arrived.
 void complete_barriers(Block& block);
 

@@ -50,6 +50,13 @@ Place resolve_distributed(const Warp& warp, const Operation& operation, int lane
   if (block.live_warps == 0 && &block != warp.block)
     fail(warp, operation, lane, CheckKind::synchronization,
          fmt::format("block {} of the cluster has exited, so its shared memory is gone", rank));
+  // CUDA C++ Programming Guide, "Distributed Shared Memory": "Accessing data in distributed shared
+  // memory requires all the thread blocks to exist", which a barrier of the cluster guarantees.
+  if (!warp.has_met_cluster && &block != warp.block)
+    fail(warp, operation, lane, CheckKind::synchronization,
+         fmt::format("block {} of the cluster may not have started, since no barrier of the cluster "
+                     "precedes the access",
+                     rank));
   return resolve_shared(warp, operation, lane, block,
                         in_window & ((std::uint64_t{1} << kRankShift) - 1), bytes);
 }

@@ -152,6 +152,7 @@ void complete_cluster_barrier(Cluster& cluster) {
       if (warp.state != WarpState::at_cluster_barrier) continue;
       warp.state = WarpState::ready;
       warp.owes_wait = false;
+      warp.has_met_cluster = true;
       for (Mask rest = warp.live; rest; rest &= rest - 1)
         block->launch->order->cluster_wait(clock_of(warp, std::countr_zero(rest)),
                                            cluster.first_phase + warp.awaited_phase,
@@ -224,6 +225,7 @@ void cluster_wait(LaneState& state, const Operation& operation) {
          "the threads wait at the cluster barrier without an arrival");
   if (warp.has_arrived) return block_at(warp, operation, WarpState::at_cluster_barrier);
   warp.owes_wait = false;
+  warp.has_met_cluster = true;
   for (Mask rest = warp.mask; rest; rest &= rest - 1)
     warp.block->launch->order->cluster_wait(clock_of(warp, std::countr_zero(rest)),
                                             cluster.first_phase + warp.awaited_phase,

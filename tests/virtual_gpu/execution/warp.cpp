@@ -80,12 +80,15 @@ void unpark_fragments(Warp& warp) {
 
 }  // namespace
 
-void exit_lanes(Warp& warp, Mask lanes) {
+void exit_lanes(Warp& warp, const Operation& operation, Mask lanes) {
   warp.live &= ~lanes;
   warp.active &= ~lanes;
   if (warp.live == 0) {
     warp.state = WarpState::done;
-    if (--warp.block->live_warps == 0) end_async(*warp.block);
+    if (--warp.block->live_warps == 0) {
+      end_async(*warp.block);
+      check_end_of_block(warp, operation);
+    }
     complete_barriers(*warp.block);
   } else if (warp.active == 0) {
     unpark_fragments(warp);

@@ -169,6 +169,14 @@ std::size_t GlobalMemory::live(MemoryKind kind) const {
   }));
 }
 
+std::vector<const Allocation*> GlobalMemory::live() const {
+  std::vector<const Allocation*> live;
+  for (const auto& [address, allocation] : allocations_)
+    if (!allocation->is_freed && allocation->kind != MemoryKind::module)
+      live.push_back(allocation.get());
+  return live;
+}
+
 std::uint64_t GlobalMemory::used_bytes(int device) const {
   const auto found = used_.find(device);
   return found == used_.end() ? 0 : found->second;

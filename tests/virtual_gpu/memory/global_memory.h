@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tests/virtual_gpu/checks/shadow.h"
 
@@ -63,6 +64,8 @@ class GlobalMemory {
   }
   /// Frees its bytes. The record stays.
   void free(Allocation& allocation);
+  /// The live allocations without variables of modules, in the order of their addresses.
+  std::vector<const Allocation*> live() const;
   /// Live bytes of a device, without pinned memory.
   std::uint64_t used_bytes(int device) const;
   /// The number of live allocations of the kind.

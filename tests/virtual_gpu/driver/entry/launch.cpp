@@ -16,7 +16,9 @@ void launch_kernel(Call& call, const CUlaunchConfig& config, CUfunction function
   StreamObject& stream = *find_usable_stream(call, config.hStream);
   if (stream.context != found->context)
     throw Refusal(CUDA_ERROR_INVALID_HANDLE, "the function and the stream are of two contexts");
-  put(call.machine, stream, make_operation(checked_launch(found, config, parameters, extra)));
+  put(call.machine, stream,
+      make_operation(checked_launch(found, config, parameters, extra,
+                                    call.machine.configuration.starts_early)));
 }
 
 /// The launch that cuOccupancyMaxActiveClusters asks about.

@@ -14,14 +14,19 @@ namespace sinter::virtual_gpu::driver {
 
 namespace {
 
-std::shared_ptr<const Program> load_program(const Call& call, const void* image) {
+/// Reads the program and the kernels of the module. Configuration::removed changes no KernelInfo,
+/// so that a kernel without its wait still starts early.
+void load_program(const Call& call, const void* image, ModuleObject& module) {
   ContextObject& context = *call.context;
   const Configuration& configuration = call.machine.configuration;
   std::string ptx =
       checked_ptx(image, configuration.accepts_newer_ptx ? INT_MAX : configuration.driver_version,
                   context.device->limits.compute_capability);
   try {
-    return context.gpu->load(std::move(ptx));
+    module.program = context.gpu->load(ptx);
+    module.kernels = kernel_infos(*module.program);
+    if (const auto& removed = call.machine.configuration.removed)
+      module.program = context.gpu->load(mutated_text(std::move(ptx), *removed));
   } catch (const PtxError& error) {
     std::fprintf(stderr, "virtual GPU: invalid PTX: %s\n", error.what());
     throw Refusal(CUDA_ERROR_INVALID_PTX, error.what());
@@ -105,8 +110,7 @@ CUresult load(CUmodule* module, const void* image) {
     check_unsafe(call.machine);
     const auto made = std::make_shared<ModuleObject>();
     made->context = call.context;
-    made->program = load_program(call, image);
-    made->kernels = kernel_infos(*made->program);
+    load_program(call, image, *made);
     call.machine.handles.add(made);
     *module = as<CUmodule>(made->handle);
   });

@@ -270,6 +270,8 @@ TEST(SynchronizationChecks, ABlockThatExitedHasNoSharedMemory) {
   const std::string body = kMap + R"(
     mov.u32 %r2, 0;
     st.global.u32 [%rd1], %r2;
+    barrier.cluster.arrive.relaxed;
+    barrier.cluster.wait;
     setp.eq.u32 %p1, %r3, 1;
     @%p1 ret;
     mov.u32 %r4, 0;
@@ -281,7 +283,7 @@ LOOP:
     st.u32 [%rd4], %r2;)";
   EXPECT_EQ(
       message_of(body, {.grid = {2, 1, 1}, .block = {1, 1, 1}, .cluster = {2, 1, 1}}),
-      "kernel kernel, block (0, 0, 0), thread (0, 0, 0), line 36 (st.u32 [%rd4], %r2;): block "
+      "kernel kernel, block (0, 0, 0), thread (0, 0, 0), line 38 (st.u32 [%rd4], %r2;): block "
       "1 of the cluster has exited, so its shared memory is gone");
 }
 

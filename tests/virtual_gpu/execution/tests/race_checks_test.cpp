@@ -224,7 +224,8 @@ TEST(RaceChecks, TheLastBlockNeedsBothFences) {
 // ---- Clusters ----
 
 /// Each block of two reads the value of the other one.
-std::string cluster_exchange(const std::string& barrier) {
+std::string cluster_exchange(const std::string& barrier,
+                             const std::string& last_arrival = "barrier.cluster.arrive;") {
   return lane_kernel(R"(
     .shared .align 4 .b32 value;
     mov.u64 %rd3, value;
@@ -235,7 +236,8 @@ std::string cluster_exchange(const std::string& barrier) {
     xor.b32 %r4, %r3, 1;
     mapa.u64 %rd4, %rd3, %r4;
     ld.u32 %r2, [%rd4];
-    barrier.cluster.arrive;
+    )" + last_arrival +
+                     R"(
     barrier.cluster.wait;)");
 }
 
@@ -253,11 +255,22 @@ TEST(RaceChecks, AClusterExchangeNeedsAReleaseAndAnAcquire) {
   EXPECT_EQ(message("barrier.cluster.arrive.release; barrier.cluster.wait.acquire;"), "none");
   EXPECT_EQ(message("barrier.cluster.arrive; barrier.cluster.wait;"), "none");
   EXPECT_EQ(message("barrier.cluster.arrive.relaxed; barrier.cluster.wait;"), race);
-  // Without a barrier block 0 reads first, and block 1 then writes.
-  EXPECT_EQ(message(""),
-            "kernel kernel, block (1, 0, 0), thread (0, 0, 0), line 24 (st.shared.u32 [value], "
-            "%r3;): race on shared address: nothing orders it after the read of kernel kernel, "
-            "block 0, thread 0, line 28 (ld.u32 %r2, [%rd4];)");
+  EXPECT_EQ(
+      message(""),
+      "kernel kernel, block (0, 0, 0), thread (0, 0, 0), line 28 (ld.u32 %r2, [%rd4];): block "
+      "1 of the cluster may not have started, since no barrier of the cluster precedes the "
+      "access");
+}
+
+TEST(RaceChecks, ABlockEndsAfterTheReadsOfItsSharedMemory) {
+  const Launch launch = {.grid = {2, 1, 1}, .block = {1, 1, 1}, .cluster = {2, 1, 1}};
+  const std::string barrier = "barrier.cluster.arrive; barrier.cluster.wait;";
+  EXPECT_EQ(violation_of([&] {
+              run_lanes(cluster_exchange(barrier, "barrier.cluster.arrive.relaxed;"), launch, {});
+            }),
+            "kernel kernel, block (0, 0, 0), thread (0, 0, 0), line 32 (ret;): the block ends, but "
+            "nothing orders its end after the read of its shared address 0x400 by block 1, thread "
+            "0, line 28 (ld.u32 %r2, [%rd4];)");
 }
 
 // ---- Launches ----

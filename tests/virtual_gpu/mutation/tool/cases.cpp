@@ -1,0 +1,173 @@
+#include "tests/virtual_gpu/mutation/tool/cases.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "sinter/error.h"
+#include "tests/support/files/read_text.h"
+#include "tests/support/graphs/patterns.h"
+
+namespace sinter::virtual_gpu::mutation {
+
+namespace {
+
+using test::GoldenSizes;
+using test::Pattern;
+
+constexpr const char* kPatterns = SINTER_SOURCE_DIR "/tests/golden/patterns";
+
+/// The unchanged kernel has a race: one thread updates a scalar in place while others load it,
+/// which do not use the value.
+constexpr std::string_view kHasRace = "digits_step";
+
+/// Graphs with kinds of synchronisation that no pattern has: scans in tiles, scatters, and updates.
+constexpr const char* kOthers[] = {
+    "mutation/long_scan",
+    "run/scans",
+    "run/scatter",
+    "run/several_scatters of n = 40",
+    "run/rms_norm_backward of rows = 130",
+    "run/smaller_updates of n = 3",
+};
+
+/// Candidates have kinds of synchronisation that no default has.
+constexpr const char* kWithCandidates[] = {
+    "patterns/softmax of 4096",
+    "patterns/column_softmax of 4096",
+    "patterns/full_sum of 65536",
+    "patterns/batch_norm_large",
+};
+constexpr int kMostCandidates = 6;
+constexpr int kManySms = 16;  ///< for clusters, and for rows that many blocks share
+
+constexpr const char* kOnOldGpus[] = {
+    "patterns/softmax of 4096",
+    "patterns/softmax of 65536",
+    "patterns/column_sum of 16384",
+    "patterns/full_sum of 65536",
+    "patterns/row_and_column_sum of 1024",
+    "patterns/batch_norm_large",
+    "patterns/clip_adamw",
+    "run/scans",
+};
+
+bool has_clusters(const Program& program) {
+  const auto is_cluster = [](const Kernel& kernel) { return kernel.schedule.cluster > 1; };
+  return std::ranges::any_of(program.kernels, [&](const Kernel& kernel) {
+    return is_cluster(kernel) || std::ranges::any_of(kernel.sections, is_cluster);
+  });
+}
+
+Case case_of(Pattern pattern) {
+  // Interpreting the size of its file takes long.
+  if (pattern.name.starts_with("column_sum_odd")) pattern.run = {{"16384", 160}};
+  const Pattern small = test::small_pattern(pattern);
+  return {.name = "patterns/" + pattern.name,
+          .text = small.text,
+          .sizes = small.sizes,
+          .chip = small.chip,
+          .sm_count = has_clusters(test::plan_pattern(small)) ? kManySms : 2};
+}
+
+/// One pattern of the file for each form of kernels: the one with the shortest rows or columns.
+std::vector<Case> cases_of_forms(const std::filesystem::path& file) {
+  std::set<std::string> forms;
+  std::vector<Case> cases;
+  for (const Pattern& pattern : test::patterns_in(file))
+    if (forms.insert(test::forms_of(test::plan_pattern(pattern))).second)
+      cases.push_back(case_of(pattern));
+  return cases;
+}
+
+std::vector<Case> cases_of_graph(const std::filesystem::path& file, const std::string& name) {
+  const std::string text = test::read_text(file);
+  const std::vector<GoldenSizes> sizes = test::golden_sizes(text);
+  if (sizes.empty()) return {{.name = name, .text = text}};
+  std::vector<Case> cases;
+  for (const GoldenSizes& one : sizes) {
+    std::string words;
+    for (const auto& [symbol, value] : one)
+      words += fmt::format("{}{} = {}", words.empty() ? " of " : ", ", symbol, value);
+    cases.push_back({.name = name + words, .text = text, .sizes = one});
+  }
+  return cases;
+}
+
+/// Splits `name, candidate 2` and `name on sm_75`.
+struct NameParts {
+  std::string base;
+  int capability = 90;
+  int candidate = -1;
+};
+NameParts parts_of(const std::string& name) {
+  NameParts parts{.base = name};
+  constexpr std::string_view kCandidate = ", candidate ";
+  constexpr std::string_view kDevice = " on sm_";
+  if (const auto at = parts.base.find(kCandidate); at != std::string::npos) {
+    parts.candidate = std::stoi(parts.base.substr(at + kCandidate.size()));
+    parts.base.resize(at);
+  }
+  if (const auto at = parts.base.find(kDevice); at != std::string::npos) {
+    parts.capability = std::stoi(parts.base.substr(at + kDevice.size()));
+    parts.base.resize(at);
+  }
+  return parts;
+}
+
+std::vector<Case> all_of_file(const std::string& base) {
+  const std::string file = base.substr(0, base.find(" of "));
+  const bool is_own = file.starts_with("mutation/");
+  const std::string path = is_own
+                               ? fmt::format("{}/tests/virtual_gpu/mutation/graphs/{}.sinter",
+                                             SINTER_SOURCE_DIR, file.substr(file.find('/') + 1))
+                               : fmt::format("{}/tests/golden/{}.sinter", SINTER_SOURCE_DIR, file);
+  if (!std::filesystem::exists(path)) return {};
+  std::vector<Case> cases;
+  if (!file.starts_with("patterns/")) {
+    cases = cases_of_graph(path, file);
+    for (Case& one : cases)
+      if (is_own) one.sm_count = kManySms;
+    return cases;
+  }
+  for (const Pattern& pattern : test::patterns_in(path)) cases.push_back(case_of(pattern));
+  return cases;
+}
+
+}  // namespace
+
+Case find_case(const std::string& name) {
+  const NameParts parts = parts_of(name);
+  for (Case& one : all_of_file(parts.base)) {
+    if (one.name != parts.base) continue;
+    one.name = name;
+    one.capability = parts.capability;
+    one.candidate = parts.candidate;
+    if (parts.candidate >= 0) one.sm_count = kManySms;
+    return std::move(one);
+  }
+  throw UserError(
+      fmt::format("there is no case {} of the mutation test; the names are those of "
+                  "files under tests/golden and tests/virtual_gpu/mutation/graphs",
+                  name));
+}
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (const auto& file : test::golden_graphs(kPatterns)) {
+    if (file.stem() == kHasRace) continue;
+    for (Case& one : cases_of_forms(file)) cases.push_back(std::move(one));
+  }
+  for (const char* const name : kOthers) cases.push_back(find_case(name));
+  for (const char* const name : kOnOldGpus)
+    cases.push_back(find_case(std::string(name) + " on sm_75"));
+  for (const char* const name : kWithCandidates)
+    for (int i = 0; i < kMostCandidates; ++i)
+      cases.push_back(find_case(fmt::format("{}, candidate {}", name, i)));
+  return cases;
+}
+
+}  // namespace sinter::virtual_gpu::mutation
