@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "runtime/compile/nvrtc_choice.h"
 #include "runtime/driver/cuda_driver.h"
 #include "runtime/support/archive.h"
 #include "runtime/support/environment.h"
@@ -24,33 +25,39 @@ std::string stamp_of(const std::string& path) {
                      status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 }
 
+struct StoredIdentity {
+  std::string path;
+  std::string identity;
+  bool is_fallback = false;  ///< NVRTC: the driver refused the output of the libraries before it
+};
+
 /// The identity that a compiler reported; nothing if its file has changed since then.
-std::optional<std::string> load_identity(DiskCache& disk, const CacheName& name) {
+std::optional<StoredIdentity> load_identity(DiskCache& disk, const CacheName& name) {
   const auto packed = disk.find(name, DiskCache::Lookup::uncounted);
   if (!packed) return std::nullopt;
-  std::string path, stamp, identity;
+  StoredIdentity stored;
+  std::string stamp;
   try {
     ArchiveReader reader(*packed);
-    reader(path, stamp, identity);
+    reader(stored.path, stamp, stored.identity, stored.is_fallback);
     reader.finish();
   } catch (const InvalidData&) {
     return std::nullopt;
   }
-  const bool is_as_it_was = !stamp.empty() && stamp_of(path) == stamp;
-  return is_as_it_was ? std::optional(identity) : std::nullopt;
+  const bool is_as_it_was = !stamp.empty() && stamp_of(stored.path) == stamp;
+  return is_as_it_was ? std::optional(stored) : std::nullopt;
 }
 
-void store_identity(DiskCache& disk, const CacheName& name, const std::string& path,
-                    const std::string& identity) {
+void store_identity(DiskCache& disk, const CacheName& name, const StoredIdentity& stored) {
   if (!disk.can_store()) return;
   ArchiveWriter writer;
-  writer(path, stamp_of(path), identity);
+  writer(stored.path, stamp_of(stored.path), stored.identity, stored.is_fallback);
   disk.store(name, writer.take());
 }
 
 /// Covers nearly everything that decides which library compiles.
 CacheName name_of_nvrtc() {
-  std::string text = fmt::format("which nvrtc, way 3, driver {}, {}", cuda_driver_version(),
+  std::string text = fmt::format("which nvrtc, way 4, driver {}, {}", cuda_driver_version(),
                                  stamp_of("/etc/ld.so.cache"));
   for (const char* variable : {"SINTER_NVRTC", "CUDA_HOME", "CUDAToolkit_ROOT", "LD_LIBRARY_PATH",
                                "VIRTUAL_ENV", "CONDA_PREFIX", "HOME"})
@@ -60,10 +67,14 @@ CacheName name_of_nvrtc() {
 
 std::string find_nvrtc_identity(DiskCache& disk) {
   const CacheName name = name_of_nvrtc();
-  if (const std::optional<std::string> known = load_identity(disk, name)) return *known;
+  if (const std::optional<StoredIdentity> known = load_identity(disk, name)) {
+    // Otherwise every cold process would first compile with a library that the driver refuses.
+    if (known->is_fallback) nvrtc_choice().prefer(known->path);
+    return known->identity;
+  }
   if (!nvrtc().nvrtc) return {};
   const Nvrtc& opened = *nvrtc().nvrtc;
-  store_identity(disk, name, opened.path(), opened.version_text());
+  store_identity(disk, name, {.path = opened.path(), .identity = opened.version_text()});
   return opened.version_text();
 }
 
@@ -80,10 +91,10 @@ bool is_wrapper(const std::string& path) {
 HostCompiler find_known_host_compiler(DiskCache& disk) {
   const std::string path = find_host_compiler();
   if (is_wrapper(path)) return HostCompiler({.command = path, .name = {}});
-  const CacheName name = name_of("which host compiler, way 2\n" + path);
-  const std::optional<std::string> known = load_identity(disk, name);
-  HostCompiler compiler({.command = path, .name = known.value_or("")});
-  if (!known) store_identity(disk, name, path, compiler.name());
+  const CacheName name = name_of("which host compiler, way 3\n" + path);
+  const std::optional<StoredIdentity> known = load_identity(disk, name);
+  HostCompiler compiler({.command = path, .name = known ? known->identity : ""});
+  if (!known) store_identity(disk, name, {.path = path, .identity = compiler.name()});
   return compiler;
 }
 
@@ -98,7 +109,10 @@ const std::string& nvrtc_identity(DiskCache& disk) {
 
 bool is_nvrtc_as_remembered(DiskCache& disk, const Nvrtc& used) {
   if (used.version_text() == nvrtc_identity(disk)) return true;
-  store_identity(disk, name_of_nvrtc(), used.path(), used.version_text());
+  store_identity(disk, name_of_nvrtc(),
+                 {.path = used.path(),
+                  .identity = used.version_text(),
+                  .is_fallback = nvrtc_choice().is_fallback()});
   return false;
 }
 

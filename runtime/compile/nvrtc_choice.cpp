@@ -51,13 +51,28 @@ std::vector<fs::path> entries_of(const fs::path& folder, std::string_view prefix
   return entries;
 }
 
+/// The folders of a toolkit that may have its libraries: those of NVIDIA's packages, and those of
+/// distributions, conda and containers. `sbsa` is NVIDIA's name of servers with Arm processors.
+constexpr const char* kToolkitFolders[] = {
+    "lib64",
+    "lib",
+#ifdef __aarch64__
+    "targets/sbsa-linux/lib",
+    "targets/aarch64-linux/lib",
+#else
+    "targets/x86_64-linux/lib",
+#endif
+};
+
 std::vector<fs::path> toolkit_folders() {
-  std::vector<fs::path> folders;
+  std::vector<fs::path> toolkits;
   for (const char* variable : {"CUDA_HOME", "CUDAToolkit_ROOT"})
     if (const std::string toolkit = environment_variable(variable); !toolkit.empty())
-      folders.push_back(fs::path(toolkit) / "lib64");
-  for (const fs::path& toolkit : entries_of("/usr/local", "cuda"))
-    folders.push_back(toolkit / "lib64");
+      toolkits.emplace_back(toolkit);
+  for (fs::path& toolkit : entries_of("/usr/local", "cuda")) toolkits.push_back(std::move(toolkit));
+  std::vector<fs::path> folders;
+  for (const fs::path& toolkit : toolkits)
+    for (const char* const folder : kToolkitFolders) folders.push_back(toolkit / folder);
   return folders;
 }
 
@@ -137,6 +152,18 @@ void NvrtcChoice::use(const Nvrtc& library) {
   const auto at = std::ranges::find(opened_, &library, &NvrtcOrReason::nvrtc);
   ensure(at != opened_.end(), "the NVRTC to use is not one of this choice");
   current_ = static_cast<std::size_t>(at - opened_.begin());
+}
+
+void NvrtcChoice::prefer(const std::string& file) {
+  const std::lock_guard lock(mutex_);
+  if (!opened_.empty()) return;
+  closed_.insert(closed_.begin(), {file});
+  is_preferred_ = true;
+}
+
+bool NvrtcChoice::is_fallback() {
+  const std::lock_guard lock(mutex_);
+  return current_ > 0 || is_preferred_;
 }
 
 std::string NvrtcChoice::advice_on(const Nvrtc& library) const {

@@ -28,6 +28,12 @@ class NvrtcChoice {
   const Nvrtc* after(const Nvrtc& refused);
   /// Makes `library` the current one. `current()` or `after` returned it.
   void use(const Nvrtc& library);
+  /// Puts `file` in front of all others. It succeeded in an earlier process, after the driver had
+  /// refused the output of others. Without effect once a library is open.
+  void prefer(const std::string& file);
+  /// True if the current library was not the first, because the driver refused the output of
+  /// others.
+  bool is_fallback();
   /// How to get a library that suits the driver, as the end of a message, if `library` is too new
   /// for it: `; NVRTC 13.0 is newer than the driver …`. Otherwise empty.
   std::string advice_on(const Nvrtc& library) const;
@@ -40,6 +46,7 @@ class NvrtcChoice {
   std::vector<std::vector<std::string>> closed_;  ///< by major version, in the order of trial
   std::deque<NvrtcOrReason> opened_;              ///< in the order of trial; references stay valid
   std::size_t current_ = 0;                       ///< index in `opened_`
+  bool is_preferred_ = false;                     ///< the first of `opened_` was preferred
 };
 
 /// The paths and loader names of the NVRTC libraries that this machine may have. $SINTER_NVRTC

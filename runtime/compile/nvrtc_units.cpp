@@ -8,6 +8,7 @@
 #include "codegen/prelude/select_prelude.h"
 #include "compiler/target/target.h"
 #include "runtime/compile/nvrtc.h"
+#include "runtime/driver/driver.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -18,13 +19,6 @@ const Nvrtc& opened(NvrtcChoice& choice) {
   const NvrtcOrReason& current = choice.current();
   if (!current.nvrtc) throw DriverError(current.reason);
   return *current.nvrtc;
-}
-
-/// True if the driver does not understand an image. It may understand that of an older NVRTC.
-bool is_image_unknown(const DriverError& error) {
-  constexpr int kCodes[] = {cuda::CUDA_ERROR_INVALID_IMAGE, cuda::CUDA_ERROR_NO_BINARY_FOR_GPU,
-                            cuda::CUDA_ERROR_UNSUPPORTED_PTX_VERSION};
-  return std::ranges::find(kCodes, error.code()) != std::end(kCodes);
 }
 
 /// `arch` itself. For a GPU that is newer than this NVRTC, the newest virtual architecture that
@@ -128,7 +122,7 @@ NvrtcUnit compile_and_load(NvrtcChoice& choice, std::span<const Source> sources,
       if (compiler != &first) choice.use(*compiler);
       return unit;
     } catch (const DriverError& error) {
-      if (!is_image_unknown(error)) throw;
+      if (!is_image_unknown(static_cast<cuda::CUresult>(error.code()))) throw;
       compiler = choice.after(*compiler);
       if (!compiler) throw DriverError(error.what() + choice.advice_on(first), error.code());
     }

@@ -25,17 +25,6 @@ std::vector<Source> renamed(std::span<const Source> sources, std::span<const std
   return result;
 }
 
-/// True if the driver rejected the image itself, rather than failing because of the device's state.
-bool is_about_image(const DriverError& error) {
-  constexpr int kCodes[] = {200,   // CUDA_ERROR_INVALID_IMAGE
-                            209,   // CUDA_ERROR_NO_BINARY_FOR_GPU
-                            218,   // CUDA_ERROR_INVALID_PTX
-                            222,   // CUDA_ERROR_UNSUPPORTED_PTX_VERSION
-                            300,   // CUDA_ERROR_INVALID_SOURCE
-                            500};  // CUDA_ERROR_NOT_FOUND
-  return std::ranges::find(kCodes, error.code()) != std::end(kCodes);
-}
-
 [[noreturn]] void fail_verification(const DiskCache& disk, const CacheName& name,
                                     std::string_view kernel, std::string_view what) {
   throw CompileError(fmt::format(
@@ -66,7 +55,7 @@ void CompileService::fetch_host(Job& job, const CompileSettings& settings,
     if (!job.made->module) return disk.reject(name, "the object with the kernels is gone");
     load_functions(*job.made, *job.unit, stored->entries, /*reports=*/{});
   } catch (const DriverError& error) {
-    if (!is_about_image(error)) throw;
+    if (!is_image_rejected(static_cast<CUresult>(error.code()))) throw;
     return disk.reject(name, "the entry cannot be loaded", error.what());
   }
   job.host.reset();
@@ -122,7 +111,7 @@ void CompileService::fetch_cubin(Job& job, const CompileSettings& settings,
   try {
     load(job, *unit);
   } catch (const DriverError& error) {
-    if (!is_about_image(error)) throw;
+    if (!is_image_rejected(static_cast<CUresult>(error.code()))) throw;
     return disk.reject(name, "the entry cannot be loaded", error.what());
   }
   keep(job, std::move(*unit));

@@ -104,12 +104,13 @@ DeviceState::DeviceState(const Driver& driver, int ordinal)
 DeviceState::~DeviceState() = default;
 
 void log_failed_release(const Driver& driver, CUresult result, std::string_view call) noexcept {
-  constexpr auto kDeinitialized = static_cast<CUresult>(4);  // the process is ending
+  // The process is ending, or another library has destroyed the context with everything in it.
+  if (result == CUDA_ERROR_DEINITIALIZED || result == CUDA_ERROR_CONTEXT_IS_DESTROYED) return;
   // In a forked process the handles are copies; the device's memory still belongs to the parent.
-  if (result == CUDA_SUCCESS || result == kDeinitialized || is_forked()) return;
+  if (result == CUDA_SUCCESS || is_forked()) return;
   // Every release fails after the loss of a device, so only the first one is worth a line.
   static std::atomic<bool> has_reported_loss = false;
-  if (driver.name == "cuda" && loses_device(result) && has_reported_loss.exchange(true)) return;
+  if (driver.name != "host" && loses_device(result) && has_reported_loss.exchange(true)) return;
   const char* name = nullptr;  // no allocation below: a lack of memory may be the reason
   driver.cuGetErrorName(result, &name);
   std::fprintf(stderr, "sinter: %.*s failed while something was released: %s (error %u)\n",

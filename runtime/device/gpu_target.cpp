@@ -37,6 +37,15 @@ double bandwidth_of(const DeviceState& device, double otherwise) {
   return peak < kLeast ? otherwise : reached_of_peak(peak);
 }
 
+/// The share of a named GPU's bandwidth that the device has. A MIG instance has some of the GPU's
+/// memory slices. Each has its part of L2 and of the bandwidth (MIG User Guide, "Concepts").
+double share_of_bandwidth(const DeviceState& device, std::int64_t l2_bytes,
+                          std::int64_t whole_l2_bytes) {
+  const bool is_instance = device.name.find(" MIG ") != std::string::npos;
+  if (!is_instance || l2_bytes <= 0 || l2_bytes >= whole_l2_bytes) return 1;
+  return static_cast<double>(l2_bytes) / static_cast<double>(whole_l2_bytes);
+}
+
 /// A kernel that does nothing. As PTX, it suits every GPU with clusters.
 constexpr const char* kEmptyKernel =
     ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry sinter_empty() { ret; }\n";
@@ -118,7 +127,10 @@ Target gpu_target(const DeviceState& device) {
   target.shared_per_block_opt_in = value(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   target.l2_bytes = value(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
   // The bandwidth of a GPU with a name is from its data sheet, or measured.
-  if (!nearest.is_named) target.bandwidth = bandwidth_of(device, target.bandwidth);
+  target.bandwidth =
+      nearest.is_named
+          ? target.bandwidth * share_of_bandwidth(device, target.l2_bytes, nearest.target->l2_bytes)
+          : bandwidth_of(device, target.bandwidth);
   set_clusters(device, target);
   return target;
 }

@@ -19,6 +19,16 @@ std::string describe(const Driver& driver, CUresult result) {
               : fmt::format("{} (error {})", name, code);
 }
 
+bool is_image_unknown(CUresult result) {
+  return result == CUDA_ERROR_INVALID_IMAGE || result == CUDA_ERROR_NO_BINARY_FOR_GPU ||
+         result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+}
+
+bool is_image_rejected(CUresult result) {
+  return is_image_unknown(result) || result == CUDA_ERROR_INVALID_PTX ||
+         result == CUDA_ERROR_INVALID_SOURCE || result == CUDA_ERROR_NOT_FOUND;
+}
+
 void throw_driver_error(const Driver& driver, CUresult result, std::string_view call,
                         std::string_view context) {
   std::string message = fmt::format("{} failed on the {} device", call, driver.name);
@@ -28,7 +38,7 @@ void throw_driver_error(const Driver& driver, CUresult result, std::string_view 
     message += ": " + more;
   else if (is_forked())
     message += fmt::format(": {}", kForkedError);
-  message += advice_on(result, driver.name == "host");
+  if (!is_forked()) message += advice_on(result, driver.name == "host");
   throw DriverError(message, static_cast<int>(result));
 }
 

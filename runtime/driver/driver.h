@@ -50,6 +50,11 @@ inline bool is_of_captures(CUresult result) {
          result <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
 }
 
+/// True if the driver does not understand an image. It may understand that of an older NVRTC.
+bool is_image_unknown(CUresult result);
+/// True if the driver rejected an image itself, rather than failing because of the device's state.
+bool is_image_rejected(CUresult result);
+
 /// Throws DriverError with the call, the code's name and text, the context, and advice.
 [[noreturn]] void throw_driver_error(const Driver& driver, CUresult result, std::string_view call,
                                      std::string_view context);

@@ -38,6 +38,9 @@ constexpr std::string_view kOfObjects =
 constexpr std::string_view kOfEnds =
     "; the driver does not run in this process, or has ended: use devices between the start and "
     "the end of main";
+constexpr std::string_view kOfForks =
+    "; if this process was forked after CUDA had started in its parent, CUDA does not work here; "
+    "start CUDA only in the child, or start a new program (exec, or the start method spawn)";
 constexpr std::string_view kOfMissingDevices =
     "; see if nvidia-smi lists the device, and if CUDA_VISIBLE_DEVICES hides it";
 constexpr std::string_view kOfCode =
@@ -56,7 +59,7 @@ constexpr std::string_view kOther =
 constexpr Advice kOfGpus[] = {
     {1, kOfObjects},
     {2, "; other programs may hold memory of the device (nvidia-smi lists them)"},
-    {3, kOfEnds},
+    {3, kOfForks},
     {4, kOfEnds},
     {34, "; the file is the stub of the CUDA toolkit: remove its folder from LD_LIBRARY_PATH"},
     {36, "; update the NVIDIA driver"},
@@ -71,7 +74,13 @@ constexpr Advice kOfGpus[] = {
     {214, kOfHardware},
     {218, kOfCode},
     {220, kOfHardware},
+    {221,
+     "; the driver compiles PTX with libnvidia-ptxjitcompiler.so.1: install that library, or use "
+     "machine code (options.ptx off, and an NVRTC that knows the GPU)"},
     {222, kOfCode},
+    {223,
+     "; the driver may not compile PTX: unset CUDA_DISABLE_PTX_JIT, or use machine code "
+     "(options.ptx off, and an NVRTC that knows the GPU)"},
     {226, kOfLostDevices},
     {400, kOfObjects},
     {700, kOfLostDevices},
@@ -80,6 +89,7 @@ constexpr Advice kOfGpus[] = {
      "this as an error of sinter"},
     {702, kOfLostDevices},
     {709, kOfObjects},
+    {710, kOfLostDevices},
     {714, kOfLostDevices},
     {715, kOfLostDevices},
     {716, kOfLostDevices},

@@ -84,46 +84,4 @@ void ContextState::reserve_tables(VariantState& state) {
       Pooled{.stream = stream_->id});
 }
 
-/// Copies changed tables in stream order, so that earlier launches still read the old contents.
-void ContextState::copy_tables(VariantState& state, CUstream stream) {
-  const Driver& driver = executable->device.driver;
-  const auto context = [&] { return fmt::format("the tables of {}", executable->interface.name); };
-  bool has_copied = false;
-  for (PreparedLaunch& launch : state.launches.launches()) {
-    if (launch.table.empty() || !launch.table_changed) [[likely]]
-      continue;
-    const CaptureModeGuard relaxed(driver);  // the source is pageable memory
-    if (!state.tables_copied)
-      state.tables_copied =
-          std::make_shared<EventState>(executable->device, CU_EVENT_DISABLE_TIMING, context());
-    state.tables_copied->has_record_failed = true;
-    state.is_copying = true;
-    check(driver,
-          driver.cuMemcpyHtoDAsync(launch.table_at, launch.table.data(), launch.table.size_bytes(),
-                                   stream),
-          "cuMemcpyHtoDAsync", context);
-    launch.table_changed = false;
-    has_copied = true;
-  }
-  if (!has_copied) return;
-  check(driver, driver.cuEventRecord(state.tables_copied->handle, stream), "cuEventRecord",
-        context);
-  state.tables_copied->has_record_failed = false;
-}
-
-/// Waits for the copies of the tables: some devices read the host memory in place, so it must not
-/// change earlier.
-void ContextState::await_tables(VariantState& state) {
-  if (!state.is_copying) return;
-  const Driver& driver = executable->device.driver;
-  const CaptureModeGuard relaxed(driver);
-  const auto context = [&] { return fmt::format("the tables of {}", executable->interface.name); };
-  if (state.tables_copied->has_record_failed)
-    check(driver, driver.cuCtxSynchronize(), "cuCtxSynchronize", context);
-  else
-    check(driver, driver.cuEventSynchronize(state.tables_copied->handle), "cuEventSynchronize",
-          context);
-  state.is_copying = false;
-}
-
 }  // namespace sinter

@@ -19,15 +19,16 @@ namespace {
 inline void launch_kernel(const ExecutableState& executable, VariantState& state,
                           const PreparedLaunch& launch) {
   const Driver& driver = executable.device.driver;
-  check(driver,
-        driver.cuLaunchKernelEx(&launch.config, launch.function, launch.parameters,
-                                /*extra=*/nullptr),
-        "cuLaunchKernelEx", [&] {
-          const auto number = static_cast<std::size_t>(&launch - state.launches.launches().data());
-          return fmt::format("kernel {} of {}",
-                             state.launches.variant().kernels[number].source.entry,
-                             executable.interface.name);
-        });
+  // The first launch of a kernel may allocate its code and local memory.
+  const CUresult result = executable.device.memory_pool->retry_after_trim([&] {
+    return driver.cuLaunchKernelEx(&launch.config, launch.function, launch.parameters,
+                                   /*extra=*/nullptr);
+  });
+  check(driver, result, "cuLaunchKernelEx", [&] {
+    const auto number = static_cast<std::size_t>(&launch - state.launches.launches().data());
+    return fmt::format("kernel {} of {}", state.launches.variant().kernels[number].source.entry,
+                       executable.interface.name);
+  });
 }
 
 template <bool kIsTraced>
@@ -290,7 +291,6 @@ VariantState& ContextState::select_state(const CheckedArguments& bound) {
   }
   VariantState& state = **found;
   if (!std::ranges::equal(state.launches.symbols(), bound.symbols) || state.version == 0) {
-    await_tables(state);
     // If a step below throws, some sizes have changed already. Version 0 makes the next call set
     // all of them again.
     current_ = nullptr;
@@ -307,21 +307,23 @@ void ContextState::update_arguments(VariantState& state, const CheckedArguments&
                                     CUstream stream) {
   if (state.scratch_version != scratch_version_) [[unlikely]] {
     reserve_scratch(state.launches.layout(), stream);
-    await_tables(state);
     reserve_tables(state);
     state.scratch_stream = 0;
     state.set_scratch(arena_.get(), tickets_.get());
     state.scratch_version = scratch_version_;
   }
   if (state.version != bound.version) {
-    await_tables(state);
     state.launches.set_values(bound.values);
     state.version = bound.version;
   }
   state.launches.set_stream(stream);
   if (state.scratch_stream != stream_->id) [[unlikely]]
     register_scratch_use(state);
-  if (state.tables) copy_tables(state, stream);
+  // The copies are in stream order, so that earlier launches still read the old contents.
+  if (state.tables)
+    state.table_uploads.upload(state.launches, stream, [&] {
+      return fmt::format("the tables of {}", executable->interface.name);
+    });
 }
 
 std::string ContextState::last_run_context() const {

@@ -9,6 +9,7 @@
 #include "runtime/execution/executable_state.h"
 #include "runtime/execution/launch_set.h"
 #include "runtime/execution/replay_graph.h"
+#include "runtime/execution/table_uploads.h"
 #include "sinter/profile.h"
 
 namespace sinter {
@@ -18,7 +19,8 @@ struct VariantState {
   VariantState(std::shared_ptr<const Variant> variant, const ExecutableState& executable,
                HostFunctions& host_functions)
       : launches(std::move(variant), executable.interface),
-        graph(executable.device, launches, host_functions) {}
+        graph(executable.device, launches, host_functions),
+        table_uploads(executable.device) {}
 
   /// Lets the launches use the scratch memory and the tables, which may be null.
   void set_scratch(const DeviceMemory* arena, const DeviceMemory* tickets) {
@@ -32,9 +34,7 @@ struct VariantState {
   std::uint64_t scratch_version = 0;  ///< of the scratch memory that `launches` points into
   std::unique_ptr<DeviceMemory> tables;
   std::uint64_t scratch_stream = 0;  ///< id of the last stream to use the scratch memory and tables
-  /// The host tables in `launches` must not change before this event.
-  std::shared_ptr<EventState> tables_copied;
-  bool is_copying = false;  ///< `tables_copied` has not been waited for yet
+  TableUploads table_uploads;
 };
 
 /// Locks a context. Does not wait: throws UserError if another thread has locked it.
@@ -99,8 +99,6 @@ struct ContextState {
   const std::shared_ptr<EventState>& end_event();
   void reserve_scratch(const ScratchLayout& layout, CUstream stream);
   void reserve_tables(VariantState& state);
-  void copy_tables(VariantState& state, CUstream stream);
-  void await_tables(VariantState& state);
   void order_after_last_run(const std::shared_ptr<StreamState>& stream);
   void finish_run(const VariantState& state);
   void finish_failed_run(const VariantState& state);

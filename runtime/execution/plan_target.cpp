@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <string_view>
-#include <vector>
-
 #include "runtime/device/target_file.h"
 #include "sinter/error.h"
 
@@ -14,10 +11,8 @@ namespace sinter {
 const Target& target_named(const std::string& name) {
   if (name.empty()) return known_targets().front();
   if (const Target* target = find_target(name)) return *target;
-  std::vector<std::string_view> names;
-  for (const Target& target : known_targets()) names.push_back(target.name);
   throw UserError(fmt::format("options.target: there is no GPU {}; known are {}", name,
-                              fmt::join(names, ", ")));
+                              fmt::join(known_archs_and_names(), ", ")));
 }
 
 Target plan_target(const DeviceState& device, const Options& options) {

@@ -342,7 +342,10 @@ bool ReplayGraph::patch_call(const Segment& segment, std::size_t number) {
 void ReplayGraph::launch(CUstream stream) {
   for (const Segment& segment : segments_) {
     if (segment.exec) [[likely]] {
-      check(device_.driver, device_.driver.cuGraphLaunch(segment.exec, stream), "cuGraphLaunch",
+      // The first launch of a graph allocates its memory on the device.
+      const CUresult result = device_.memory_pool->retry_after_trim(
+          [&] { return device_.driver.cuGraphLaunch(segment.exec, stream); });
+      check(device_.driver, result, "cuGraphLaunch",
             [&] { return fmt::format("a graph of {} kernels", segment.end - segment.begin); });
       ++launched_;
       count(Count::graph_launches);

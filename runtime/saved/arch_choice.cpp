@@ -36,6 +36,17 @@ bool runs_on(std::string_view stored, std::string_view arch) {
   return from / 10 == to / 10 && from <= to;
 }
 
+std::vector<std::size_t> archs_of_older_ptx(std::span<const std::string> stored,
+                                            std::string_view arch) {
+  std::vector<std::size_t> older;
+  for (std::size_t i = 0; i < stored.size(); ++i)
+    if (const int from = arch_number(stored[i]); from > 0 && from <= arch_number(arch))
+      older.push_back(i);
+  std::ranges::stable_sort(older, std::ranges::greater(),
+                           [&](std::size_t i) { return arch_number(stored[i]); });
+  return older;
+}
+
 std::optional<std::size_t> best_arch(std::span<const std::string> stored, std::string_view arch) {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < stored.size(); ++i) {

@@ -3,6 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
+
+#include <elf.h>
 
 #include "compiler/program/guards.h"
 #include "ir/shape/extent.h"
@@ -36,15 +39,25 @@ std::string advice_for(const std::string& arch) {
                      known[*best]);
 }
 
+bool has_ptx_only(const SavedKernels& kernels) {
+  return std::ranges::none_of(kernels.images, [](const std::vector<std::byte>& image) {
+    return image.size() >= SELFMAG && std::memcmp(image.data(), ELFMAG, SELFMAG) == 0;
+  });
+}
+
 /// The kernels of the file for the architecture that fits the device best. Throws UserError if no
 /// kernels of the file run on it.
 SavedKernels kernels_to_load(const SavedExecutable& saved, const DeviceState& device,
                              const std::string& path) {
   const std::string arch = device.is_host ? std::string(kHostArch) : device.arch;
   const std::optional<std::size_t> best = best_arch(saved.archs, arch);
-  if (!best)
+  if (!best) {
+    for (const std::size_t older : archs_of_older_ptx(saved.archs, arch))
+      if (SavedKernels kernels = read_kernels(saved, older, path); has_ptx_only(kernels))
+        return kernels;
     throw UserError(fmt::format("load: {} has kernels for {}, but none for {} ({}); {}", path,
                                 fmt::join(saved.archs, ", "), device.name, arch, advice_for(arch)));
+  }
   SavedKernels kernels = read_kernels(saved, *best, path);
   if (!device.is_host) return kernels;
   if (!runs_host_machine(kernels.host_machine_level))

@@ -14,6 +14,10 @@ std::vector<void*> addresses_of(std::vector<std::uint64_t>& values) {
 
 constexpr std::string_view kTiming = "timing of candidates";
 
+std::string tuning_of(const TimedKernel& kernel) {
+  return "tuning of kernel " + kernel.source.entry;
+}
+
 }  // namespace
 
 TimedKernel timed_kernel(const DeviceState& device, const TuneRequest& request,
@@ -21,8 +25,10 @@ TimedKernel timed_kernel(const DeviceState& device, const TuneRequest& request,
   const Source& source = request.sources[candidate];
   const CUfunction function = request.unit.functions[candidate].handle;
   const std::int64_t limit = cooperative_grid_limit(device, source, function);
-  return {
-      .source = source, .function = function, .grid = grid_size(source, limit, request.symbols)};
+  return {.source = source,
+          .function = function,
+          .grid = grid_size(source, limit, request.symbols),
+          .starts_early = request.unit.functions[candidate].starts_early};
 }
 
 void launch_once(DeviceState& device, const TimedKernel& kernel, const ScratchBuffers& buffers,
@@ -35,14 +41,37 @@ void launch_once(DeviceState& device, const TimedKernel& kernel, const ScratchBu
   check(device.driver,
         device.driver.cuLaunchKernelEx(&config, kernel.function, parameters.data(),
                                        /*extra=*/nullptr),
-        "cuLaunchKernelEx", [&] { return "tuning of kernel " + kernel.source.entry; });
+        "cuLaunchKernelEx", [&] { return tuning_of(kernel); });
 }
 
-RepeatedLaunches::RepeatedLaunches(DeviceState& device, const TimedKernel& kernel,
-                                   const ScratchBuffers& buffers, int launches)
-    : RepeatedLaunches(device) {  // from here on the destructor cleans up after any failure
-  const Driver& driver = device.driver;
-  const auto context = [&] { return "tuning of kernel " + kernel.source.entry; };
+std::unique_ptr<RepeatedLaunches> RepeatedLaunches::as_nodes(DeviceState& device,
+                                                             const TimedKernel& kernel,
+                                                             const ScratchBuffers& buffers,
+                                                             int launches) {
+  std::unique_ptr<RepeatedLaunches> made(new RepeatedLaunches(device));
+  made->add_nodes(kernel, buffers, launches);
+  check(device.driver, made->instantiate(), "cuGraphInstantiateWithFlags",
+        [&] { return tuning_of(kernel); });
+  return made;
+}
+
+std::unique_ptr<RepeatedLaunches> RepeatedLaunches::as_stream(DeviceState& device,
+                                                              const TimedKernel& kernel,
+                                                              const ScratchBuffers& buffers,
+                                                              int launches, CUstream stream) {
+  std::unique_ptr<RepeatedLaunches> made(new RepeatedLaunches(device));
+  const CUresult captured = made->capture(kernel, buffers, launches, stream);
+  const CUresult result = captured == CUDA_SUCCESS ? made->instantiate() : captured;
+  // Edges for early starts exist since CUDA 12.3.
+  if (is_of_captures(result) || result == CUDA_ERROR_NOT_SUPPORTED) return nullptr;
+  check(device.driver, result, "capturing launches", [&] { return tuning_of(kernel); });
+  return made;
+}
+
+void RepeatedLaunches::add_nodes(const TimedKernel& kernel, const ScratchBuffers& buffers,
+                                 int launches) {
+  const Driver& driver = device_.driver;
+  const auto context = [&] { return tuning_of(kernel); };
   check(driver, driver.cuGraphCreate(&graph_, /*flags=*/0), "cuGraphCreate", context);
   LaunchAttributes attributes = node_attributes(kernel.source);
   const CUlaunchConfig config = launch_config(kernel.source, kernel.grid, attributes);
@@ -59,8 +88,33 @@ RepeatedLaunches::RepeatedLaunches(DeviceState& device, const TimedKernel& kerne
       check(driver, driver.cuGraphKernelNodeSetAttribute(last, attribute.id, &attribute.value),
             "cuGraphKernelNodeSetAttribute", context);
   }
-  check(driver, driver.cuGraphInstantiateWithFlags(&exec_, graph_, /*flags=*/0),
-        "cuGraphInstantiateWithFlags", context);
+}
+
+CUresult RepeatedLaunches::capture(const TimedKernel& kernel, const ScratchBuffers& buffers,
+                                   int launches, CUstream stream) {
+  const Driver& driver = device_.driver;
+  LaunchAttributes attributes = stream_attributes(kernel.source, kernel.starts_early);
+  CUlaunchConfig config = launch_config(kernel.source, kernel.grid, attributes);
+  config.hStream = stream;
+  // The arguments may copy tables, and an exception must not leave the stream in a capture. So all
+  // of them exist before the capture begins.
+  std::vector<std::vector<std::uint64_t>> sets;
+  std::vector<std::vector<void*>> parameters;
+  for (int set = 0; set < buffers.sets(); ++set)
+    sets.push_back(buffers.arguments(kernel.source, set));
+  for (std::vector<std::uint64_t>& values : sets) parameters.push_back(addresses_of(values));
+  CUresult result = driver.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
+  if (result != CUDA_SUCCESS) return result;
+  for (int i = 0; i < launches && result == CUDA_SUCCESS; ++i)
+    result = driver.cuLaunchKernelEx(&config, kernel.function,
+                                     parameters[static_cast<std::size_t>(i) % sets.size()].data(),
+                                     /*extra=*/nullptr);
+  const CUresult ended = driver.cuStreamEndCapture(stream, &graph_);
+  return result == CUDA_SUCCESS ? ended : result;
+}
+
+CUresult RepeatedLaunches::instantiate() {
+  return device_.driver.cuGraphInstantiateWithFlags(&exec_, graph_, /*flags=*/0);
 }
 
 RepeatedLaunches::~RepeatedLaunches() {

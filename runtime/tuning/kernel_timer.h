@@ -12,7 +12,8 @@ namespace sinter {
 struct TimedKernel {
   const Source& source;
   CUfunction function = nullptr;
-  std::int64_t grid = 0;  ///< blocks
+  std::int64_t grid = 0;      ///< blocks
+  bool starts_early = false;  ///< CompiledFunction::starts_early
 };
 
 /// A candidate of `request` at its sizes.
@@ -26,16 +27,29 @@ void launch_once(DeviceState& device, const TimedKernel& kernel, const ScratchBu
 /// A CUDA Graph of consecutive launches that uses the sets in turn.
 class RepeatedLaunches {
  public:
-  RepeatedLaunches(DeviceState& device, const TimedKernel& kernel, const ScratchBuffers& buffers,
-                   int launches);
   ~RepeatedLaunches();
   RepeatedLaunches(const RepeatedLaunches&) = delete;
   RepeatedLaunches& operator=(const RepeatedLaunches&) = delete;
+
+  /// The launches as nodes, in the mode of a replay.
+  static std::unique_ptr<RepeatedLaunches> as_nodes(DeviceState& device, const TimedKernel& kernel,
+                                                    const ScratchBuffers& buffers, int launches);
+  /// The launches in the mode of a run, captured from `stream`. A graph keeps the device busy, so
+  /// the time of the host's calls is not measured. Null if the driver cannot capture early starts.
+  static std::unique_ptr<RepeatedLaunches> as_stream(DeviceState& device, const TimedKernel& kernel,
+                                                     const ScratchBuffers& buffers, int launches,
+                                                     CUstream stream);
 
   CUgraphExec exec() const { return exec_; }
 
  private:
   explicit RepeatedLaunches(DeviceState& device) : device_(device) {}
+
+  void add_nodes(const TimedKernel& kernel, const ScratchBuffers& buffers, int launches);
+  /// Captures the launches. Returns the first error.
+  CUresult capture(const TimedKernel& kernel, const ScratchBuffers& buffers, int launches,
+                   CUstream stream);
+  CUresult instantiate();
 
   DeviceState& device_;
   CUgraph graph_ = nullptr;

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <memory>
 #include <string_view>
 
 #include "ir/shape/extent.h"
@@ -130,23 +130,39 @@ class Tuner {
             cluster_problem(device_, request_.sources[i], request_.unit.functions[i].handle);
   }
 
+  /// The launches of candidate `i` as graph nodes, and in a stream if that makes a difference.
+  std::vector<std::unique_ptr<RepeatedLaunches>> launches_of(std::size_t i,
+                                                             const ScratchBuffers& buffers,
+                                                             int launches, CUstream stream) {
+    std::vector<std::unique_ptr<RepeatedLaunches>> modes;
+    const TimedKernel kernel = timed_kernel(device_, request_, i);
+    modes.push_back(RepeatedLaunches::as_nodes(device_, kernel, buffers, launches));
+    if (!kernel.starts_early) return modes;
+    if (auto made = RepeatedLaunches::as_stream(device_, kernel, buffers, launches, stream))
+      modes.push_back(std::move(made));
+    return modes;
+  }
+
   void time(const ScratchBuffers& buffers, const Effort& effort, CUstream stream) {
     KernelTimer timer(device_, stream, effort.launches);
-    std::vector<std::optional<RepeatedLaunches>> repeated(request_.sources.size());
+    // Per candidate: its launches in each mode that it is timed in.
+    std::vector<std::vector<std::unique_ptr<RepeatedLaunches>>> repeated(request_.sources.size());
     for (std::size_t i = 0; i < repeated.size(); ++i)
-      if (is_active(i))
-        repeated[i].emplace(device_, timed_kernel(device_, request_, i), buffers, effort.launches);
+      if (is_active(i)) repeated[i] = launches_of(i, buffers, effort.launches, stream);
     std::vector<std::vector<double>> times(repeated.size());
     double spent = 0;
     int rounds = 0;
     // The first round warms up. Candidates take turns, so that clock drift affects all equally.
     for (int round = 0; round <= effort.rounds; ++round) {
       for (std::size_t i = 0; i < repeated.size(); ++i) {
-        if (!repeated[i]) continue;
-        request_.cancellation.check();
-        const double microseconds = timer.measure(*repeated[i]);
-        spent += microseconds * effort.launches / 1e6;
-        if (round > 0) times[i].push_back(microseconds);
+        if (repeated[i].empty()) continue;
+        double sum = 0;
+        for (const std::unique_ptr<RepeatedLaunches>& launches : repeated[i]) {
+          request_.cancellation.check();
+          sum += timer.measure(*launches);
+        }
+        spent += sum * effort.launches / 1e6;
+        if (round > 0) times[i].push_back(sum / static_cast<double>(repeated[i].size()));
       }
       rounds = round;
       if (device_.is_host && round > 0 && spent > effort.seconds) break;

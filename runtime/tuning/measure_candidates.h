@@ -56,8 +56,10 @@ struct TuneResult {
 TuneResult unmeasured(const TuneRequest& request, std::string summary);
 
 /// Runs the candidates on scratch buffers and drops those whose bits differ from the default's.
-/// Then times the others in turns with a cold L2. The default stays unless another is clearly
-/// faster. Throws Cancelled between two launches if the request is cancelled.
+/// Then times the others in turns with a cold L2. A program may run and replay a kernel. The time of
+/// a candidate that starts early is therefore the mean of launches in a stream and as graph nodes.
+/// The default stays unless another is clearly faster. Throws Cancelled between two launches if the
+/// request is cancelled.
 TuneResult measure_candidates(DeviceState& device, const TuneRequest& request, Tune effort);
 
 /// A summary of a choice: `5 candidates, 1 round of 7 to 10 launches`. Without rounds and launches

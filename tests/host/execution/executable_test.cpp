@@ -165,7 +165,7 @@ TEST(Executable, RejectsAnUnknownTarget) {
   Graph graph("g");
   graph.output("y", exp(graph.input("x", f32, {16})));
   EXPECT_THAT(test::error_of([&] { compile(graph, host_device(), {.target = "h300"}); }),
-              StartsWith("options.target: there is no GPU h300; known are h200, "));
+              StartsWith("options.target: there is no GPU h300; known are sm_90, h200, "));
 }
 
 TEST(Executable, PreparesOnlyKnownSizes) {

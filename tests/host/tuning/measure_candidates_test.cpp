@@ -165,12 +165,17 @@ TEST_F(TunedKernel, StopsBetweenSteps) {
   tune_it();  // compiles the unit
   const auto launches_until = [&](int last_check) {
     int checks = 0;
-    const std::uint64_t before = host::calls("cuGraphLaunch") + host::calls("cuLaunchKernelEx");
+    const auto launches = [] {
+      constexpr std::uint64_t kCaptured = 2;  // launches in each capture
+      return host::calls("cuGraphLaunch") + host::calls("cuLaunchKernelEx") -
+             kCaptured * host::calls("cuStreamBeginCapture");
+    };
+    const std::uint64_t before = launches();
     EXPECT_THROW(tune_it(Tune::quick, {.is_abandoned = [&] { return ++checks == last_check; }}),
                  Cancelled);
-    return host::calls("cuGraphLaunch") + host::calls("cuLaunchKernelEx") - before;
+    return launches() - before;
   };
-  for (int check = 1; check <= 2 * candidates; ++check)
+  for (int check = 1; check <= 3 * candidates; ++check)
     EXPECT_EQ(launches_until(check), static_cast<std::uint64_t>(check - 1));
   std::stop_source end;
   end.request_stop();
@@ -204,6 +209,56 @@ TEST_F(TunedKernel, FlushesTheL2Cache) {
   const std::size_t candidates = result.candidates.size();
   EXPECT_THAT(result.summary, HasSubstr(" candidates, 7 rounds of 10 launches"));
   EXPECT_GE(host::counters().memsets, memsets + candidates * 8);  // the first round is a warm-up
+}
+
+/// A program may run and replay a kernel. Early starts make a difference only in a run.
+TEST_F(TunedKernel, TimesEarlyStartsInBothModes) {
+  add_candidate("}", "  // the same work under another name\n}");
+  for (Source& source : emitted.sources) ASSERT_TRUE(source.may_start_early);
+  const auto candidates = static_cast<std::uint64_t>(emitted.sources.size());
+  host::reset_counters();
+  const TuneResult result = tune_it();
+  EXPECT_EQ(host::calls("cuStreamBeginCapture"), candidates);
+  EXPECT_EQ(host::calls("cuGraphLaunch"),
+            2 * candidates * static_cast<std::uint64_t>(result.rounds + 1));  // with the warm-up
+  EXPECT_THAT(result.candidates, Each(Field(&CandidateReport::median_us, Gt(0.0))));
+}
+
+TEST_F(TunedKernel, TimesOtherKernelsAsNodes) {
+  for (Source& source : emitted.sources) {
+    source.may_start_early = false;
+    source.code_key += " without an early start";
+  }
+  host::reset_counters();
+  const TuneResult result = tune_it();
+  EXPECT_EQ(host::calls("cuStreamBeginCapture"), 0);
+  EXPECT_EQ(host::calls("cuGraphLaunch"),
+            emitted.sources.size() * static_cast<std::size_t>(result.rounds + 1));
+}
+
+/// Drivers before CUDA 12.3 have no graph edges for early starts.
+TEST_F(TunedKernel, TimesNodesIfEarlyStartsCannotBeCaptured) {
+  tune_it();  // compiles the unit
+  for (const CUresult refusal : {CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUDA_ERROR_NOT_SUPPORTED}) {
+    const auto candidates = static_cast<int>(emitted.sources.size());
+    host::reset_counters();
+    for (int i = 0; i < candidates; ++i)  // each has one launch before, and two in its capture
+      host::inject_fault("cuLaunchKernelEx", candidates + 1 + i, refusal);
+    const TuneResult result = tune_it();
+    host::clear_faults();
+    EXPECT_EQ(host::calls("cuGraphLaunch"),
+              emitted.sources.size() * static_cast<std::size_t>(result.rounds + 1));
+    EXPECT_THAT(result.candidates, Each(Field(&CandidateReport::median_us, Gt(0.0))));
+  }
+}
+
+TEST_F(TunedKernel, ReportsOtherErrorsOfACapture) {
+  tune_it();
+  const auto candidates = static_cast<int>(emitted.sources.size());
+  host::inject_fault("cuLaunchKernelEx", candidates + 1, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  EXPECT_THAT(test::error_of<DriverError>([&] { tune_it(); }),
+              HasSubstr("tuning of kernel " + emitted.sources[0].entry));
+  host::clear_faults();
 }
 
 TEST_F(TunedKernel, FreesItsScratchMemory) {

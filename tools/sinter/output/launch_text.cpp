@@ -37,7 +37,8 @@ class LaunchWriter {
         source.is_cooperative ? " or as many as are resident at once" : "", source.threads,
         source.cluster > 1 ? fmt::format(", cluster {}", source.cluster) : "",
         bytes_text(source.shared_bytes),
-        source.may_start_early ? ", may start while the previous kernel ends" : "", waits(kernel));
+        source.may_start_early ? ", starts early if its machine code permits it" : "",
+        waits(kernel));
     for (std::size_t i = 0; i < source.arguments.size(); ++i)
       text += argument_line("argument", i, source.arguments[i], number);
     for (std::size_t i = 0; i < source.table.size(); ++i)

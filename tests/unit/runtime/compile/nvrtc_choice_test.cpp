@@ -140,6 +140,7 @@ TEST_F(NvrtcChoiceTest, CompilesWithTheNextLibraryIfTheDriverRefusesTheImage) {
                                   ".version of NVRTC 12040"))
       << "the second run begins with the library that succeeded";
   EXPECT_EQ(choice.current().nvrtc->version(), 12040);
+  EXPECT_TRUE(choice.is_fallback());
 }
 
 TEST_F(NvrtcChoiceTest, ReportsARefusalByAllLibraries) {
@@ -150,6 +151,24 @@ TEST_F(NvrtcChoiceTest, ReportsARefusalByAllLibraries) {
               }),
               HasSubstr("cuModuleLoadData failed; NVRTC 13.0 is newer than the driver"));
   EXPECT_EQ(choice.current().nvrtc->version(), 13000);
+}
+
+/// A later process begins with the library that an earlier one ended with.
+TEST_F(NvrtcChoiceTest, BeginsWithAPreferredLibrary) {
+  const std::vector<std::string> files = {library(13000), library(12090), library(12040)};
+  NvrtcChoice choice(files, 13000);
+  EXPECT_FALSE(choice.is_fallback());
+  choice.prefer(files[2]);
+  EXPECT_TRUE(choice.is_fallback());
+  EXPECT_THAT(order(choice), ElementsAre(12040, 13000, 12090));
+  choice.prefer(files[1]);
+  EXPECT_EQ(choice.current().nvrtc->version(), 12040) << "libraries are open already";
+}
+
+TEST_F(NvrtcChoiceTest, APreferredLibraryThatIsGoneIsSkipped) {
+  NvrtcChoice choice({library(12040)}, 13000);
+  choice.prefer("/no/libnvrtc.so.12");
+  EXPECT_THAT(order(choice), ElementsAre(12040));
 }
 
 /// Another failure, such as exhausted memory, says nothing about the compiler.
@@ -195,6 +214,12 @@ TEST_F(NvrtcChoiceTest, FindsToolkitsAndWheels) {
     return path.string();
   };
   const std::string toolkit = add("toolkit/lib64/libnvrtc.so.12");
+  const std::string in_lib = add("toolkit/lib/libnvrtc.so.13");
+#ifdef __aarch64__
+  const std::string in_targets = add("toolkit/targets/sbsa-linux/lib/libnvrtc.so.13");
+#else
+  const std::string in_targets = add("toolkit/targets/x86_64-linux/lib/libnvrtc.so.13");
+#endif
   const std::string wheel =
       add("venv/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12");
   const std::string wheel_13 =
@@ -206,7 +231,7 @@ TEST_F(NvrtcChoiceTest, FindsToolkitsAndWheels) {
   const Variable conda_prefix("CONDA_PREFIX", folder_.path() + "/conda");
   EXPECT_THAT(nvrtc_files(),
               IsSupersetOf({std::string("libnvrtc.so.13"), std::string("libnvrtc.so.12"), toolkit,
-                            wheel, wheel_13, conda}));
+                            in_lib, in_targets, wheel, wheel_13, conda}));
   const Variable forced("SINTER_NVRTC", "/mine/libnvrtc.so");
   EXPECT_THAT(nvrtc_files(), ElementsAre("/mine/libnvrtc.so"));
 }

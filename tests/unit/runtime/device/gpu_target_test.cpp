@@ -112,6 +112,18 @@ TEST(GpuTarget, NamedGpusKeepTheirBandwidth) {
   EXPECT_EQ(target_of(h200).bandwidth, find_target("h200")->bandwidth);
 }
 
+TEST(GpuTarget, MigInstancesHaveAShareOfTheBandwidth) {
+  const Target& whole = *find_target("h200");
+  Gpu slice = gpu_of(90);
+  slice.name = "NVIDIA H200 MIG 1g.18gb";
+  slice.attributes[CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT] = 16;
+  slice.attributes[CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE] = static_cast<int>(whole.l2_bytes / 8);
+  EXPECT_DOUBLE_EQ(target_of(slice).bandwidth, whole.bandwidth / 8);
+  EXPECT_EQ(target_of(slice).sm_count, 16);
+  slice.attributes[CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE] = 0;  // unknown
+  EXPECT_EQ(target_of(slice).bandwidth, whole.bandwidth);
+}
+
 TEST(GpuTarget, WithoutAMemoryClockTheBandwidthIsThatOfTheNearestTarget) {
   Gpu silent = gpu_of(103);
   silent.attributes[CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE] = 0;

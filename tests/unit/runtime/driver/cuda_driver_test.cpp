@@ -108,6 +108,13 @@ TEST_F(CudaDriverTest, ReportsWhyCuInitFails) {
                         "the device"));
 }
 
+/// Another library had started CUDA before the process was forked.
+TEST_F(CudaDriverTest, ReportsAForkAfterCudaHadStarted) {
+  EXPECT_THAT(open(fake_driver(12020, "", CUDA_ERROR_NOT_INITIALIZED, 1)).reason,
+              HasSubstr("; if this process was forked after CUDA had started in its parent, CUDA "
+                        "does not work here; start CUDA only in the child"));
+}
+
 TEST_F(CudaDriverTest, ReportsThatThereIsNoDevice) {
   EXPECT_THAT(open(fake_driver(12020, "", 0, 0)).reason, HasSubstr("finds no CUDA device"));
 }

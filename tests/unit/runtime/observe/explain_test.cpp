@@ -75,7 +75,8 @@ TEST(ExplainTest, RejectsUnknownTargets) {
     explain(parse(kAdd), {{"rows", 64}}, {.target = "h2000"});
     FAIL() << "nothing was thrown";
   } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("options.target: there is no GPU h2000; known are h200"));
+    EXPECT_THAT(error.what(),
+                HasSubstr("options.target: there is no GPU h2000; known are sm_90, h200"));
   }
 }
 

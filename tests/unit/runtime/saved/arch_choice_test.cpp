@@ -49,5 +49,13 @@ TEST(ArchChoice, TakesTheBest) {
   EXPECT_EQ(best_arch({}, "sm_90"), std::nullopt);
 }
 
+TEST(ArchChoice, PtxRunsOnEveryGpuThatIsNotOlder) {
+  const std::vector<std::string> archs = {"sm_80", "sm_120", "host", "sm_90", "sm_87"};
+  EXPECT_EQ(archs_of_older_ptx(archs, "sm_100"), (std::vector<std::size_t>{3, 4, 0}));
+  EXPECT_EQ(archs_of_older_ptx(archs, "sm_90"), (std::vector<std::size_t>{3, 4, 0}));
+  EXPECT_TRUE(archs_of_older_ptx(archs, "sm_75").empty());
+  EXPECT_TRUE(archs_of_older_ptx(archs, "host").empty());
+}
+
 }  // namespace
 }  // namespace sinter::arch_choice_test

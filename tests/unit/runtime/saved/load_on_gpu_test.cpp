@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
+
+#include <elf.h>
 
 #include <fmt/format.h>
 
@@ -38,12 +41,17 @@ constexpr std::string_view kGraph = R"(graph softmax(x: f32[rows, 96]) {
   return y
 })";
 
+struct Kind {
+  bool is_cooperative = false;
+  bool is_machine_code = false;  ///< false: the images are texts, like PTX
+};
+
 class LoadOnGpu : public ::testing::Test {
  protected:
   LoadOnGpu() { test::loaded_images().clear(); }
 
   /// Writes a file with kernels for `archs`. Each image names its architecture.
-  void save(const std::vector<std::string>& archs, bool is_cooperative = false) const {
+  void save(const std::vector<std::string>& archs, const Kind& kind = {}) const {
     const Graph graph = parse(kGraph);
     std::vector<SavedSection> sections = {{kProgramSection, "",
                                            pack(SavedProgram{.graph = print(graph),
@@ -59,13 +67,11 @@ class LoadOnGpu : public ::testing::Test {
       saved.variant.program = plan(graph, target, {.symbols = saved.sizes});
       for (const Kernel& kernel : saved.variant.program.kernels) {
         EmittedKernel emitted = emit_candidates(saved.variant.program, kernel, 1);
-        emitted.sources[0].is_cooperative = is_cooperative;
+        emitted.sources[0].is_cooperative = kind.is_cooperative;
         emitted.sources[0].shared_bytes = arch == "sm_80" ? 120000 : 0;
         saved.images.push_back(static_cast<int>(kernels.images.size()));
         saved.variant.report.kernels.push_back({.name = emitted.sources[0].entry});
-        const std::string image = "// for " + arch;
-        const auto bytes = std::as_bytes(std::span(image.c_str(), image.size() + 1));
-        kernels.images.emplace_back(bytes.begin(), bytes.end());
+        kernels.images.push_back(kind.is_machine_code ? empty_elf() : text_for(arch));
         saved.variant.kernels.push_back(
             {.source = std::move(emitted.sources[0]), .schedule = emitted.schedules[0]});
       }
@@ -76,6 +82,27 @@ class LoadOnGpu : public ::testing::Test {
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(file.data()),
                static_cast<std::streamsize>(file.size()));
+  }
+
+  static std::vector<std::byte> text_for(const std::string& arch) {
+    const std::string text = "// for " + arch;
+    const auto bytes = std::as_bytes(std::span(text.c_str(), text.size() + 1));
+    return {bytes.begin(), bytes.end()};
+  }
+  /// Machine code without a kernel.
+  static std::vector<std::byte> empty_elf() {
+    struct {
+      Elf64_Ehdr header{};
+      Elf64_Shdr section{};
+    } image;
+    std::memcpy(image.header.e_ident, ELFMAG, SELFMAG);
+    image.header.e_ident[EI_CLASS] = ELFCLASS64;
+    image.header.e_ident[EI_DATA] = ELFDATA2LSB;
+    image.header.e_shnum = 1;
+    image.header.e_shentsize = sizeof image.section;
+    image.header.e_shoff = sizeof image.header;
+    const auto bytes = std::as_bytes(std::span(&image, 1));
+    return {bytes.begin(), bytes.end()};
   }
 
   test::ScratchFolder folder;
@@ -101,8 +128,19 @@ TEST_F(LoadOnGpu, TakesTheNearestCompatibleKernels) {
   EXPECT_THAT(test::loaded_images(), ElementsAre("// for sm_86"));
 }
 
-TEST_F(LoadOnGpu, ListsTheSavedArchitectures) {
+/// The driver compiles PTX for every GPU that is not older.
+TEST_F(LoadOnGpu, TakesPtxOfAnOlderArchitecture) {
   save({"sm_80", "sm_90", "sm_86"});
+  load(path, test::fake_gpu<120>());
+  EXPECT_THAT(test::loaded_images(), ElementsAre("// for sm_90"));
+  test::loaded_images().clear();
+  EXPECT_THAT(test::error_of([&] { load(path, test::fake_gpu<75>()); }),
+              HasSubstr(" has kernels for sm_80, sm_90, sm_86, but none for a GPU (sm_75)"));
+  EXPECT_THAT(test::loaded_images(), IsEmpty());
+}
+
+TEST_F(LoadOnGpu, ListsTheSavedArchitectures) {
+  save({"sm_80", "sm_90", "sm_86"}, {.is_machine_code = true});
   EXPECT_EQ(test::error_of([&] { load(path, test::fake_gpu<120>()); }),
             "load: " + path +
                 " has kernels for sm_80, sm_90, sm_86, but none for a GPU (sm_120); save it with "
@@ -118,7 +156,7 @@ TEST_F(LoadOnGpu, ListsTheSavedArchitectures) {
 }
 
 TEST_F(LoadOnGpu, RejectsCooperativeBlocksThatDoNotFit) {
-  save({"sm_90"}, /*is_cooperative=*/true);
+  save({"sm_90"}, {.is_cooperative = true});
   EXPECT_EQ(test::error_of([&] { load(path, test::fake_gpu<90>()); }), "(nothing thrown)");
   EXPECT_THAT(test::error_of<UserError>([&] { load(path, test::fake_gpu<90, 101376, 0>()); }),
               ::testing::AllOf(StartsWith("load: " + path + ": kernel softmax_"),
