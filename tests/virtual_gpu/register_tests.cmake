@@ -1,6 +1,6 @@
 # Read by ctest when it starts: adds the tests of a GPU on virtual GPUs. Expects GPU_TESTS,
 # PARITY_TESTS and EXAMPLES, which are paths; EXAMPLES is empty if there are none. LIBRARY is the
-# folder of the double of libcuda.so.1, and SCRATCH a folder for files.
+# folder of the double of libcuda.so.1, SCRATCH a folder for files, and CMAKE the program.
 cmake_policy(VERSION 3.25)
 
 # Sets `result` to the names of the tests of `binary`.
@@ -104,7 +104,7 @@ endforeach()
 # The examples, as users run them. Tuning and training take long on an interpreter.
 function(add_example suite program arguments expected)
   set(name "VirtualGpu_sm_90/${suite}.${program}")
-  add_test("${name}" ${CMAKE_COMMAND} "-DPROGRAM=${EXAMPLES}/${program}" "-DARGUMENTS=${arguments}"
+  add_test("${name}" "${CMAKE}" "-DPROGRAM=${EXAMPLES}/${program}" "-DARGUMENTS=${arguments}"
     "-DEXPECTED=${expected}" "-DCOUNTS=${SCRATCH}/${program}.jsonl"
     -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/run_example.cmake")
   set_up("${name}" sm_90 fair exact)
