@@ -193,7 +193,7 @@ struct RowReduction : RowAccumulators<State, Shape> {
 };
 
 /// RowReduction for a loop that is not unrolled. An array in registers needs constant indices, so
-/// the states of the parts wait in shared memory: one per part, group and row of the block.
+/// the states wait in shared memory. There is one for each part, group and row of the block.
 template <class State, class Shape, int Parts>
 struct RolledRowReduction : RowAccumulators<State, Shape> {
   unsigned char* memory;
