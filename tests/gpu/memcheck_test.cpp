@@ -47,6 +47,17 @@ graph softmax(x: f32[rows, columns]) {
         {{"rows", 13}, {"columns", 1003}});
 }
 
+// Loops over the parts of a row are not unrolled, so the states of parts wait in shared memory.
+TEST_F(Memcheck, RowsOfManyParts) {
+  check(R"(
+graph far_maximum(x: f32[rows, 33001]) {
+  place = argmax x {axis = 1}
+  total = logsumexp x {axes = [1]}
+  return place, total
+})",
+        {{"rows", 2}});
+}
+
 TEST_F(Memcheck, ColumnReduce) {
   check(R"(
 graph column_sum(x: f32[rows, columns]) {
