@@ -14,7 +14,7 @@ __device__ __forceinline__ void share_states(State* splits, const State (&states
     State* theirs = cluster_map(splits, block);
 #pragma unroll
     for (int k = 0; k < Shape::kVector; ++k)
-      theirs[place_in_tile<Shape>(cluster_rank(), k)] = states[k];
+      store_shared(theirs + place_in_tile<Shape>(cluster_rank(), k), states[k]);
   }
 }
 
@@ -29,11 +29,12 @@ __device__ __forceinline__ void join_shared_states(State* splits, State (&states
     if (k >= Shape::kVector) continue;
     State blocks[Blocks];
 #pragma unroll
-    for (int i = 0; i < Blocks; ++i) blocks[i] = splits[place_in_tile<Shape>(i, k)];
+    for (int i = 0; i < Blocks; ++i) blocks[i] = load_shared(splits + place_in_tile<Shape>(i, k));
     join_far_first(blocks);
-    splits[place_in_tile<Shape>(0, k)] = blocks[0];
+    store_shared(splits + place_in_tile<Shape>(0, k), blocks[0]);
   }
   block_barrier();
 #pragma unroll
-  for (int k = 0; k < Shape::kVector; ++k) states[k] = splits[place_in_tile<Shape>(0, k)];
+  for (int k = 0; k < Shape::kVector; ++k)
+    states[k] = load_shared(splits + place_in_tile<Shape>(0, k));
 }

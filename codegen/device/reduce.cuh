@@ -145,11 +145,12 @@ __device__ __forceinline__ State join_groups(State own, Exchange& exchange) {
   if constexpr (Shape::kGroups == 1) return own;
   State* shared = exchange.next<State>();
   const int row = static_cast<int>(threadIdx.x) / Shape::kThreads;
-  if (Shape::lane() == 0) shared[row * Shape::kGroups + Shape::group()] = own;
+  if (Shape::lane() == 0) store_shared(shared + row * Shape::kGroups + Shape::group(), own);
   block_barrier();
   State groups[Shape::kGroups];
 #pragma unroll
-  for (int i = 0; i < Shape::kGroups; ++i) groups[i] = shared[row * Shape::kGroups + i];
+  for (int i = 0; i < Shape::kGroups; ++i)
+    groups[i] = load_shared(shared + row * Shape::kGroups + i);
   join_far_first(groups);
   return groups[0];
 }
@@ -163,12 +164,12 @@ __device__ __forceinline__ State join_groups(State part, Exchange& exchange, Exc
   const State own = join_groups<Shape>(part, exchange);
   State* shared = cluster.next<State>();
   if (Shape::thread() < Shape::kCluster)
-    *cluster_map(shared + cluster_rank(), Shape::thread()) = own;
+    store_shared(cluster_map(shared + cluster_rank(), Shape::thread()), own);
   cluster_arrive();
   cluster_wait();
   State blocks[Shape::kCluster];
 #pragma unroll
-  for (int i = 0; i < Shape::kCluster; ++i) blocks[i] = shared[i];
+  for (int i = 0; i < Shape::kCluster; ++i) blocks[i] = load_shared(shared + i);
   join_far_first(blocks);
   return blocks[0];
 }
@@ -193,7 +194,7 @@ struct RowReduction : RowAccumulators<State, Shape> {
 };
 
 /// RowReduction for a loop that is not unrolled. An array in registers needs constant indices, so
-/// the states of the parts wait in shared memory: one per part, group and row of the block.
+/// the states wait in shared memory. There is one for each part, group and row of the block.
 template <class State, class Shape, int Parts>
 struct RolledRowReduction : RowAccumulators<State, Shape> {
   unsigned char* memory;
@@ -202,7 +203,7 @@ struct RolledRowReduction : RowAccumulators<State, Shape> {
 
   __device__ __forceinline__ void finish_part(int part, Exchange& exchange) {
     const State state = this->take_part(exchange);
-    if (Shape::lane() == 0) *place(part) = state;
+    if (Shape::lane() == 0) store_shared(place(part), state);
   }
   template <class... Exchanges>
   __device__ __forceinline__ State finish(Exchanges&... exchanges) {
@@ -210,10 +211,10 @@ struct RolledRowReduction : RowAccumulators<State, Shape> {
 #pragma unroll 1
     for (int half = Parts / 2; half > 0; half /= 2) {
       for (int i = Shape::lane(); i < half; i += Shape::kLanes)
-        *place(i) = State::join(*place(i), *place(i + half));
+        store_shared(place(i), State::join(load_shared(place(i)), load_shared(place(i + half))));
       block_barrier();
     }
-    return join_groups<Shape>(*place(0), exchanges...);
+    return join_groups<Shape>(load_shared(place(0)), exchanges...);
   }
 
  private:
@@ -432,5 +433,5 @@ __device__ __forceinline__ State join_parts(const State* workspace, int parts, E
                    State::join(load_shared(shared + thread), load_shared(shared + thread + half)));
     block_barrier();
   }
-  return shared[0];
+  return load_shared(shared);
 }

@@ -160,8 +160,8 @@ class Counter {
 
   // --- accesses ---------------------------------------------------------------------------------
 
-  /// True if each thread of a tile makes an access along the last axis once for all of its vectors:
-  /// these have the same position on that axis, and the access does not depend on their line.
+  /// True if each thread of a tile makes an access along the last axis once for all of its vectors.
+  /// These have the same position on that axis, and the access does not depend on their line.
   bool is_once_per_thread(const TiledAccess& access, int down, int largest) const {
     const int edge = schedule_.tile;
     const int across = lanes_across(edge, schedule_.vector, largest);

@@ -57,6 +57,17 @@ graph softmax(x: f32[rows, columns]) {
         {{"rows", 13}, {"columns", 1003}});
 }
 
+// Loops over the parts of a row are not unrolled, so the states of parts wait in shared memory. The
+// states of an argmax have padding.
+TEST_F(Memcheck, RowsOfManyParts) {
+  check(R"(
+graph place_of_maximum(x: f32[rows, 65536]) {
+  y = argmax x {axis = 1}
+  return y
+})",
+        {{"rows", 9}});
+}
+
 TEST_F(Memcheck, ColumnReduce) {
   check(R"(
 graph column_sum(x: f32[rows, columns]) {

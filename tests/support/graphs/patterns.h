@@ -87,8 +87,8 @@ std::int64_t input_elements(const Pattern& pattern);
 
 /// The patterns of one file.
 std::vector<Pattern> patterns_in(const std::filesystem::path& file);
-/// One pattern per form of kernels in `file`, by the form: the last one with few columns, or the
-/// one whose small version has the least work.
+/// One pattern per form of kernels in `file`, by the form. It is the last one with few columns, or
+/// the one whose small version has the least work.
 std::map<std::string, Pattern> one_of_each_form(const std::filesystem::path& file);
 /// The patterns of `folder`: SINTER_SOURCE_DIR "/tests/golden/patterns".
 std::vector<Pattern> patterns(const std::filesystem::path& folder);

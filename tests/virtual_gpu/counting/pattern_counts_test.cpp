@@ -1,5 +1,5 @@
-// The small golden patterns on virtual GPUs: the counted bytes and sectors of each launch are those
-// that the plan predicts, shared memory has few bank conflicts, and no array is in local memory.
+// The small golden patterns on virtual GPUs. The counted bytes and sectors of each launch are those
+// that the plan predicts. Shared memory has few bank conflicts, and no array is in local memory.
 #include <fstream>
 #include <map>
 
