@@ -8,15 +8,6 @@
 
 namespace sinter::virtual_gpu::driver {
 
-namespace {
-
-bool is_entry(const ptx::Module& module, std::string_view name) {
-  const auto found = std::ranges::find(module.functions, name, &ptx::Function::name);
-  return found != module.functions.end() && found->is_entry;
-}
-
-}  // namespace
-
 void Examinations::examine(const ExaminedLaunch& launch, bool may_start_early) {
   const LaunchRequest& request = launch.request;
   const std::string& kernel =
@@ -26,8 +17,7 @@ void Examinations::examine(const ExaminedLaunch& launch, bool may_start_early) {
   const bool wants_wait = may_start_early && !caught_waits_.contains(key);
   if (!is_first && !wants_wait) return;
   const auto wants = [&](const Mutation& mutation) {
-    if (mutation.kernel != kernel && is_entry(request.program->module, mutation.kernel))
-      return false;
+    if (mutation.kernel != kernel) return false;
     return mutation.kind == MutationKind::grid_wait ? wants_wait : is_first;
   };
   virtual_gpu::examine(launch, wants, [&](const Mutation* mutation, const Outcome& outcome) {
@@ -42,8 +32,7 @@ void Examinations::write(const std::string& kernel, const Mutation* mutation,
   std::string message = outcome.message;
   std::ranges::replace(message, '\n', ' ');
   std::ranges::replace(message, '\t', ' ');
-  const std::string_view function = mutation ? mutation->kernel : kernel;
-  file_ << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}", function, mutation ? mutation->number : 0,
+  file_ << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}", kernel, mutation ? mutation->number : 0,
                        mutation ? name_of(mutation->kind) : "", mutation ? mutation->line : 0,
                        outcome.name(), name_of(outcome.schedule), message)
         << std::endl;

@@ -13,7 +13,7 @@
 namespace sinter::virtual_gpu::driver {
 
 /// Each line has these fields, with tabs between them:
-/// - the kernel or the function that it calls, and the number, kind and line of the mutation;
+/// - the kernel, and the number, kind and line of the mutation;
 /// - the name, schedule and message of the Outcome.
 ///
 /// If the unchanged kernel does not pass, the number is 0, and there is no kind.
