@@ -13,8 +13,8 @@ namespace sinter {
 inline constexpr std::string_view kTargetFileSchema = "sinter-target-1";
 
 /// `target` with the constants that `text` states. `name` is the name of the file, for errors.
-/// Throws UserError if the text is not a target file, belongs to another GPU, or has a constant
-/// that does not exist or is out of range.
+/// Throws UserError if the text is not a target file, or if it belongs to another GPU. Throws it,
+/// too, if a constant does not exist or is out of range.
 Target with_constants(Target target, std::string_view text, const std::string& name);
 
 /// `target` with the constants in the file (Options::target_file); unchanged if `path` is empty.

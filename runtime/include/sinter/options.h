@@ -59,10 +59,10 @@ struct Options {
   /// A file for a timeline that Perfetto and chrome://tracing show. A process writes one file at a
   /// time: a new name completes the previous file.
   std::string trace = {};
-  std::string target = {};  ///< host device and explain: the GPU to plan for; empty: h200
   /// A file with measured constants of the GPU to plan for, in place of assumptions: launch costs,
   /// barriers, bandwidth. bench/measure_gpu writes it. Empty: the assumptions.
   std::string target_file = {};
+  std::string target = {};  ///< host device and explain: the GPU to plan for; empty: h200
   CacheOptions cache = {};
   /// The bytes of released memory of Arrays and Contexts that a device keeps for reuse. The value
   /// -1 leaves the setting of the device, at first an eighth of a GPU's memory and 0 on the host

@@ -115,28 +115,18 @@ TEST_F(DeviceTimes, OfPeersAreMissing) {
 
 TEST_F(DeviceTimes, AreNotCompared) {
   if (find_program("python3").empty()) GTEST_SKIP() << "there is no python3";
-  std::ofstream(path("rehearsed.json")) << R"({"schema": "sinter-bench-1", "system": "sinter",
-    "device": "virtual GPU H200 (sm_90)",
-      "driver" : "", "date" : "", "rows" : [ {
-        "case" : "add",
-        "group" : "elementwise",
-        "system" : "sinter",
-        "mode" : "K",
-        "status" : "ok",
-        "reason" : null,
-        "bytes" : 8,
-        "us" : {"lower" : 1, "median" : 1, "upper" : 1},
-        "tb_per_s" : 1,
-        "of_copy" : 1
-      } ]
-})";
+  std::ofstream(path("rehearsed.json")) << R"json({"schema": "sinter-bench-1",
+    "system": "sinter", "device": "virtual GPU H200 (sm_90)", "driver": "", "date": "", "rows": [
+    {"case": "add", "group": "elementwise", "system": "sinter", "mode": "K", "status": "ok",
+     "reason": null, "bytes": 8, "us": {"lower": 1, "median": 1, "upper": 1}, "tb_per_s": 1,
+     "of_copy": 1}]})json";
   const test::CommandResult result = run_on_virtual_gpu(
       "python3 -B '" SINTER_SOURCE_DIR "/bench/compare' '" + path("rehearsed.json") + "'");
-EXPECT_EQ(result.exit_code, 0) << result.output;
-EXPECT_THAT(result.output,
-            HasSubstr("rehearsed.json is a rehearsal on virtual GPU H200 (sm_90), which has no "
-                      "times; its rows do not count"));
-EXPECT_THAT(result.output, Not(HasSubstr("| add |")));
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output,
+              HasSubstr("rehearsed.json is a rehearsal on virtual GPU H200 (sm_90), which has no "
+                        "times; its rows do not count"));
+  EXPECT_THAT(result.output, Not(HasSubstr("| add |")));
 }
 
 TEST(RehearsalVariable, IsOnOrOff) {

@@ -1,5 +1,5 @@
 // bench/gpu.sh from a bundle, every part, at tiny sizes, on the virtual GPU: no script meets a GPU
-// for the first time. compute-sanitizer is a stand-in that runs the program it is given.
+// for the first time. A script replaces compute-sanitizer. It runs the program that it is given.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,16 +47,16 @@ class GpuScriptRehearsal : public testing::Test {
 TEST_F(GpuScriptRehearsal, EveryPartRuns) {
   const test::CommandResult gathered = gather();
   ASSERT_EQ(gathered.exit_code, 0) << gathered.output;
-  const std::filesystem::path stand_in = path("stand_in/compute-sanitizer");
-  std::filesystem::create_directory(stand_in.parent_path());
-  std::ofstream(stand_in) << "#!/bin/sh\n"
+  const std::filesystem::path sanitizer = path("sanitizer/compute-sanitizer");
+  std::filesystem::create_directory(sanitizer.parent_path());
+  std::ofstream(sanitizer) << "#!/bin/sh\n"
                              "[ \"$1 $3 $4\" = '--tool --error-exitcode 99' ] || exit 98\n"
                              "shift 4\nexec \"$@\"\n";
-  std::filesystem::permissions(stand_in, std::filesystem::perms::owner_all);
+  std::filesystem::permissions(sanitizer, std::filesystem::perms::owner_all);
   const test::CommandResult result = run_script(
       "--only tests sanitizer bench peers host static constants approximations --rehearse "
       "--seconds 240",
-      "PATH='" + stand_in.parent_path().string() + "':\"$PATH\"");
+      "PATH='" + sanitizer.parent_path().string() + "':\"$PATH\"");
   const json results = json::parse(std::ifstream(path("out/results.json")));
   EXPECT_EQ(results["virtual"], true);
   EXPECT_EQ(results["gpu"], "virtual GPU H200 (sm_90)");
