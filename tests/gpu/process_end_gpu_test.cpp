@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -37,9 +38,11 @@ struct Objects {
       lists.add(static_cast<float>(i));
       lists.run(i, context, stream, /*as_graph=*/i == 1);
     }
-    captured.emplace(stream, CU_STREAM_CAPTURE_MODE_GLOBAL,
-                     [&] { lists.run(2, context, stream, /*as_graph=*/false); });
-    captured->launch(stream);
+    // Never destroyed: the graph of a user ends with the driver. It keeps a captured run.
+    const auto& captured = *new UserGraph(stream, CU_STREAM_CAPTURE_MODE_GLOBAL, [&] {
+      lists.run(2, context, stream, /*as_graph=*/false);
+    });
+    captured.launch(stream);
   }
 
   Stream stream;
@@ -48,7 +51,6 @@ struct Objects {
   PinnedArray pinned;
   ListRuns lists;
   Context context;
-  std::optional<UserGraph> captured;
 };
 
 /// Ends the process while objects are alive. The variable is older than the driver, so the driver
@@ -56,6 +58,7 @@ struct Objects {
 [[noreturn]] void end_with_objects() {
   static std::optional<Objects> objects;
   objects.emplace(default_device());
+  std::printf("objects on %s\n", std::string(default_device().name()).c_str());
   std::exit(0);
 }
 
@@ -69,6 +72,7 @@ TEST(ProcessEndGpu, ObjectsMayOutliveTheDriver) {
                   is_virtual ? "SINTER_PTX=on" : "", program),
       std::filesystem::temp_directory_path(), CommandNvrtc::machine);
   EXPECT_EQ(child.exit_code, 0) << child.output;
+  EXPECT_THAT(child.output, HasSubstr("objects on " + std::string(default_device().name())));
   EXPECT_THAT(child.output, Not(HasSubstr("sinter: "))) << "a release was reported as failed";
 }
 
