@@ -22,6 +22,10 @@ namespace sinter::virtual_gpu::pattern_counts_test {
 namespace {
 
 using nlohmann::json;
+// The interpreter has types of the same names.
+using sinter::Kernel;
+using sinter::Program;
+using sinter::Schedule;
 
 constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/patterns";
 
