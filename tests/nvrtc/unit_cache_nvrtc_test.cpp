@@ -66,16 +66,17 @@ class UnitCacheNvrtc : public ::testing::Test {
       DiskCache disk(settings.cache);
       const auto contents = disk.find(name);
       std::string path, stamp, identity;
+      bool is_fallback = false;
       try {
         ArchiveReader reader(*contents);
-        reader(path, stamp, identity);
+        reader(path, stamp, identity, is_fallback);
         reader.finish();
       } catch (const InvalidData&) {  // an entry of another kind
         continue;
       }
       if (path.find("nvrtc") == std::string::npos) continue;
       ArchiveWriter writer;
-      writer(path, stamp, std::string("another compiler"));
+      writer(path, stamp, std::string("another compiler"), is_fallback);
       disk.store(name, writer.take());
       return true;
     }
