@@ -124,12 +124,24 @@ struct RowAccumulators {
     block_barrier();
     const int first = thread / Shape::kLanes * kWarps;
 #pragma unroll
-    for (int j = 0; j < Shape::kChunks; ++j) {
-      State warps[kWarps > 0 ? kWarps : 1];
+    for (int j = 0; j < Shape::kChunks; ++j)
+      mine[j] = join_warps<(kWarps > 0 ? kWarps : 1), 1>(shared, first, j);
+  }
+
+  /// Combines the states of every `Step`-th of the warps from `first` on, far first. Loads few of
+  /// them at once, because each takes registers.
+  template <int Warps, int Step>
+  static __device__ __forceinline__ State join_warps(const State* shared, int first, int j) {
+    constexpr int kMostBytes = 64;
+    if constexpr (Warps * sizeof(State) > kMostBytes) {
+      const State near = join_warps<Warps / 2, 2 * Step>(shared, first, j);
+      return State::join(near, join_warps<Warps / 2, 2 * Step>(shared, first + Step, j));
+    } else {
+      State warps[Warps];
 #pragma unroll
-      for (int i = 0; i < kWarps; ++i) warps[i] = load_shared(shared + place(first + i, j));
+      for (int i = 0; i < Warps; ++i) warps[i] = load_shared(shared + place(first + i * Step, j));
       join_far_first(warps);
-      mine[j] = warps[0];
+      return warps[0];
     }
   }
 

@@ -82,11 +82,28 @@ class RowCandidates {
           add(more ? first * scale : first / scale, vector, kDefaultThreads, !more);
     add(first, wide, 256);
     add(first, wide, 512);
-    if (std::vector<Schedule> result = list_.take(); !result.empty()) return result;
+    if (std::vector<Schedule> result = list_.take(); !result.empty()) {
+      for (Schedule& schedule : result) reserve_one_wave(schedule);
+      return result;
+    }
     return {{.threads = 32, .vector = 4, .rows_per_block = 32}};
   }
 
  private:
+  /// Split rows have so many blocks that a few registers decide whether all run at once. Reserves
+  /// registers for no more than that if the estimate permits it.
+  void reserve_one_wave(Schedule& schedule) const {
+    constexpr std::int64_t kMostRegisters = 40;  // with more, fewer blocks are enough
+    if (!split_ || schedule.blocks_per_sm > 0) return;
+    const auto wanted =
+        static_cast<int>(divide_up<std::int64_t>(rows_ * tree_.parts, target_.sm_count));
+    const std::int64_t available = target_.registers_per_sm / schedule.threads / wanted;
+    if (available > kMostRegisters || wanted * schedule.threads > target_.max_threads_per_sm)
+      return;
+    if (registers_.of_thread(schedule, registers_.of_data(schedule)) <= available)
+      schedule.blocks_per_sm = wanted;
+  }
+
   /// `threads_per_row`, or twice or half of it if the last of few waves then takes less time.
   int in_whole_waves(int threads_per_row, int vector) const {
     std::vector<int> numbers;
