@@ -138,7 +138,9 @@ class RowColumnWriter {
       passes_.live = "live";
       const std::string in_part = fmt::format("chunk < {} && ", row_chunks());
       writer_.declare_axes(declare_live(writer_, "row", number, last, in_part), axes, "row");
-      return inside();
+      inside();
+      passes_.live.clear();  // the variable is in scope here only
+      return;
     }
     writer_.declare_axes(writer_.declare_index("row", number), axes, "row");
     out_.block_if(has_whole_parts() ? "" : "row < " + writer_.text(rows), inside);

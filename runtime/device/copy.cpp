@@ -188,8 +188,9 @@ void Device::download(const Array& from, void* to, const Stream& stream) const {
   try {
     stream.synchronize();
   } catch (...) {
-    // The copy may still write to the memory, so it is never freed.
-    new std::vector<std::byte>(std::move(memory));
+    // The copy may still write to the memory, so it is never freed. The host device copies nothing
+    // after a failure.
+    if (!state_->is_host) new std::vector<std::byte>(std::move(memory));
     throw;
   }
   gather(array, memory.data(), static_cast<std::byte*>(to));

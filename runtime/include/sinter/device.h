@@ -163,8 +163,9 @@ std::vector<Element> Device::download(const Array& from, const Stream& stream) c
   try {
     stream.synchronize();
   } catch (...) {
-    // The copy may still write to the elements, so they are never freed.
-    new std::vector<Element>(std::move(elements));
+    // The copy may still write to the elements, so they are never freed. The host device copies
+    // nothing after a failure.
+    if (!is_host()) new std::vector<Element>(std::move(elements));
     throw;
   }
   return elements;

@@ -20,10 +20,6 @@ using test::Pattern;
 
 constexpr const char* kPatterns = SINTER_SOURCE_DIR "/tests/golden/patterns";
 
-/// The unchanged kernel has a race: one thread updates a scalar in place while others load it,
-/// which do not use the value.
-constexpr std::string_view kHasRace = "digits_step";
-
 /// Graphs with kinds of synchronisation that no pattern has: scans in tiles, scatters, and updates.
 constexpr const char* kOthers[] = {
     "mutation/long_scan",
@@ -157,10 +153,8 @@ Case find_case(const std::string& name) {
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const auto& file : test::golden_graphs(kPatterns)) {
-    if (file.stem() == kHasRace) continue;
+  for (const auto& file : test::golden_graphs(kPatterns))
     for (Case& one : cases_of_forms(file)) cases.push_back(std::move(one));
-  }
   for (const char* const name : kOthers) cases.push_back(find_case(name));
   for (const char* const name : kOnOldGpus)
     cases.push_back(find_case(std::string(name) + " on sm_75"));
