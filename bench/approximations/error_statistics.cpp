@@ -44,7 +44,10 @@ void add_result(ErrorStatistics& statistics, const Instruction& instruction, std
     if (statistics.wrong_kinds++ == 0) statistics.wrong_operand = bits;
     return;
   }
-  if (std::isnan(got)) return;
+  if (std::isnan(got)) {
+    ++statistics.steps[0];
+    return;
+  }
   const std::int64_t distance =
       position(instruction.format, result) - position(instruction.format, rounded);
   ++statistics.steps[bucket(distance)];

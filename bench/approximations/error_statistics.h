@@ -18,7 +18,7 @@ struct ErrorStatistics {
   std::uint32_t worst_operand = 0;  ///< bits of the operand with max_ulp, and of its result
   std::uint32_t worst_result = 0;
   /// Results by their distance to the correctly rounded one, in numbers of the format. Distances
-  /// above 8 count as the next power of two.
+  /// above 8 count as the next power of two. An expected NaN has the distance 0.
   std::map<std::int64_t, std::int64_t> steps;
   std::int64_t wrong_kinds = 0;     ///< NaN, infinite or of another sign, unlike the rounded result
   std::uint32_t wrong_operand = 0;  ///< the first of them

@@ -55,7 +55,7 @@ TEST_F(GpuScriptRehearsal, EveryPartRuns) {
   std::filesystem::permissions(sanitizer, std::filesystem::perms::owner_all);
   const test::CommandResult result = run_script(
       "--only tests sanitizer bench peers host static constants approximations --rehearse "
-      "--seconds 240",
+      "--seconds 1200",
       "PATH='" + sanitizer.parent_path().string() + "':\"$PATH\"");
   const json results = json::parse(std::ifstream(path("out/results.json")));
   EXPECT_EQ(results["virtual"], true);
@@ -67,7 +67,7 @@ TEST_F(GpuScriptRehearsal, EveryPartRuns) {
   for (const char* const step :
        {"gpu_tests", "bench", "memcheck_tests", "memcheck_suite", "racecheck_tests",
         "racecheck_suite", "initcheck_tests", "initcheck_suite", "record_bench", "launch_bench",
-        "plan_bench", "compile_bench", "static", "constants", "approximations", "digits"})
+        "plan_bench", "compile_bench", "static", "constants", "approximations"})
     EXPECT_EQ(exits[step], 0) << step << "\n" << result.output;
   EXPECT_GE(results["gpu_tests"]["passed"], 9);
   json own;

@@ -331,6 +331,8 @@ TEST(BulkInstructions, TheMbarrierIsInTheBlockOfTheDestination) {
   const std::string body = R"(
     mov.u64 %rd9, bar;
     mapa.shared::cluster.u64 %rd11, %rd9, 1;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
     @%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd2], 256, [%rd11];)";
   const Launch pair = {.grid = {2, 1, 1}, .block = {1, 1, 1}, .cluster = {2, 1, 1}};
   EXPECT_THAT(violation_of([&] { run_bulk(body, {}, pair); }),

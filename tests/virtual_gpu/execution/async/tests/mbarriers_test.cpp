@@ -124,6 +124,8 @@ TEST(MBarriers, AnMbarrierIsInSharedMemoryOfTheBlock) {
     mov.u64 %rd5, bar;
     cvta.shared.u64 %rd6, %rd5;
     mapa.u64 %rd7, %rd6, 1;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
     mbarrier.init.b64 [%rd7], 1;)");
   EXPECT_THAT(
       violation_of([&] {
