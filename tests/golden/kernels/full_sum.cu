@@ -1,11 +1,11 @@
 
-// sinter kernel full_sum_0 · full_reduce · threads 256, vector 4, 256 per row, 1 rows per block, split
+// sinter kernel full_sum_0 · full_reduce · threads 256, vector 4, 256 per row, 1 rows per block, split, 8 blocks per SM
 //   q = mul x, x : f32[16777216]
 //   s = sum q {axes = [0], keep = false} : f32[]
 //   n = sqrt s : f32[]
 // reads 67112960 bytes, writes 4100
 // reproduce: sinter dump FILE --stage source --arch sm_90 --kernel full_sum_0
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 8)
 full_sum_0(const float* __restrict__ x_in,
            float* __restrict__ n_out,
            unsigned* __restrict__ tickets,

@@ -1,5 +1,6 @@
 #include "tests/virtual_gpu/product/lifecycle.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
@@ -144,7 +145,10 @@ void append(std::vector<float>& all, const std::vector<float>& more) {
 
 }  // namespace
 
-Lifecycle::Lifecycle(std::string folder) : folder_(std::move(folder)) {}
+Lifecycle::Lifecycle(std::string folder) : folder_(std::move(folder)) {
+  // Tests run without the cache (tests/support/run/run.h), but these programs run very often.
+  setenv("SINTER_CACHE", "read_write", /*overwrite=*/1);
+}
 Lifecycle::~Lifecycle() { unregister_opaque(kCall); }
 
 Options Lifecycle::options() const {
