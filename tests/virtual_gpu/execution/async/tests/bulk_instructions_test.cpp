@@ -333,7 +333,9 @@ TEST(BulkInstructions, TheMbarrierIsInTheBlockOfTheDestination) {
     mapa.shared::cluster.u64 %rd11, %rd9, 1;
     barrier.cluster.arrive.aligned;
     barrier.cluster.wait.aligned;
-    @%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd2], 256, [%rd11];)";
+    @%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd2], 256, [%rd11];
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;)";
   const Launch pair = {.grid = {2, 1, 1}, .block = {1, 1, 1}, .cluster = {2, 1, 1}};
   EXPECT_THAT(violation_of([&] { run_bulk(body, {}, pair); }),
               HasSubstr("the mbarrier is in block 1 of the cluster, the destination in block 0"));

@@ -126,7 +126,9 @@ TEST(MBarriers, AnMbarrierIsInSharedMemoryOfTheBlock) {
     mapa.u64 %rd7, %rd6, 1;
     barrier.cluster.arrive.aligned;
     barrier.cluster.wait.aligned;
-    mbarrier.init.b64 [%rd7], 1;)");
+    mbarrier.init.b64 [%rd7], 1;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;)");
   EXPECT_THAT(
       violation_of([&] {
         run_lanes(remote, {.grid = {2, 1, 1}, .block = {1, 1, 1}, .cluster = {2, 1, 1}});
