@@ -94,7 +94,7 @@ class RowCandidates {
   /// registers for no more than that if the estimate permits it.
   void reserve_one_wave(Schedule& schedule) const {
     constexpr std::int64_t kMostRegisters = 40;  // with more, fewer blocks are enough
-    if (!split_ || schedule.blocks_per_sm > 0) return;
+    if (!split_ || rows_ == 0 || schedule.blocks_per_sm > 0) return;
     const auto wanted =
         static_cast<int>(divide_up<std::int64_t>(rows_ * tree_.parts, target_.sm_count));
     const std::int64_t available = target_.registers_per_sm / schedule.threads / wanted;
