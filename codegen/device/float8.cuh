@@ -1,5 +1,6 @@
 // The f8 types (OCP 8-bit floating point, revision 1.0) and c64 in memory, and conversions to and
-// from float. Conversions to f8 round to nearest even and saturate.
+// from float. Conversions to f8 round to nearest even. They saturate numbers, and keep infinities
+// if the format has them.
 #pragma once
 
 struct f8e4m3 {
@@ -22,7 +23,7 @@ struct Float8 {
     const float magnitude = as_float(word & 0x7fffffffu);
     // The NaN of f8e4m3 is all ones. f8e5m2 has three NaNs; this one is used.
     if (value != value) return static_cast<unsigned char>(sign | (kMantissa == 3 ? 0x7fu : 0x7eu));
-    if (magnitude >= kLargest) return static_cast<unsigned char>(sign | encoded_largest());
+    if (magnitude >= kLargest) return static_cast<unsigned char>(sign | beyond_largest(magnitude));
     // Subnormal numbers: adding 2^23 subnormal steps makes the float adder round to a whole step.
     const float shift = as_float(static_cast<unsigned>(127 + 24 - kBias - kMantissa) << 23);
     const unsigned subnormal = bits_of(magnitude + shift) & 0xffu;
@@ -46,8 +47,9 @@ struct Float8 {
   }
 
  private:
-  static __device__ __forceinline__ unsigned encoded_largest() {
-    return kMantissa == 3 ? 0x7eu : 0x7bu;
+  static __device__ __forceinline__ unsigned beyond_largest(float magnitude) {
+    if (kMantissa == 3) return 0x7eu;
+    return magnitude == as_float(0x7f800000u) ? 0x7cu : 0x7bu;
   }
 };
 using Float8E4M3 = Float8<3, 7, 448>;

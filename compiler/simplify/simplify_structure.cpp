@@ -28,9 +28,7 @@ bool holds_all(DType to, DType from) {
 /// as a direct cast.
 bool is_same_directly(DType from, DType between, DType to) {
   // A cast from floating point saturates, and a cast between integers wraps.
-  if (is_integer(from) && is_floating(between) && is_integer(to)) return holds_all(to, from);
-  // Infinity becomes the largest finite number.
-  return !(from == f8e5m2 && to == f8e5m2);
+  return !(is_integer(from) && is_floating(between) && is_integer(to)) || holds_all(to, from);
 }
 
 const Node* merge_casts(GraphData& graph, const Node* node) {

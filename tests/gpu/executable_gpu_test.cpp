@@ -34,13 +34,15 @@ graph bias_gelu(x: bf16[rows, columns], bias: bf16[columns]) {
 }
 
 TEST_F(Gpu, RunsSoftmax) {
+  // An interpreter of PTX takes long for many rows.
+  const std::int64_t rows = default_device().name().starts_with("virtual GPU") ? 5 : 64;
   for (const std::int64_t columns : {7, 128, 4096, 50257})
     check(R"(
 graph softmax(x: f32[rows, columns]) {
   y = softmax x {axis = 1}
   return y
 })",
-          {{"rows", 64}, {"columns", columns}});
+          {{"rows", rows}, {"columns", columns}});
 }
 
 TEST_F(Gpu, RunsColumnAndFullReductions) {

@@ -7,9 +7,10 @@
 
 namespace sinter {
 
-/// The type of one element of a Tensor or Array. f8e4m3 has no infinity. Both f8 types saturate:
-/// values beyond the largest number, infinities included, become that number. The dtype c64 is for
-/// storage only: programs can cast reals to it, move it and write it, but not compute with it.
+/// The type of one element of a Tensor or Array. Both f8 types saturate: numbers
+/// beyond the largest number become that number. An infinity stays one in f8e5m2. In f8e4m3, which
+/// has no infinity, it becomes the largest number. The dtype c64 is for storage only: programs can
+/// cast reals to it, move it and write it, but not compute with it.
 enum class DType : std::uint8_t {
   boolean,
   i8,

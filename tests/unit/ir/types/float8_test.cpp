@@ -57,13 +57,16 @@ TEST(Float8Test, RoundsToNearestWithTiesToEven) {
     }
 }
 
-TEST(Float8Test, Saturates) {
+TEST(Float8Test, SaturatesNumbersAndKeepsInfinities) {
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_EQ(round_to(f8e4m3, 449), 448);
   EXPECT_EQ(round_to(f8e4m3, -1e30), -448);
   EXPECT_EQ(round_to(f8e4m3, infinity), 448);
-  EXPECT_EQ(round_to(f8e5m2, infinity), 57344);
-  EXPECT_EQ(round_to(f8e5m2, -infinity), -57344);
+  EXPECT_EQ(round_to(f8e5m2, 1e30), 57344);
+  EXPECT_EQ(round_to(f8e5m2, infinity), infinity);
+  EXPECT_EQ(round_to(f8e5m2, -infinity), -infinity);
+  EXPECT_EQ(f8_bits(kF8e5m2, -infinity), 0xfc);
+  EXPECT_EQ(f8_bits(kF8e4m3, -infinity), 0xfe);
   EXPECT_TRUE(std::isnan(round_to(f8e5m2, std::nan(""))));
   EXPECT_TRUE(std::signbit(round_to(f8e4m3, -1e-9)));
 }
