@@ -44,7 +44,10 @@ class GpuScriptRehearsal : public testing::Test {
   test::ScratchFolder folder_;
 };
 
-TEST_F(GpuScriptRehearsal, EveryPartRuns) {
+/// A suite of its own, because default test runs have no time for it.
+class GpuScriptParts : public GpuScriptRehearsal {};
+
+TEST_F(GpuScriptParts, AllRun) {
   const test::CommandResult gathered = gather();
   ASSERT_EQ(gathered.exit_code, 0) << gathered.output;
   const std::filesystem::path sanitizer = path("sanitizer/compute-sanitizer");
