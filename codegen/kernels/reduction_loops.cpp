@@ -7,6 +7,7 @@
 
 #include "codegen/text/traffic_snapshot.h"
 #include "compiler/program/op_cost.h"
+#include "compiler/program/size_class.h"
 #include "ir/support/round_up.h"
 
 namespace sinter {
@@ -15,7 +16,11 @@ TreePlan plan_tree(const KernelWriter& writer, int vector_chunks) {
   const Schedule& schedule = writer.schedule;
   const Extent extent = writer.body.reduced_size();
   TreePlan plan;
-  plan.tree = tree_of(evaluate(extent, writer.program.facts.symbols));
+  const SizeClass sizes =
+      schedule.resident
+          ? class_of_residency(extent, writer.program.facts)
+          : SizeClass{.low = 0, .high = evaluate(extent, writer.program.facts.symbols)};
+  plan.tree = tree_of(sizes.high);
   plan.vector_chunks = vector_chunks;
   plan.lanes = schedule.threads_per_row / schedule.groups;
   plan.parts_per_group =
@@ -36,6 +41,12 @@ TreePlan plan_tree(const KernelWriter& writer, int vector_chunks) {
     const std::int64_t last = tree.extent - (tree.parts - 1) * tree.chunks_per_part * kChunk;
     plan.whole_tiles = std::max<std::int64_t>(last, 0) / (stride * kChunk);
     plan.whole_extent = tree.parts * tree.chunks_per_part * kChunk == tree.extent;
+  } else if (schedule.resident) {
+    // The last part has at least this many chunks, since the others have at most
+    // (chunks + parts - 1) / parts each.
+    const std::int64_t others = tree.parts - 1;
+    const std::int64_t last = (sizes.low / kChunk - others * others) / tree.parts;
+    plan.whole_tiles = std::max<std::int64_t>(last, 0) / stride;
   }
   return plan;
 }
@@ -240,7 +251,9 @@ void write_guarded_tile(KernelWriter& writer, const TreePlan& plan, const TileLo
   std::string condition;
   if (!plan.whole_parts && !loop.is_whole)
     condition = fmt::format("Shape::chunk(tile) < {}", chunks_text(plan));
-  if (!plan.whole_extent && !loop.is_whole)
+  // In a single part, a chunk below the number of chunks begins within the row.
+  const bool is_implied = plan.tree.parts == 1 && !condition.empty();
+  if (!plan.whole_extent && !loop.is_whole && !is_implied)
     condition += fmt::format("{}column < {}", condition.empty() ? "" : " && ", end);
   if (!condition.empty() && !is_whole.empty())
     condition = fmt::format("{} || ({})", is_whole, condition);
