@@ -16,10 +16,10 @@ TreePlan plan_tree(const KernelWriter& writer, int vector_chunks) {
   const Schedule& schedule = writer.schedule;
   const Extent extent = writer.body.reduced_size();
   TreePlan plan;
-  const SizeClass sizes =
-      schedule.resident
-          ? class_of_residency(extent, writer.program.facts)
-          : SizeClass{.low = 0, .high = evaluate(extent, writer.program.facts.symbols)};
+  const bool keeps_rows = schedule.resident || !writer.body.columns.empty();
+  const std::int64_t planned = evaluate(extent, writer.program.facts.symbols);
+  const SizeClass sizes = keeps_rows ? class_of_residency(extent, writer.program.facts)
+                                     : SizeClass{.low = planned, .high = planned};
   plan.tree = tree_of(sizes.high);
   plan.vector_chunks = vector_chunks;
   plan.lanes = schedule.threads_per_row / schedule.groups;
@@ -41,7 +41,7 @@ TreePlan plan_tree(const KernelWriter& writer, int vector_chunks) {
     const std::int64_t last = tree.extent - (tree.parts - 1) * tree.chunks_per_part * kChunk;
     plan.whole_tiles = std::max<std::int64_t>(last, 0) / (stride * kChunk);
     plan.whole_extent = tree.parts * tree.chunks_per_part * kChunk == tree.extent;
-  } else if (schedule.resident) {
+  } else if (keeps_rows) {
     // The last part has at least this many chunks, since the others have at most
     // (chunks + parts - 1) / parts each.
     const std::int64_t others = tree.parts - 1;
@@ -99,8 +99,8 @@ std::string chunks_text(const TreePlan& plan) {
 
 void declare_chunks(KernelWriter& writer, const TreePlan& plan) {
   if (plan.is_fixed) return;
-  const Extent chunks = ceil_div(writer.body.reduced_size(), kChunk);
-  writer.declare_index("chunks", writer.text(ceil_div(chunks, plan.tree.parts)));
+  writer.declare_index("chunks",
+                       writer.text(chunks_per_part(writer.body.reduced_size(), plan.tree.parts)));
 }
 
 std::string part_start(KernelWriter& writer, const TreePlan& plan, const std::string& part) {
@@ -134,7 +134,8 @@ class RolledTiles {
   void write() {
     if (!plan_.is_fixed) {
       const std::int64_t stride = std::int64_t{plan_.lanes} * plan_.vector_chunks;
-      return write_loop("0", fmt::format("(chunks + {}) / {}", stride - 1, stride), round_,
+      const std::int64_t step = std::max(round_, batch_ / round_ * round_);
+      return write_loop("0", fmt::format("(chunks + {}) / {}", stride - 1, stride), step,
                         {.accumulator = "i"});
     }
     if (!tile_writers_.reads_once)

@@ -240,7 +240,7 @@ class RowCandidates {
   std::optional<Schedule> schedule_of(int threads_per_row, int vector, int threads,
                                       int cluster) const {
     std::optional<Schedule> made =
-        distribute_row(body_, tree_, threads_per_row,
+        distribute_row(body_, facts_, tree_, threads_per_row,
                        {.vector = vector, .cluster = cluster, .splits_rows = split_});
     if (!made) return std::nullopt;
     Schedule& schedule = *made;
@@ -274,7 +274,7 @@ class RowCandidates {
   /// True if a thread has more vectors of a part than accumulators. It then loops over them, unless
   /// they stay in registers.
   bool has_loops(const Schedule& schedule) const {
-    if (split_ || !body_.reduced_size().is_number()) return false;
+    if (split_) return false;
     const std::int64_t vectors =
         vectors_per_thread(tree_, schedule) * schedule.groups * schedule.cluster;
     return vectors * schedule.threads_per_row * (schedule.vector / kChunk) >

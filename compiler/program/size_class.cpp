@@ -29,26 +29,23 @@ SizeClass class_of_tree(std::int64_t length) {
 SizeClass class_of_residency(std::int64_t length) {
   const SizeClass tree = class_of_tree(length);
   if (length <= kLongestOfOneClass || length > kLongestResident) return tree;
-  // Trees of one part change behind a power of two, the others at one. Powers of two are frequent
-  // lengths, so they waste little: nothing below 8192, a ninth from there on.
-  const bool has_parts = tree_of(length).parts > 1;
-  const auto half = static_cast<std::int64_t>(
-      std::bit_floor(static_cast<std::uint64_t>(has_parts ? length : length - 1)));
-  SizeClass result = {.low = half + (has_parts ? 0 : 1), .high = 2 * half - (has_parts ? 1 : 0)};
-  const auto split_at = [&](std::int64_t end) {
-    if (length <= end)
-      result.high = std::min(result.high, end);
-    else
-      result.low = std::max(result.low, end + 1);
-  };
-  if (has_parts) split_at(half + half / 8);
-  split_at(half + half / 2);
-  return {.low = std::max(result.low, tree.low), .high = std::min(result.high, tree.high)};
+  // Trees of several parts change at a power of two, and that of one part behind it. Powers of two
+  // are the most frequent lengths, so nothing is wasted for them.
+  const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(length)));
+  if (power == length && tree_of(length).parts > 1) return {.low = length, .high = length};
+  const std::int64_t half = power == length ? length / 2 : power;
+  const std::int64_t middle = half + half / 2;
+  if (length <= middle) return {.low = half + 1, .high = middle};
+  return {.low = middle + 1, .high = std::min(2 * half, tree.high)};
 }
 
 SizeClass class_of_residency(Extent extent, const Facts& facts) {
   if (extent.is_number()) return {.low = extent.number(), .high = extent.number()};
   return class_of_residency(evaluate(extent, facts.symbols));
+}
+
+Extent chunks_per_part(Extent extent, std::int64_t parts) {
+  return ceil_div(ceil_div(extent, kChunk), parts);
 }
 
 }  // namespace sinter

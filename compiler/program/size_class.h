@@ -21,4 +21,7 @@ SizeClass class_of_residency(std::int64_t length);
 /// The lengths of class_of_residency that `extent` may have; a number has one length.
 SizeClass class_of_residency(Extent extent, const Facts& facts);
 
+/// Chunks of each part but the last, of a reduction over `extent` elements.
+Extent chunks_per_part(Extent extent, std::int64_t parts);
+
 }  // namespace sinter

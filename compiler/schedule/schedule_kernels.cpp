@@ -219,6 +219,7 @@ class Scheduler {
     add_guards(kernel, body);
     std::vector<Schedule> choices = candidates(kernel.kind, body, target_, facts);
     ensure(!choices.empty(), "kernel " + kernel.name + " has no schedule");
+    guard_vectors(body, choices);
     kernel.schedule = choices.front();
     kernel.candidates = SharedSchedules(std::move(choices));
     add_notes(kernel, body, facts);
@@ -233,6 +234,16 @@ class Scheduler {
     return loads;
   }
 
+  /// Guards that no vector of a schedule crosses the end of a part of a row.
+  void guard_vectors(const Body& body, std::span<const Schedule> choices) {
+    const std::int64_t parts = tree_of(evaluate(body.reduced_size(), program_.facts.symbols)).parts;
+    if (parts == 1 || body.scan || body.scatter || reduces_columns(body, program_.facts)) return;
+    const int widest = std::ranges::max(choices, {}, &Schedule::vector).vector;
+    add_guard(program_.guards, {.value = chunks_per_part(body.reduced_size(), parts),
+                                .divisor = std::max<std::int64_t>(widest / kChunk, 1),
+                                .reason = "vectors end at the ends of parts"});
+  }
+
   void add_guards(const Kernel& kernel, const Body& body) {
     if (do_buffers_fit_ && iterations_fit(program_, kernel)) {
       if (!std::exchange(are_buffers_guarded_, true))
@@ -243,7 +254,8 @@ class Scheduler {
       guard_scan(program_, body.reduced_size());
     else if (body.has_reduced_axis)
       guard_tree(program_, body.reduced_size());
-    if (body.passes() > 1 && !body.scan) read_in_passes_.push_back(body.reduced_size());
+    if ((body.passes() > 1 || !body.columns.empty()) && !body.scan)
+      read_in_passes_.push_back(body.reduced_size());
     if (!body.finals.empty() || !body.columns.empty()) guard_tree(program_, body.parallel_size());
     for (const Extent extent : body.at_least_one)
       add_guard(
