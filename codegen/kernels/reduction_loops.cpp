@@ -7,6 +7,7 @@
 
 #include "codegen/text/traffic_snapshot.h"
 #include "compiler/program/op_cost.h"
+#include "compiler/program/size_class.h"
 #include "ir/support/round_up.h"
 
 namespace sinter {
@@ -15,7 +16,11 @@ TreePlan plan_tree(const KernelWriter& writer, int vector_chunks) {
   const Schedule& schedule = writer.schedule;
   const Extent extent = writer.body.reduced_size();
   TreePlan plan;
-  plan.tree = tree_of(evaluate(extent, writer.program.facts.symbols));
+  const bool keeps_rows = schedule.resident || !writer.body.columns.empty();
+  const std::int64_t planned = evaluate(extent, writer.program.facts.symbols);
+  const SizeClass sizes = keeps_rows ? class_of_residency(extent, writer.program.facts)
+                                     : SizeClass{.low = planned, .high = planned};
+  plan.tree = tree_of(sizes.high);
   plan.vector_chunks = vector_chunks;
   plan.lanes = schedule.threads_per_row / schedule.groups;
   plan.parts_per_group =
@@ -36,6 +41,12 @@ TreePlan plan_tree(const KernelWriter& writer, int vector_chunks) {
     const std::int64_t last = tree.extent - (tree.parts - 1) * tree.chunks_per_part * kChunk;
     plan.whole_tiles = std::max<std::int64_t>(last, 0) / (stride * kChunk);
     plan.whole_extent = tree.parts * tree.chunks_per_part * kChunk == tree.extent;
+  } else if (keeps_rows) {
+    // The last part has at least this many chunks, since the others have at most
+    // (chunks + parts - 1) / parts each.
+    const std::int64_t others = tree.parts - 1;
+    const std::int64_t last = (sizes.low / kChunk - others * others) / tree.parts;
+    plan.whole_tiles = std::max<std::int64_t>(last, 0) / stride;
   }
   return plan;
 }
@@ -121,8 +132,8 @@ std::string chunks_text(const TreePlan& plan) {
 
 void declare_chunks(KernelWriter& writer, const TreePlan& plan) {
   if (plan.is_fixed) return;
-  const Extent chunks = ceil_div(writer.body.reduced_size(), kChunk);
-  writer.declare_index("chunks", writer.text(ceil_div(chunks, plan.tree.parts)));
+  writer.declare_index("chunks",
+                       writer.text(chunks_per_part(writer.body.reduced_size(), plan.tree.parts)));
 }
 
 std::string part_start(KernelWriter& writer, const TreePlan& plan, const std::string& part) {
@@ -156,7 +167,8 @@ class RolledTiles {
   void write() {
     if (!plan_.is_fixed) {
       const std::int64_t stride = std::int64_t{plan_.lanes} * plan_.vector_chunks;
-      return write_loop("0", fmt::format("(chunks + {}) / {}", stride - 1, stride), round_,
+      const std::int64_t step = std::max(round_, batch_ / round_ * round_);
+      return write_loop("0", fmt::format("(chunks + {}) / {}", stride - 1, stride), step,
                         {.accumulator = "i"});
     }
     if (!tile_writers_.reads_once)
@@ -273,7 +285,9 @@ void write_guarded_tile(KernelWriter& writer, const TreePlan& plan, const TileLo
   std::string condition;
   if (!plan.whole_parts && !loop.is_whole)
     condition = fmt::format("Shape::chunk(tile) < {}", chunks_text(plan));
-  if (!plan.whole_extent && !loop.is_whole)
+  // In a single part, a chunk below the number of chunks begins within the row.
+  const bool is_implied = plan.tree.parts == 1 && !condition.empty();
+  if (!plan.whole_extent && !loop.is_whole && !is_implied)
     condition += fmt::format("{}column < {}", condition.empty() ? "" : " && ", end);
   if (!condition.empty() && !is_whole.empty())
     condition = fmt::format("{} || ({})", is_whole, condition);

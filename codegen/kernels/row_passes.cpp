@@ -160,7 +160,7 @@ void RowPasses::write_prefix_constants() {
 /// pass has one copy of a tile's text per tile, and compilers find the common part slowly. Threads
 /// that process many rows have no register to spare for it.
 bool RowPasses::has_first_column() const {
-  return plan_.is_fixed && keeps_in_registers() && body_.columns.empty();
+  return (plan_.is_fixed || plan_.tree.parts == 1) && keeps_in_registers() && body_.columns.empty();
 }
 
 /// Declares the position at which the first vector of this thread begins.

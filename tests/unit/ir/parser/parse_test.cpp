@@ -93,6 +93,15 @@ TEST(ParseTest, AttributesHaveTheirDefaults) {
             "  return a, c, d\n");
 }
 
+TEST(ParseTest, AnIndexOfAnExtremeWithoutAxisCountsAllElements) {
+  EXPECT_EQ(body_of("a = argmax x\nb = argmin x {keep = true}\nreturn a, b"),
+            "  reshape_0 = reshape x {shape = [6]}\n"
+            "  a = argmax reshape_0 {axis = 0, keep = false}\n"
+            "  return a\n");
+  EXPECT_EQ(body_of("v, i = max_with_index x\nreturn v, i"),
+            "  v = max x\n");
+}
+
 TEST(ParseTest, IntegersMayBeWrittenAsReals) {
   EXPECT_EQ(body_of("a = var x {axes = [0], correction = 1.0}\nreturn a"),
             "  a = var x {axes = [0], correction = 1, keep = false}\n  return a\n");
