@@ -59,8 +59,8 @@ class RowCandidates {
           static_cast<std::int64_t>(moved_bytes(body, facts)) / std::max<std::int64_t>(rows_, 1);
     if (!may_stay_resident_) return;
     shared_slot_bytes_ = kept_slots(body, plan_).bytes_per_element();
-    for (const StagedRow& row : staged_rows(body, plan_))
-      staged_bytes_ += staged_bytes(body, row, kMaxRowVector);
+    for (const StagedRow& row : staged_rows(body, plan_, facts))
+      staged_bytes_ += staged_bytes(body, row, kMaxRowVector, facts);
   }
 
   std::vector<Schedule> make() {

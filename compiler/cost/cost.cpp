@@ -70,7 +70,7 @@ std::vector<bool> read_from_staged_rows(const Body& body, const Target& target,
                                         const Facts& facts) {
   std::vector<bool> result(body.values.size());
   if (!may_have_staged_rows(body) || !fits_resident(body, target, facts, 1)) return result;
-  for (const StagedRow& row : staged_rows(body, plan_resident_passes(body)))
+  for (const StagedRow& row : staged_rows(body, plan_resident_passes(body), facts))
     for (const auto& [load, shift] : row.loads) result[static_cast<std::size_t>(load)] = true;
   return result;
 }

@@ -148,7 +148,7 @@ class Scheduler {
   /// Guards the size classes of rows and columns that several passes or kernels read. The choice
   /// of kernels and schedules depends on whether the longest of a class stay resident.
   void guard_residency() {
-    std::vector<Extent> extents = read_in_passes_;
+    std::vector<Extent> extents = kept_extents_;
     for (const Kernel& kernel : program_.kernels)
       if (kernel.kind != KernelKind::scan && kernel.kind != KernelKind::scatter)
         extents.push_back(kernel.reduced);
@@ -220,6 +220,10 @@ class Scheduler {
     std::vector<Schedule> choices = candidates(kernel.kind, body, target_, facts);
     ensure(!choices.empty(), "kernel " + kernel.name + " has no schedule");
     guard_vectors(body, choices);
+    // Tiles have space for the longest rows of the size class.
+    if (std::ranges::any_of(choices, [](const Schedule& choice) { return choice.tile > 0; }) &&
+        body.has_reduced_axis && !body.scan)
+      kept_extents_.push_back(body.reduced_size());
     kernel.schedule = choices.front();
     kernel.candidates = SharedSchedules(std::move(choices));
     add_notes(kernel, body, facts);
@@ -255,7 +259,7 @@ class Scheduler {
     else if (body.has_reduced_axis)
       guard_tree(program_, body.reduced_size());
     if ((body.passes() > 1 || !body.columns.empty()) && !body.scan)
-      read_in_passes_.push_back(body.reduced_size());
+      kept_extents_.push_back(body.reduced_size());
     if (!body.finals.empty() || !body.columns.empty()) guard_tree(program_, body.parallel_size());
     for (const Extent extent : body.at_least_one)
       add_guard(
@@ -267,7 +271,7 @@ class Scheduler {
   const Target& target_;
   KernelKeys keys_;
   KernelKeyMap<Scheduled> known_;
-  std::vector<Extent> read_in_passes_;  ///< reduced extents of kernels with several passes
+  std::vector<Extent> kept_extents_;  ///< reduced extents of kernels that keep rows or columns
   bool do_buffers_fit_ = false;
   bool are_buffers_guarded_ = false;
 };
