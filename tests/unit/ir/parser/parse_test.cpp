@@ -94,12 +94,17 @@ TEST(ParseTest, AttributesHaveTheirDefaults) {
 }
 
 TEST(ParseTest, AnIndexOfAnExtremeWithoutAxisCountsAllElements) {
-  EXPECT_EQ(body_of("a = argmax x\nb = argmin x {keep = true}\nreturn a, b"),
-            "  reshape_0 = reshape x {shape = [6]}\n"
-            "  a = argmax reshape_0 {axis = 0, keep = false}\n"
-            "  return a\n");
-  EXPECT_EQ(body_of("v, i = max_with_index x\nreturn v, i"),
-            "  v = max x\n");
+  EXPECT_EQ(body_of("a = argmax x\nc = argmin x {keep = true}\nreturn a, c"),
+            "  reshape_5 = reshape x {shape = [24]}\n"
+            "  a = argmax reshape_5 {axis = 0, keep = false}\n"
+            "  argmin_7 = argmin reshape_5 {axis = 0, keep = false}\n"
+            "  c = reshape argmin_7 {shape = [1, 1]}\n"
+            "  return a, c\n");
+  EXPECT_EQ(body_of("v, n = max_with_index x\nreturn v, n"),
+            "  v = max x {axes = [0, 1], keep = false}\n"
+            "  reshape_6 = reshape x {shape = [24]}\n"
+            "  n = argmax reshape_6 {axis = 0, keep = false}\n"
+            "  return v, n\n");
 }
 
 TEST(ParseTest, IntegersMayBeWrittenAsReals) {
