@@ -27,7 +27,7 @@ TreePlan plan_tree(const KernelWriter& writer, int vector_chunks) {
       static_cast<int>(plan.tree.parts) / (schedule.groups * schedule.blocks_per_row());
   plan.accumulators_per_thread =
       static_cast<int>(plan.tree.accumulators) / (plan.lanes * vector_chunks);
-  plan.is_fixed = extent.is_number() || (keeps_rows && sizes.low == sizes.high);
+  plan.is_fixed = extent.is_number();
   const std::int64_t stride = std::int64_t{plan.lanes} * vector_chunks;
   const Tree& tree = plan.tree;
   plan.tiles = divide_up(tree.chunks_per_part, stride);
@@ -165,7 +165,12 @@ class RolledTiles {
   /// first. A condition in front of a tile would keep the compiler from loading it before it has
   /// finished the previous tile.
   void write() {
-    if (!plan_.is_fixed) return write_symbolic();
+    if (!plan_.is_fixed) {
+      const std::int64_t stride = std::int64_t{plan_.lanes} * plan_.vector_chunks;
+      const std::int64_t step = std::max(round_, batch_ / round_ * round_);
+      return write_loop("0", fmt::format("(chunks + {}) / {}", stride - 1, stride), step,
+                        {.accumulator = "i"});
+    }
     if (!tile_writers_.reads_once)
       return write_loop("0", std::to_string(plan_.tiles), round_, {.accumulator = "i"});
     const std::int64_t rounds = plan_.whole_tiles / round_;
@@ -186,24 +191,6 @@ class RolledTiles {
   }
 
  private:
-  /// Tiles before the last round that is whole in the last part, which is the shortest, have no
-  /// guard.
-  void write_symbolic() {
-    const std::int64_t stride = std::int64_t{plan_.lanes} * plan_.vector_chunks;
-    const std::string end = fmt::format("(chunks + {}) / {}", stride - 1, stride);
-    const std::int64_t step = std::max(round_, batch_ / round_ * round_);
-    if (!tile_writers_.reads_once) return write_loop("0", end, step, {.accumulator = "i"});
-    std::string last = atomic(writer_.text(writer_.body.reduced_size()));
-    if (plan_.tree.parts > 1)
-      last = fmt::format("({} - {} * chunks)", last, (plan_.tree.parts - 1) * kChunk);
-    const std::string whole = fmt::format("{} / {} * {}", last, stride * kChunk * step, step);
-    {
-      const TrafficSnapshot same(writer_.source);
-      write_loop("0", whole, step, {.accumulator = "i", .is_whole = true});
-    }
-    write_loop(whole, end, round_, {.accumulator = "i"});
-  }
-
   void write_loop(const std::string& first, const std::string& end, std::int64_t step,
                   const TileLoop& loop) {
     out_.directive("#pragma unroll 1");

@@ -21,7 +21,7 @@ struct TreePlan {
   int vector_chunks = 1;  ///< chunks per vector along the reduced axis
   int parts_per_group = 1;
   int accumulators_per_thread = 1;
-  bool is_fixed = true;    ///< the reduced extent has one value
+  bool is_fixed = true;    ///< the reduced extent is a constant
   std::int64_t tiles = 0;  ///< vectors per thread and part, at most; only if fixed or resident
   std::int64_t whole_tiles = 0;  ///< tiles that are whole in all threads and parts of any row
   bool whole_parts = false;      ///< no tile crosses the end of its part
