@@ -69,7 +69,8 @@ std::vector<std::int64_t> lengths_of(SizeClass sizes) {
   std::vector<std::int64_t> lengths = {std::clamp(odd, sizes.low, sizes.high)};
   for (const std::int64_t length :
        {sizes.low, sizes.low + 1, sizes.low + 7, sizes.high - 5, sizes.high - 1, sizes.high})
-    if (length >= sizes.low && std::ranges::find(lengths, length) == lengths.end())
+    if (length >= sizes.low && length <= sizes.high &&
+        std::ranges::find(lengths, length) == lengths.end())
       lengths.push_back(length);
   return lengths;
 }
