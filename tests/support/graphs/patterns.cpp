@@ -190,6 +190,10 @@ Pattern symbolic_pattern_of(const std::string& name, const std::string& text,
   pattern.fixed_text = std::exchange(pattern.text, with_columns(text, kColumns));
   pattern.sizes.emplace_back(kColumns, std::stoll(columns));
   pattern.bytes = figure(head_list(text, "symbol_bytes"), place, 1.02);
+  if (const std::vector<std::string> narrow = head_list(text, "symbol_narrow"); !narrow.empty()) {
+    pattern.narrow = narrow;
+    pattern.narrow_because = head_line(text, "symbol_narrow_because");
+  }
   return pattern;
 }
 
