@@ -190,6 +190,14 @@ Pattern symbolic_pattern_of(const std::string& name, const std::string& text,
   pattern.fixed_text = std::exchange(pattern.text, with_columns(text, kColumns));
   pattern.sizes.emplace_back(kColumns, std::stoll(columns));
   pattern.bytes = figure(head_list(text, "symbol_bytes"), place, 1.02);
+  if (const std::vector<std::string> least = head_list(text, "symbol_in_flight"); !least.empty()) {
+    pattern.bytes_in_flight = static_cast<std::int64_t>(figure(least, place, 0) * 1024);
+    pattern.in_flight_because = head_line(text, "symbol_in_flight_because");
+  }
+  if (const std::vector<std::string> most = head_list(text, "symbol_last_wave"); !most.empty()) {
+    pattern.last_wave = figure(most, place, 1.05);
+    pattern.last_wave_because = head_line(text, "symbol_last_wave_because");
+  }
   if (const std::vector<std::string> narrow = head_list(text, "symbol_narrow"); !narrow.empty()) {
     pattern.narrow = narrow;
     pattern.narrow_because = head_line(text, "symbol_narrow_because");

@@ -23,8 +23,9 @@ namespace sinter::test {
 ///     // columns: 33, 256, 4096
 ///     // symbols: 4096, 5000     (more patterns, in which COLUMNS is a symbol of these sizes)
 ///     // symbol_bytes: 1.01      (the maximum of these, as `bytes`; default 1.02)
-///     // symbol_narrow: x         (as `narrow`, of these)
-///     // symbol_narrow_because: …
+///     // symbol_narrow: x         (as `narrow`, of these, with `symbol_narrow_because`)
+///     // symbol_in_flight: 32      (as `in_flight`, with `symbol_in_flight_because`)
+///     // symbol_last_wave: 1.13    (as `last_wave`, with `symbol_last_wave_because`)
 ///     // launches: 1             (the maximum)
 ///     // bytes: 1.00             (the maximum, as a multiple of the minimal bytes)
 ///     // sectors: 1.05           (the maximum of kernels with tiles, as a multiple of the fewest)
