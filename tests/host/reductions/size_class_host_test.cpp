@@ -1,4 +1,4 @@
-// Kernels for a symbolic reduced extent at the ends of their size class: one variant serves all
+// Kernels for a symbolic reduced extent at the ends of their size class. One variant serves all
 // lengths of the class, with the bits of the kernel for the number and of the unfused graph.
 #include <gtest/gtest.h>
 
