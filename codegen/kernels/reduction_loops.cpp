@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "codegen/text/traffic_snapshot.h"
+#include "compiler/candidates/candidate_list.h"
 #include "compiler/program/op_cost.h"
 #include "compiler/program/size_class.h"
 #include "ir/support/round_up.h"
@@ -165,12 +166,7 @@ class RolledTiles {
   /// first. A condition in front of a tile would keep the compiler from loading it before it has
   /// finished the previous tile.
   void write() {
-    if (!plan_.is_fixed) {
-      const std::int64_t stride = std::int64_t{plan_.lanes} * plan_.vector_chunks;
-      const std::int64_t step = std::max(round_, batch_ / round_ * round_);
-      return write_loop("0", fmt::format("(chunks + {}) / {}", stride - 1, stride), step,
-                        {.accumulator = "i"});
-    }
+    if (!plan_.is_fixed) return write_symbolic();
     if (!tile_writers_.reads_once)
       return write_loop("0", std::to_string(plan_.tiles), round_, {.accumulator = "i"});
     const std::int64_t rounds = plan_.whole_tiles / round_;
@@ -191,6 +187,26 @@ class RolledTiles {
   }
 
  private:
+  /// If planned rows have whole rounds, these have no guard. A round is whole in all parts if it is
+  /// whole in the last part, which is the shortest. Heavy states would spill in two loops.
+  void write_symbolic() {
+    const std::int64_t stride = std::int64_t{plan_.lanes} * plan_.vector_chunks;
+    const std::string end = fmt::format("(chunks + {}) / {}", stride - 1, stride);
+    const std::int64_t step = std::max(round_, batch_ / round_ * round_);
+    if (!tile_writers_.reads_once || has_heavy_state(writer_.body) ||
+        plan_.tree.chunks_per_part < 2 * stride * step)
+      return write_loop("0", end, step, {.accumulator = "i"});
+    std::string last = atomic(writer_.text(writer_.body.reduced_size()));
+    if (plan_.tree.parts > 1)
+      last = fmt::format("({} - {} * chunks)", last, (plan_.tree.parts - 1) * kChunk);
+    const std::string whole = fmt::format("{} / {} * {}", last, stride * kChunk * step, step);
+    {
+      const TrafficSnapshot same(writer_.source);
+      write_loop("0", whole, step, {.accumulator = "i", .is_whole = true});
+    }
+    write_loop(whole, end, round_, {.accumulator = "i"});
+  }
+
   void write_loop(const std::string& first, const std::string& end, std::int64_t step,
                   const TileLoop& loop) {
     out_.directive("#pragma unroll 1");

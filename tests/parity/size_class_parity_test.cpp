@@ -1,5 +1,5 @@
-// Rows and columns of symbolic length on a GPU, at the ends of their size classes. The shortest rows
-// end far before the space of a kernel, and the longest fill it.
+// Rows and columns of symbolic length on a GPU, at the ends of their size classes. The shortest
+// rows end far before the space of a kernel, and the longest fill it.
 #include <gtest/gtest.h>
 
 #include "runtime/device/device_state.h"

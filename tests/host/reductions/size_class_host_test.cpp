@@ -143,6 +143,9 @@ std::vector<Case> cases() {
   for (const std::int64_t length : {300, 1300, 9001})
     for (const char* file : {"column_softmax", "column_var_mean"}) all.push_back({file, length});
   for (const char* file : {"softmax", "softmax_backward"}) all.push_back({file, 50'257});
+  // Loops over whole rounds, and over the rest.
+  for (const char* file : {"row_sum", "row_argmax"}) all.push_back({file, 9001});
+  for (const char* file : {"full_sum", "full_argmax"}) all.push_back({file, 70'001});
   return all;
 }
 
