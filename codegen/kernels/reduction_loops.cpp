@@ -6,7 +6,9 @@
 #include <optional>
 
 #include "codegen/text/traffic_snapshot.h"
+#include "compiler/candidates/candidate_list.h"
 #include "compiler/program/op_cost.h"
+#include "compiler/program/size_class.h"
 #include "ir/support/round_up.h"
 
 namespace sinter {
@@ -15,7 +17,11 @@ TreePlan plan_tree(const KernelWriter& writer, int vector_chunks) {
   const Schedule& schedule = writer.schedule;
   const Extent extent = writer.body.reduced_size();
   TreePlan plan;
-  plan.tree = tree_of(evaluate(extent, writer.program.facts.symbols));
+  const bool keeps_rows = schedule.resident || !writer.body.columns.empty();
+  const std::int64_t planned = evaluate(extent, writer.program.facts.symbols);
+  const SizeClass sizes = keeps_rows ? class_of_residency(extent, writer.program.facts)
+                                     : SizeClass{.low = planned, .high = planned};
+  plan.tree = tree_of(sizes.high);
   plan.vector_chunks = vector_chunks;
   plan.lanes = schedule.threads_per_row / schedule.groups;
   plan.parts_per_group =
@@ -36,6 +42,12 @@ TreePlan plan_tree(const KernelWriter& writer, int vector_chunks) {
     const std::int64_t last = tree.extent - (tree.parts - 1) * tree.chunks_per_part * kChunk;
     plan.whole_tiles = std::max<std::int64_t>(last, 0) / (stride * kChunk);
     plan.whole_extent = tree.parts * tree.chunks_per_part * kChunk == tree.extent;
+  } else if (keeps_rows) {
+    // The last part has at least this many chunks, since the others have at most
+    // (chunks + parts - 1) / parts each.
+    const std::int64_t others = tree.parts - 1;
+    const std::int64_t last = (sizes.low / kChunk - others * others) / tree.parts;
+    plan.whole_tiles = std::max<std::int64_t>(last, 0) / stride;
   }
   return plan;
 }
@@ -121,8 +133,8 @@ std::string chunks_text(const TreePlan& plan) {
 
 void declare_chunks(KernelWriter& writer, const TreePlan& plan) {
   if (plan.is_fixed) return;
-  const Extent chunks = ceil_div(writer.body.reduced_size(), kChunk);
-  writer.declare_index("chunks", writer.text(ceil_div(chunks, plan.tree.parts)));
+  writer.declare_index("chunks",
+                       writer.text(chunks_per_part(writer.body.reduced_size(), plan.tree.parts)));
 }
 
 std::string part_start(KernelWriter& writer, const TreePlan& plan, const std::string& part) {
@@ -154,11 +166,7 @@ class RolledTiles {
   /// first. A condition in front of a tile would keep the compiler from loading it before it has
   /// finished the previous tile.
   void write() {
-    if (!plan_.is_fixed) {
-      const std::int64_t stride = std::int64_t{plan_.lanes} * plan_.vector_chunks;
-      return write_loop("0", fmt::format("(chunks + {}) / {}", stride - 1, stride), round_,
-                        {.accumulator = "i"});
-    }
+    if (!plan_.is_fixed) return write_symbolic();
     if (!tile_writers_.reads_once)
       return write_loop("0", std::to_string(plan_.tiles), round_, {.accumulator = "i"});
     const std::int64_t rounds = plan_.whole_tiles / round_;
@@ -179,6 +187,26 @@ class RolledTiles {
   }
 
  private:
+  /// If planned rows have whole rounds, these have no guard. A round is whole in all parts if it is
+  /// whole in the last part, which is the shortest. Heavy states would spill in two loops.
+  void write_symbolic() {
+    const std::int64_t stride = std::int64_t{plan_.lanes} * plan_.vector_chunks;
+    const std::string end = fmt::format("(chunks + {}) / {}", stride - 1, stride);
+    const std::int64_t step = std::max(round_, batch_ / round_ * round_);
+    if (!tile_writers_.reads_once || has_heavy_state(writer_.body) ||
+        plan_.tree.chunks_per_part < 2 * stride * step)
+      return write_loop("0", end, step, {.accumulator = "i"});
+    std::string last = atomic(writer_.text(writer_.body.reduced_size()));
+    if (plan_.tree.parts > 1)
+      last = fmt::format("({} - {} * chunks)", last, (plan_.tree.parts - 1) * kChunk);
+    const std::string whole = fmt::format("{} / {} * {}", last, stride * kChunk * step, step);
+    {
+      const TrafficSnapshot same(writer_.source);
+      write_loop("0", whole, step, {.accumulator = "i", .is_whole = true});
+    }
+    write_loop(whole, end, round_, {.accumulator = "i"});
+  }
+
   void write_loop(const std::string& first, const std::string& end, std::int64_t step,
                   const TileLoop& loop) {
     out_.directive("#pragma unroll 1");
@@ -273,10 +301,13 @@ void write_guarded_tile(KernelWriter& writer, const TreePlan& plan, const TileLo
   std::string condition;
   if (!plan.whole_parts && !loop.is_whole)
     condition = fmt::format("Shape::chunk(tile) < {}", chunks_text(plan));
-  if (!plan.whole_extent && !loop.is_whole)
+  // In a single part, a chunk below the number of chunks begins within the row.
+  const bool is_implied = plan.tree.parts == 1 && !condition.empty();
+  if (!plan.whole_extent && !loop.is_whole && !is_implied)
     condition += fmt::format("{}column < {}", condition.empty() ? "" : " && ", end);
   if (!condition.empty() && !is_whole.empty())
-    condition = fmt::format("{} || ({})", is_whole, condition);
+    condition = is_whole + " || " +
+                (condition.find("&&") == condition.npos ? condition : "(" + condition + ")");
   writer.out.block_if(condition, [&] {
     Tile tile{.count = {}, .accumulator = loop.accumulator, .index = "column + k"};
     if (!plan.whole_vectors && !loop.is_whole) {

@@ -16,14 +16,14 @@ namespace sinter {
 
 /// The reduction tree of a kernel's reduced axis, distributed as its schedule says.
 struct TreePlan {
-  Tree tree;              ///< at the sizes the program is planned for
+  Tree tree;              ///< at the planned sizes; resident: of the longest row of the size class
   int lanes = 1;          ///< threads of one group
   int vector_chunks = 1;  ///< chunks per vector along the reduced axis
   int parts_per_group = 1;
   int accumulators_per_thread = 1;
-  bool is_fixed = true;          ///< the reduced extent is a constant
-  std::int64_t tiles = 0;        ///< vectors per thread and part, if fixed
-  std::int64_t whole_tiles = 0;  ///< tiles that are whole in all threads and parts, if fixed
+  bool is_fixed = true;    ///< the reduced extent is a constant
+  std::int64_t tiles = 0;  ///< vectors per thread and part, at most; only if fixed or resident
+  std::int64_t whole_tiles = 0;  ///< tiles that are whole in all threads and parts of any row
   bool whole_parts = false;      ///< no tile crosses the end of its part
   bool whole_extent = false;     ///< no part crosses the end of the extent
   bool whole_vectors = false;    ///< the extent is a multiple of the vector

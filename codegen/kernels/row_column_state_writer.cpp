@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "compiler/body/access.h"
 #include "compiler/candidates/row_column_candidates.h"
 #include "compiler/program/op_cost.h"
+#include "compiler/program/size_class.h"
 #include "ir/support/round_up.h"
 
 namespace sinter {
@@ -25,16 +27,12 @@ RowColumnStateWriter::RowColumnStateWriter(KernelWriter& writer, RowPasses& pass
   int widest = 4;
   for (const BodyReduction& column : body_.columns)
     widest = std::max(widest, state_bytes(*column.node));
-  while (neighbours_ * 2 * widest <= 16 && body_.reduced_size().number() % (neighbours_ * 2) == 0)
-    neighbours_ *= 2;
+  const std::int64_t divisor = divisor_of(body_.reduced_size(), writer.program.facts);
+  while (neighbours_ * 2 * widest <= 16 && divisor % (neighbours_ * 2) == 0) neighbours_ *= 2;
 }
 
 bool RowColumnStateWriter::combines_in_block() const {
   return schedule_.rows_per_block > 1 || schedule_.combines_columns;
-}
-
-std::int64_t RowColumnStateWriter::accesses() const {
-  return body_.reduced_size().number() / neighbours_;
 }
 
 void RowColumnStateWriter::for_each_column(const std::function<void(std::size_t)>& inside) const {
@@ -44,15 +42,16 @@ void RowColumnStateWriter::for_each_column(const std::function<void(std::size_t)
 /// Column states that wait for their partner in the tree follow the exchange in shared memory. The
 /// states that a block or cluster combines reuse this memory later.
 void RowColumnStateWriter::declare() {
+  const std::int64_t longest = class_of_residency(body_.reduced_size(), writer_.program.facts).high;
   for (const BodyReduction& column : body_.columns) {
     const std::string name = writer_.name_for(column.node, "_tree");
     shared_offsets_.push_back(writer_.source.shared_bytes);
     out_.line(fmt::format("ColumnStates<{}, {}, {}, {}> {}(shared_memory() + {});",
                           writer_.state_type(*column.node), passes_.held_elements(), levels_,
                           schedule_.threads, name, writer_.source.shared_bytes));
-    const std::int64_t bytes = states_in_shared(over_rows_, schedule_, passes_.held_elements(),
-                                                body_.reduced_size().number()) *
-                               state_bytes(*column.node);
+    const std::int64_t bytes =
+        states_in_shared(over_rows_, schedule_, passes_.held_elements(), longest) *
+        state_bytes(*column.node);
     writer_.source.shared_bytes += round_up(bytes, 16);
     writer_.set_result(column, name);
     names_.push_back(name);
@@ -62,6 +61,9 @@ void RowColumnStateWriter::declare() {
 /// Splits of one block differ in the highest bits of their index, and splits of one cluster in the
 /// next bits. So they combine before all others, as the far-first tree requires.
 void RowColumnStateWriter::declare_split() {
+  const Extent accesses = ceil_div(body_.reduced_size(), neighbours_);
+  accesses_ = accesses.is_number() ? std::to_string(accesses.number())
+                                   : writer_.declare_index("accesses", writer_.text(accesses));
   const int slots = schedule_.rows_per_block;
   writer_.source.grid = blocks_of(schedule_);
   writer_.source.cluster = schedule_.cluster;
@@ -92,22 +94,22 @@ void RowColumnStateWriter::declare_workspace() {
   writer_.add_scratch_arguments();
   writer_.source.tickets = (groups_ == 1 ? 1 : groups_ + 1) * schedule_.cluster;
   Traffic& traffic = writer_.source.traffic;
-  std::int64_t offset = 0;
+  Extent offset = 0;
   for_each_column([&](std::size_t i) {
     const Node& node = *body_.columns[i].node;
     const std::string type =
         fmt::format("Neighbours<{}, {}>*", writer_.state_type(node), neighbours_);
     out_.line(fmt::format("auto* {} = reinterpret_cast<{}>(workspace{});", workspace_name(i), type,
-                          offset == 0 ? "" : fmt::format(" + {}", offset)));
+                          offset.is(0) ? "" : " + " + writer_.text(offset)));
     if (combines_in_block())
       out_.line(fmt::format("auto* {} = reinterpret_cast<{}>(shared_memory() + {});",
                             shared_name(i), type, shared_offsets_[i]));
-    const std::int64_t row = body_.reduced_size().number() * state_bytes(node);
-    const std::int64_t bytes = row * workspace_states_;
-    offset += round_up(bytes, 16);
-    traffic.bytes_read = traffic.bytes_read + Extent(bytes);
+    const Extent row = body_.reduced_size() * Extent(state_bytes(node));
+    const Extent bytes = row * Extent(workspace_states_);
+    offset = offset + ceil_div(bytes, 16) * Extent(16);
+    traffic.bytes_read = traffic.bytes_read + bytes;
     traffic.bytes_written =
-        traffic.bytes_written + Extent(bytes + (groups_ == 1 ? 0 : row * groups_));
+        traffic.bytes_written + bytes + row * Extent(groups_ == 1 ? 0 : groups_);
   });
   writer_.source.workspace_bytes = offset;
 }
@@ -119,14 +121,14 @@ void RowColumnStateWriter::write_held() {
   if (in_shared && levels_ > 0)
     out_.line("block_barrier();  // waiting states used the same memory");
   std::string at = neighbours_ == 1 ? "column + k" : fmt::format("(column + k) / {}", neighbours_);
-  if (schedule_.rows_per_block > 1) at = fmt::format("slot * {} + {}", accesses(), at);
+  if (schedule_.rows_per_block > 1) at = fmt::format("slot * {} + {}", accesses_, at);
   const auto write_states = [&] {
     for_each_column([&](std::size_t i) {
       const std::string states =
           fmt::format("{}.neighbours<{}>({})", names_[i], neighbours_, passes_.held_index());
       out_.line(in_shared ? fmt::format("{}[{}] = {};", shared_name(i), at, states)
                           : fmt::format("store_workspace({}, {} * {} + {}, {});", workspace_name(i),
-                                        state_index_, accesses(), at, states));
+                                        state_index_, accesses_, at, states));
     });
   };
   passes_.for_each_vector([&](const Tile& tile) {
@@ -139,7 +141,7 @@ void RowColumnStateWriter::write_held() {
 void RowColumnStateWriter::for_each_access(const std::function<void()>& inside) {
   out_.directive("#pragma unroll 1");
   out_.block(fmt::format("for (int at = static_cast<int>(threadIdx.x); at < {}; at += {})",
-                         accesses(), schedule_.threads),
+                         accesses_, schedule_.threads),
              inside);
 }
 
@@ -147,23 +149,45 @@ void RowColumnStateWriter::for_each_access(const std::function<void()>& inside) 
 /// takes the columns of its own parts. Otherwise the blocks take `threads` accesses in turn.
 void RowColumnStateWriter::for_each_own_access(const std::function<void()>& inside) {
   if (schedule_.cluster == 1) return for_each_access(inside);
-  const int blocks = schedule_.cluster;
-  const Tree along = tree_of(body_.reduced_size().number());
-  const std::int64_t share =
-      schedule_.combines_columns ? schedule_.threads : along.chunks_per_part * kChunk / neighbours_;
-  const std::int64_t shares = divide_up(accesses(), share * blocks);
+  const OwnAccesses own = own_accesses();
   out_.directive("#pragma unroll 1");
   out_.block(fmt::format("for (int own = static_cast<int>(threadIdx.x); own < {}; own += {})",
-                         shares * share, schedule_.threads),
+                         own.end, schedule_.threads),
              [&] {
                writer_.declare_index(
-                   "at", shares == 1
-                             ? fmt::format("cluster_rank() * {} + own", share)
+                   "at", own.has_one_share
+                             ? fmt::format("cluster_rank() * {} + own", own.share)
                              : fmt::format("(own / {0} * {1} + cluster_rank()) * {0} + own % {0}",
-                                           share, blocks));
-               if (shares * share * blocks == accesses()) return inside();
-               out_.block(fmt::format("if (at < {})", accesses()), inside);
+                                           own.share, schedule_.cluster));
+               out_.block_if(own.are_whole ? "" : fmt::format("at < {}", accesses_), inside);
              });
+}
+
+RowColumnStateWriter::OwnAccesses RowColumnStateWriter::own_accesses() const {
+  const int blocks = schedule_.cluster;
+  const Extent columns = body_.reduced_size();
+  const Extent accesses = ceil_div(columns, neighbours_);
+  const std::int64_t parts = tree_of(class_of_residency(columns, writer_.program.facts).high).parts;
+  const Extent share = schedule_.combines_columns
+                           ? Extent(schedule_.threads)
+                           : chunks_per_part(columns, parts) * Extent(kChunk / neighbours_);
+  if (accesses.is_number()) {
+    const std::int64_t of_block = share.number();
+    const std::int64_t shares = divide_up(accesses.number(), of_block * blocks);
+    return {.share = std::to_string(of_block),
+            .end = std::to_string(shares * of_block),
+            .has_one_share = shares == 1,
+            .are_whole = shares * of_block * blocks == accesses.number()};
+  }
+  if (!schedule_.combines_columns) {
+    const std::string text = "(" + writer_.text(share) + ")";
+    return {.share = text,
+            .end = fmt::format("{} * {}", parts / blocks, text),
+            .has_one_share = parts == blocks};
+  }
+  const Extent shares = ceil_div(accesses, std::int64_t{schedule_.threads} * blocks);
+  return {.share = std::to_string(schedule_.threads),
+          .end = writer_.text(shares * Extent(schedule_.threads))};
 }
 
 /// Each thread combines the states of some columns over all rows of the block.
@@ -172,11 +196,11 @@ void RowColumnStateWriter::write_combine_in_block() {
   for_each_access([&] {
     for_each_column([&](std::size_t i) {
       const std::string joined = fmt::format("join_slots<{}>({} + at, {})",
-                                             schedule_.rows_per_block, shared_name(i), accesses());
+                                             schedule_.rows_per_block, shared_name(i), accesses_);
       out_.line(schedule_.combines_columns
                     ? fmt::format("{}[at] = {};", shared_name(i), joined)
                     : fmt::format("store_workspace({}, {} * {} + at, {});", workspace_name(i),
-                                  state_index_, accesses(), joined));
+                                  state_index_, accesses_, joined));
     });
   });
 }
@@ -188,7 +212,7 @@ void RowColumnStateWriter::write_combine_in_cluster() {
   for_each_own_access([&] {
     for_each_column([&](std::size_t i) {
       out_.line(fmt::format("store_workspace({}, {} * {} + at, join_ranks<{}>({} + at));",
-                            workspace_name(i), state_index_, accesses(), schedule_.cluster,
+                            workspace_name(i), state_index_, accesses_, schedule_.cluster,
                             shared_name(i)));
     });
   });
@@ -212,10 +236,12 @@ void RowColumnStateWriter::write_last_blocks() {
   if (groups_ > 1) {
     out_.line(fmt::format("if (!last_block({}, {})) return;", ticket("group"), per_group_));
     for_each_own_access([&] {
-      writer_.declare_index("place", fmt::format("group * {} + at", accesses()));
+      writer_.declare_index("place", fmt::format("group * {} + at", accesses_));
       for_each_column([&](std::size_t i) {
-        out_.line(fmt::format("store_workspace({0}, place, join_column<{1}>({0} + place, {2}));",
-                              workspace_name(i), per_group_, groups_ * accesses()));
+        out_.line(fmt::format(
+            "store_workspace({0}, place, join_column<{1}>({0} + place, {2}));", workspace_name(i),
+            per_group_,
+            writer_.text(ceil_div(body_.reduced_size(), neighbours_) * Extent(groups_))));
       });
     });
     out_.line(
@@ -227,7 +253,7 @@ void RowColumnStateWriter::write_last_blocks() {
   for_each_own_access([&] {
     for_each_column([&](std::size_t i) {
       out_.line(fmt::format("const auto {}_joined = join_column<{}>({} + at, {});", names_[i],
-                            groups_ == 1 ? per_group_ : groups_, workspace_name(i), accesses()));
+                            groups_ == 1 ? per_group_ : groups_, workspace_name(i), accesses_));
     });
     out_.unrolled("k", std::to_string(neighbours_), [&] { write_column(); });
   });

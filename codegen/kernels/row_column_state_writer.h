@@ -31,8 +31,14 @@ class RowColumnStateWriter {
   bool combines_in_block() const;
   std::string shared_name(std::size_t column) const { return names_[column] + "_block"; }
   std::string workspace_name(std::size_t column) const { return names_[column] + "_splits"; }
-  /// The number of accesses, of `neighbours_` states each, to the states of all columns.
-  std::int64_t accesses() const;
+  /// The accesses that a block of a cluster makes, in shares that the blocks take in turn.
+  struct OwnAccesses {
+    std::string share;  ///< accesses of one share, as an expression
+    std::string end;    ///< all accesses of a block, as an expression
+    bool has_one_share = false;
+    bool are_whole = false;  ///< no share ends behind the last access
+  };
+  OwnAccesses own_accesses() const;
   void for_each_column(const std::function<void(std::size_t)>& inside) const;
   void write_held();
   void for_each_access(const std::function<void()>& inside);
@@ -50,11 +56,13 @@ class RowColumnStateWriter {
   SourceWriter& out_;
   RowPasses& passes_;
   Tree over_rows_;
-  int levels_;                      ///< tree levels whose states wait in shared memory
-  int workspace_states_;            ///< states per column in the workspace
-  int per_group_;                   ///< states that the last block of a group combines
-  int groups_;                      ///< groups of states; the last block combines them
-  int neighbours_ = 1;              ///< adjacent columns whose states one access moves
+  int levels_;            ///< tree levels whose states wait in shared memory
+  int workspace_states_;  ///< states per column in the workspace
+  int per_group_;         ///< states that the last block of a group combines
+  int groups_;            ///< groups of states; the last block combines them
+  int neighbours_ = 1;    ///< adjacent columns whose states one access moves
+  /// The number of accesses, of `neighbours_` states each, to the states of all columns.
+  std::string accesses_;
   std::string state_index_;         ///< index of the workspace states of this block or cluster
   std::vector<std::string> names_;  ///< the variables with the columns' states
   std::vector<std::int64_t> shared_offsets_;  ///< their offsets in shared memory, in bytes

@@ -58,19 +58,19 @@ void RowPasses::declare_kept_values() {
 }
 
 void RowPasses::declare_staged_rows() {
-  const std::vector<StagedRow> rows = staged_rows(body_, passes_);
+  const std::vector<StagedRow> rows = staged_rows(body_, passes_, writer_.program.facts);
   for (const StagedRow& row : rows) {
     const Value& kept = body_.values[static_cast<std::size_t>(row.kept)];
-    const std::int64_t bytes =
-        staged_bytes(body_, row, schedule_.vector) * schedule_.rows_per_block;
+    const std::int64_t bytes = staged_bytes(body_, row, schedule_.vector, writer_.program.facts) *
+                               schedule_.rows_per_block;
     const std::string name = writer_.name_for(kept.node, "_row");
-    writer_.out.line(
-        fmt::format("{0}* const {1} = reinterpret_cast<{0}*>(shared_memory() + {2}){3};",
-                    info(kept.dtype).c_name, name, writer_.source.shared_bytes,
-                    schedule_.rows_per_block == 1
-                        ? ""
-                        : fmt::format(" + static_cast<int>(threadIdx.x) / Shape::kThreads * {}",
-                                      staged_length(body_, schedule_.vector))));
+    writer_.out.line(fmt::format(
+        "{0}* const {1} = reinterpret_cast<{0}*>(shared_memory() + {2}){3};",
+        info(kept.dtype).c_name, name, writer_.source.shared_bytes,
+        schedule_.rows_per_block == 1
+            ? ""
+            : fmt::format(" + static_cast<int>(threadIdx.x) / Shape::kThreads * {}",
+                          staged_length(body_, schedule_.vector, writer_.program.facts))));
     writer_.source.shared_bytes += round_up(bytes, 16);
     for (const auto& [load, shift] : row.loads)
       writer_.read_from_row(load,
@@ -160,7 +160,7 @@ void RowPasses::write_prefix_constants() {
 /// pass has one copy of a tile's text per tile, and compilers find the common part slowly. Threads
 /// that process many rows have no register to spare for it.
 bool RowPasses::has_first_column() const {
-  return plan_.is_fixed && keeps_in_registers() && body_.columns.empty();
+  return (plan_.is_fixed || plan_.tree.parts == 1) && keeps_in_registers() && body_.columns.empty();
 }
 
 /// Declares the position at which the first vector of this thread begins.

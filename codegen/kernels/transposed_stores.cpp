@@ -56,8 +56,8 @@ std::vector<TransposedStore> declare_transposed_stores(KernelWriter& writer) {
     writer.out.line(fmt::format("const Tile<{}, {}, {}> {}(shared_memory(){});",
                                 info(to.node->dtype).c_name, schedule.tile, schedule.vector, tile,
                                 offset == 0 ? "" : fmt::format(" + {}", offset)));
-    writer.source.shared_bytes =
-        offset + row_tile_bytes(writer.body, to, schedule.tile, schedule.vector);
+    writer.source.shared_bytes = offset + row_tile_bytes(writer.body, to, schedule.tile,
+                                                         schedule.vector, writer.program.facts);
     writer.write_to_tile(
         store, fmt::format("{}.spread({}, static_cast<int>(threadIdx.x) / Shape::kThreads, {{}});",
                            tile, tile_column(writer)));

@@ -16,6 +16,13 @@ std::optional<Extent> larger(Extent a, Extent b) {
   return std::nullopt;
 }
 
+/// True if `part` elements are at most `all`: the difference or the quotient shows it. An array
+/// without elements counts as one that has some.
+bool is_at_most(Extent part, Extent all) {
+  if (provably_nonnegative(all - part)) return true;
+  return !part.is_number() && floor_div(all, part) * part == all;
+}
+
 /// The positions [low, high) of an axis.
 struct Positions {
   Extent low = 0;
@@ -231,7 +238,7 @@ Footprint footprint_of(const Body& body, const Value& value) {
   else
     result.elements = distinct_values(body, value.at);
   const Extent all = product(value.node->shape);
-  if (all != result.elements && !provably_nonnegative(all - result.elements)) {
+  if (!is_at_most(result.elements, all)) {
     result.elements = all;
     result.is_exact = false;
   }

@@ -5,6 +5,7 @@
 #include "compiler/body/access.h"
 #include "compiler/body/footprint.h"
 #include "compiler/program/op_cost.h"
+#include "compiler/program/size_class.h"
 #include "ir/support/round_up.h"
 
 namespace sinter {
@@ -14,13 +15,12 @@ void CandidateList::add(const Schedule& schedule) {
     list_.push_back(schedule);
 }
 
-std::optional<Schedule> distribute_row(const Body& body, const Tree& tree, int threads,
-                                       Schedule schedule) {
+std::optional<Schedule> distribute_row(const Body& body, const Facts& facts, const Tree& tree,
+                                       int threads, Schedule schedule) {
   const int chunks = schedule.vector / static_cast<int>(kChunk);
   if (tree.accumulators < chunks) return std::nullopt;
-  // With symbols, the length of a part may be odd.
   if (chunks > 1 && tree.parts > 1 &&
-      (!body.reduced_size().is_number() || tree.chunks_per_part % chunks != 0))
+      evaluate(chunks_per_part(body.reduced_size(), tree.parts), facts.symbols) % chunks != 0)
     return std::nullopt;
   threads = std::clamp(threads, 1, 1024);
   schedule.groups = schedule.splits_rows

@@ -41,8 +41,8 @@ class CandidateList {
 /// Distributes a row over at most `threads` threads in each block of a cluster. Expects the vector
 /// and the cluster in `schedule`, and returns it with its groups and threads per row. Returns
 /// nullopt if a vector would straddle accumulators or parts of `tree`.
-std::optional<Schedule> distribute_row(const Body& body, const Tree& tree, int threads,
-                                       Schedule schedule);
+std::optional<Schedule> distribute_row(const Body& body, const Facts& facts, const Tree& tree,
+                                       int threads, Schedule schedule);
 /// Vectors of a row that each thread has.
 std::int64_t vectors_per_thread(const Tree& tree, const Schedule& schedule);
 

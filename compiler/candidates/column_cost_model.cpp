@@ -9,6 +9,7 @@
 #include "compiler/candidates/candidate_list.h"
 #include "compiler/candidates/register_estimate.h"
 #include "compiler/program/op_cost.h"
+#include "compiler/program/size_class.h"
 #include "compiler/target/gpu_constants.h"
 #include "compiler/tiling/column_split.h"
 #include "ir/support/round_up.h"
@@ -18,7 +19,8 @@ namespace sinter {
 ColumnCostModel::ColumnCostModel(const Body& body, const Target& target, const Facts& facts)
     : body_(body),
       target_(target),
-      tree_(tree_of(evaluate(body.reduced_size(), facts.symbols))),
+      tree_(tree_of(body.passes() > 1 ? class_of_residency(body.reduced_size(), facts).high
+                                      : evaluate(body.reduced_size(), facts.symbols))),
       inner_(evaluate(body.space.extent(body.parallel_axes - 1), facts.symbols)),
       outer_(evaluate(body.parallel_size(), facts.symbols) / std::max<std::int64_t>(inner_, 1)) {
   const PassPlan plan = plan_passes(body);
@@ -46,7 +48,7 @@ ColumnCostModel::ColumnCostModel(const Body& body, const Target& target, const F
       std::ranges::count_if(state_bytes_of_pass, [](std::int64_t bytes) { return bytes > 0; }));
   for (const BodyReduction& reduction : body.reductions)
     widest_state_ = std::max<std::int64_t>(widest_state_, state_bytes(*reduction.node));
-  if (body.passes() == 1 || !body.reduced_size().is_number()) return;
+  if (body.passes() == 1) return;
   kept_bytes_ = kept_slots(body, plan_column_passes(body)).bytes_per_element();
 }
 

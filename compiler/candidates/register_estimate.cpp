@@ -30,14 +30,14 @@ std::int64_t column_registers(const Body& body, const Tree& tree, const Schedule
 }
 
 std::int64_t row_column_registers(const Body& body, const Tree& row_tree, const Schedule& schedule,
-                                  std::int64_t element_bytes, std::int64_t accumulators) {
+                                  std::int64_t element_bytes, std::int64_t accumulators,
+                                  bool is_masked) {
   constexpr std::int64_t kForTheRest = 22;
   constexpr std::int64_t kForRows = 8;
   constexpr std::int64_t kForMoreSums = 8;
   constexpr std::int64_t kForGuards = 24;  // for masked tails
   return vectors_per_thread(row_tree, schedule) * schedule.vector * element_bytes / 4 +
-         kForTheRest + kForRows * schedule.unroll +
-         (row_tree.extent % schedule.vector == 0 ? 0 : kForGuards) +
+         kForTheRest + kForRows * schedule.unroll + (is_masked ? kForGuards : 0) +
          kForMoreSums * (static_cast<std::int64_t>(body.columns.size()) - 1) +
          accumulators * row_tree.accumulators * schedule.groups / schedule.threads_per_row;
 }

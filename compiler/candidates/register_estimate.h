@@ -22,8 +22,10 @@ std::int64_t column_registers(const Body& body, const Tree& tree, const Schedule
 
 /// Kernels that reduce rows and columns. `element_bytes`: of the states of a column, kept values
 /// and loads in flight. `accumulators`: registers of an accumulator, in the pass that reduces most.
+/// `is_masked`: vectors may cross the end of the row.
 std::int64_t row_column_registers(const Body& body, const Tree& row_tree, const Schedule& schedule,
-                                  std::int64_t element_bytes, std::int64_t accumulators);
+                                  std::int64_t element_bytes, std::int64_t accumulators,
+                                  bool is_masked);
 
 /// Kernels that reduce rows.
 class RowRegisters {

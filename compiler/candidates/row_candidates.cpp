@@ -6,6 +6,7 @@
 #include "compiler/body/access.h"
 #include "compiler/candidates/register_estimate.h"
 #include "compiler/program/reduction_tree.h"
+#include "compiler/program/size_class.h"
 #include "compiler/target/wave_quantization.h"
 #include "compiler/tiling/row_residency.h"
 #include "compiler/tiling/row_staging.h"
@@ -45,10 +46,11 @@ class RowCandidates {
         target_(target),
         facts_(facts),
         split_(split),
-        extent_(evaluate(body.reduced_size(), facts.symbols)),
+        may_stay_resident_(body.passes() > 1),
+        extent_(may_stay_resident_ ? class_of_residency(body.reduced_size(), facts).high
+                                   : evaluate(body.reduced_size(), facts.symbols)),
         rows_(evaluate(body.parallel_size(), facts.symbols)),
         tree_(tree_of(extent_)),
-        may_stay_resident_(body.passes() > 1 && body.reduced_size().is_number()),
         plan_(may_stay_resident_ ? plan_resident_passes(body) : plan_passes(body)),
         registers_(body, tree_, plan_, facts),
         state_bytes_(widest_state(body)) {
@@ -57,8 +59,8 @@ class RowCandidates {
           static_cast<std::int64_t>(moved_bytes(body, facts)) / std::max<std::int64_t>(rows_, 1);
     if (!may_stay_resident_) return;
     shared_slot_bytes_ = kept_slots(body, plan_).bytes_per_element();
-    for (const StagedRow& row : staged_rows(body, plan_))
-      staged_bytes_ += staged_bytes(body, row, kMaxRowVector);
+    for (const StagedRow& row : staged_rows(body, plan_, facts))
+      staged_bytes_ += staged_bytes(body, row, kMaxRowVector, facts);
   }
 
   std::vector<Schedule> make() {
@@ -159,7 +161,7 @@ class RowCandidates {
     const std::int64_t of_thread = kResidentRegisters * 4 * cluster;
     const std::int64_t threads = divide_up(bytes, of_thread);
     // A row that cannot stay resident is read again, and needs no extra threads.
-    if (threads > kMaxResidentThreads && !fits_resident(body_, target_, cluster)) return 1;
+    if (threads > kMaxResidentThreads && !fits_resident(body_, target_, facts_, cluster)) return 1;
     return static_cast<int>(bit_ceil(std::min<std::int64_t>(threads, kMaxResidentThreads)));
   }
 
@@ -255,7 +257,7 @@ class RowCandidates {
   std::optional<Schedule> schedule_of(int threads_per_row, int vector, int threads,
                                       int cluster) const {
     std::optional<Schedule> made =
-        distribute_row(body_, tree_, threads_per_row,
+        distribute_row(body_, facts_, tree_, threads_per_row,
                        {.vector = vector, .cluster = cluster, .splits_rows = split_});
     if (!made) return std::nullopt;
     Schedule& schedule = *made;
@@ -289,7 +291,7 @@ class RowCandidates {
   /// True if a thread has more vectors of a part than accumulators. It then loops over them, unless
   /// they stay in registers.
   bool has_loops(const Schedule& schedule) const {
-    if (split_ || !body_.reduced_size().is_number()) return false;
+    if (split_) return false;
     const std::int64_t vectors =
         vectors_per_thread(tree_, schedule) * schedule.groups * schedule.cluster;
     return vectors * schedule.threads_per_row * (schedule.vector / kChunk) >
@@ -377,10 +379,10 @@ class RowCandidates {
   const Target& target_;
   const Facts& facts_;
   bool split_;
-  std::int64_t extent_;
+  bool may_stay_resident_;  ///< several passes over the rows
+  std::int64_t extent_;     ///< elements of a row; resident: of the longest row of its size class
   std::int64_t rows_;
   Tree tree_;
-  bool may_stay_resident_;  ///< several passes over rows of constant length
   PassPlan plan_;
   RowRegisters registers_;
   std::int64_t state_bytes_;            ///< of the widest reduction

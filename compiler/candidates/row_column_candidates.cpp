@@ -15,6 +15,7 @@
 #include "compiler/candidates/register_estimate.h"
 #include "compiler/program/op_cost.h"
 #include "compiler/program/reduction_tree.h"
+#include "compiler/program/size_class.h"
 #include "compiler/tiling/kernel_kind.h"
 #include "ir/support/round_up.h"
 
@@ -37,7 +38,9 @@ class RowColumnCandidates {
   RowColumnCandidates(const Body& body, const Target& target, const Facts& facts)
       : body_(body),
         target_(target),
-        row_tree_(tree_of(evaluate(body.reduced_size(), facts.symbols))),
+        facts_(facts),
+        row_length_(evaluate(body.reduced_size(), facts.symbols)),
+        row_tree_(tree_of(class_of_residency(body.reduced_size(), facts).high)),
         column_tree_(tree_of(evaluate(body.parallel_size(), facts.symbols))) {
     const PassPlan plan =
         can_load_whole_rows(body) ? plan_loaded_passes(body) : plan_resident_passes(body);
@@ -104,7 +107,7 @@ class RowColumnCandidates {
   std::optional<Schedule> row_of(int cluster, int threads, int vector) const {
     if (cluster > 1 && threads < kMinClusterThreads) return std::nullopt;
     std::optional<Schedule> row =
-        distribute_row(body_, row_tree_, threads,
+        distribute_row(body_, facts_, row_tree_, threads,
                        {.vector = vector, .resident = body_.passes() > 1, .cluster = cluster});
     if (!row) return std::nullopt;
     row->threads = row->threads_per_row;
@@ -114,7 +117,7 @@ class RowColumnCandidates {
   std::int64_t registers(const Schedule& schedule) const {
     return row_column_registers(body_, row_tree_, schedule,
                                 fixed_bytes_ + schedule.unroll * loaded_bytes_,
-                                accumulator_registers_);
+                                accumulator_registers_, row_length_ % schedule.vector != 0);
   }
   /// Adds a quarter. NVRTC takes up to a third more than the estimate, but mostly less than that.
   static std::int64_t with_margin(std::int64_t registers) { return registers * 5 / 4; }
@@ -263,7 +266,9 @@ class RowColumnCandidates {
 
   const Body& body_;
   const Target& target_;
-  Tree row_tree_;
+  const Facts& facts_;
+  std::int64_t row_length_;
+  Tree row_tree_;  ///< of the longest row of the size class
   Tree column_tree_;
   // Bytes per element that a thread holds:
   std::int64_t state_bytes_ = 0;   ///< states of its column
@@ -320,15 +325,11 @@ std::string row_column_refusal(const Body& body, const Target& target, const Fac
     return "one kernel cannot reduce over all rows both one value per row and whole columns";
   const std::int64_t rows = evaluate(body.parallel_size(), facts.symbols);
   if (rows == 0) return "there are no rows, so no last block can finish";
-  if (!body.reduced_size().is_number())
-    return fmt::format(
-        "a thread holds its columns in registers, but their number {} is not constant",
-        to_string(body.reduced_size()));
   if (is_contiguous_across_rows(body, facts))
     return "adjacent elements in memory belong to different rows";
   if (row_column_candidates(body, target, facts).empty())
     return fmt::format("rows of {} elements with {} sum{} per column do not fit in registers",
-                       body.reduced_size().number(), body.columns.size(),
+                       class_of_residency(body.reduced_size(), facts).high, body.columns.size(),
                        body.columns.size() == 1 ? "" : "s");
   return {};
 }

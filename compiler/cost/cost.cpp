@@ -66,10 +66,11 @@ double add_columns(Cost& cost, const Body& body, const Target& target, const Fac
 }
 
 /// For each value, true if it is read from a row that an earlier pass staged in shared memory.
-std::vector<bool> read_from_staged_rows(const Body& body, const Target& target) {
+std::vector<bool> read_from_staged_rows(const Body& body, const Target& target,
+                                        const Facts& facts) {
   std::vector<bool> result(body.values.size());
-  if (!may_have_staged_rows(body) || !fits_resident(body, target, 1)) return result;
-  for (const StagedRow& row : staged_rows(body, plan_resident_passes(body)))
+  if (!may_have_staged_rows(body) || !fits_resident(body, target, facts, 1)) return result;
+  for (const StagedRow& row : staged_rows(body, plan_resident_passes(body), facts))
     for (const auto& [load, shift] : row.loads) result[static_cast<std::size_t>(load)] = true;
   return result;
 }
@@ -81,15 +82,15 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
   const bool is_columns = reduces_columns(body, facts);
   ColumnPrediction columns;
   if (is_columns) columns = predict_columns(body, target, facts);
-  const bool resident =
-      !is_columns && (fits_resident(body, target, target.max_cluster) || !body.columns.empty());
+  const bool resident = !is_columns && (fits_resident(body, target, facts, target.max_cluster) ||
+                                        !body.columns.empty());
   PassPlan plan;
   if (!resident && body.has_reduced_axis)
     plan = columns.is_resident ? plan_column_passes(body) : plan_passes(body);
   const std::vector<double> shares = shares_of_vectors(body, facts);
   const std::vector<bool> is_staged = is_columns || !resident
                                           ? std::vector<bool>(body.values.size())
-                                          : read_from_staged_rows(body, target);
+                                          : read_from_staged_rows(body, target, facts);
   const double rows = static_cast<double>(evaluate(body.parallel_size(), facts.symbols));
   const double row = static_cast<double>(evaluate(body.reduced_size(), facts.symbols));
   for (std::size_t i = 0; i < body.values.size(); ++i) {

@@ -4,6 +4,7 @@
 
 #include "compiler/cost/cost.h"
 #include "compiler/program/op_cost.h"
+#include "compiler/program/size_class.h"
 #include "compiler/tiling/row_residency.h"
 #include "ir/graph/operand_index.h"
 
@@ -105,11 +106,12 @@ std::int64_t max_kept_bytes(const KernelContents& contents) {
 
 bool reads_rows_once(const GroupPattern& rows, std::int64_t max_kept, const Target& target,
                      const Facts& facts) {
-  if (!rows.is_direct || !rows.shape().back().is_number()) return false;
-  const std::int64_t extent = rows.shape().back().number();
+  if (!rows.is_direct) return false;
+  const std::int64_t extent = class_of_residency(rows.shape().back(), facts).high;
   const std::int64_t count =
       evaluate(product(rows.shape().first(rows.shape().size() - 1)), facts.symbols);
-  return !splits_rows(count, extent, target) && extent * max_kept <= most_resident_bytes(target);
+  return !splits_rows(count, extent, target) &&
+         extent <= most_resident_bytes(target) / std::max<std::int64_t>(max_kept, 1);
 }
 
 std::optional<Cost> cost_of(const GroupPattern& pattern, const KernelContents& contents,

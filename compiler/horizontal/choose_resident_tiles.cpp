@@ -96,9 +96,11 @@ class ResidentTileChooser {
           bytes = 2 * round_up(schedule.threads * places * state, 16);
           if (!schedule.resident || schedule.blocks_per_row() > 1 || !may_have_staged_rows(body))
             break;
-          for (const StagedRow& row : staged_rows(body, plan_resident_passes(body)))
-            bytes +=
-                round_up(staged_bytes(body, row, schedule.vector) * schedule.rows_per_block, 16);
+          for (const StagedRow& row :
+               staged_rows(body, plan_resident_passes(body), sections_.program.facts))
+            bytes += round_up(staged_bytes(body, row, schedule.vector, sections_.program.facts) *
+                                  schedule.rows_per_block,
+                              16);
           break;
         }
         case KernelKind::pointwise:

@@ -13,6 +13,7 @@
 #include "compiler/cost/cost.h"
 #include "compiler/program/guards.h"
 #include "compiler/program/reduction_tree.h"
+#include "compiler/program/size_class.h"
 #include "compiler/schedule/opaque_calls.h"
 #include "compiler/tiling/kernel_kind.h"
 #include "compiler/tiling/transpose_tiles.h"
@@ -55,22 +56,16 @@ void guard_32_bits(Program& program, Extent value) {
   add_guard(program.guards, {.value = value, .high = kLargestIndex, .reason = "32-bit indices"});
 }
 
+void guard_size_class(Program& program, Extent extent, SizeClass sizes, std::string reason) {
+  if (extent.is_number()) return;
+  add_guard(program.guards,
+            {.value = extent, .low = sizes.low, .high = sizes.high, .reason = std::move(reason)});
+}
+
 /// Guards that `extent` keeps its reduction tree: the same number of parts and of accumulators.
 void guard_tree(Program& program, Extent extent) {
-  if (extent.is_number()) return;
-  const std::int64_t value = evaluate(extent, program.facts.symbols);
-  const Tree tree = tree_of(value);
-  Guard guard{.value = extent, .reason = "the shape of the reduction tree"};
-  if (value == 0) {
-    guard.high = 0;
-  } else if (tree.parts > 1) {
-    guard.low = tree.parts * 4096;
-    if (tree.parts < 1024) guard.high = tree.parts * 8192 - 1;
-  } else {
-    guard.low = tree.accumulators == 1 ? 1 : tree.accumulators * 2 + 1;
-    guard.high = tree.accumulators == 512 ? 8191 : tree.accumulators * 4;
-  }
-  add_guard(program.guards, std::move(guard));
+  guard_size_class(program, extent, class_of_tree(evaluate(extent, program.facts.symbols)),
+                   "the shape of the reduction tree");
 }
 
 /// Guards that a scan of `extent` keeps its tile of chunks. Longer extents use full tiles.
@@ -146,9 +141,23 @@ class Scheduler {
       const bool is_unique = count_by_hash[hashes[i]] == 1;
       set_reads(program_.kernels[i], is_unique ? schedule(i) : schedule_or_copy(i));
     }
+    guard_residency();
   }
 
  private:
+  /// Guards the size classes of rows and columns that several passes or kernels read. The choice
+  /// of kernels and schedules depends on whether the longest of a class stay resident.
+  void guard_residency() {
+    std::vector<Extent> extents = kept_extents_;
+    for (const Kernel& kernel : program_.kernels)
+      if (kernel.kind != KernelKind::scan && kernel.kind != KernelKind::scatter)
+        extents.push_back(kernel.reduced);
+    for (auto extent = extents.begin(); extent != extents.end(); ++extent)
+      if (std::find(extents.begin(), extent, *extent) != extent)
+        guard_size_class(program_, *extent, class_of_residency(*extent, program_.facts),
+                         "the space of resident rows");
+  }
+
   /// Schedules a kernel, or copies the schedule of an equal one. Returns the nodes that it loads.
   std::vector<const Node*> schedule_or_copy(std::size_t number) {
     Kernel& kernel = program_.kernels[number];
@@ -210,6 +219,11 @@ class Scheduler {
     add_guards(kernel, body);
     std::vector<Schedule> choices = candidates(kernel.kind, body, target_, facts);
     ensure(!choices.empty(), "kernel " + kernel.name + " has no schedule");
+    guard_vectors(body, choices);
+    // Tiles have space for the longest rows of the size class.
+    if (std::ranges::any_of(choices, [](const Schedule& choice) { return choice.tile > 0; }) &&
+        body.has_reduced_axis && !body.scan)
+      kept_extents_.push_back(body.reduced_size());
     kernel.schedule = choices.front();
     kernel.candidates = SharedSchedules(std::move(choices));
     add_notes(kernel, body, facts);
@@ -224,6 +238,16 @@ class Scheduler {
     return loads;
   }
 
+  /// Guards that no vector of a schedule crosses the end of a part of a row.
+  void guard_vectors(const Body& body, std::span<const Schedule> choices) {
+    const std::int64_t parts = tree_of(evaluate(body.reduced_size(), program_.facts.symbols)).parts;
+    if (parts == 1 || body.scan || body.scatter || reduces_columns(body, program_.facts)) return;
+    const int widest = std::ranges::max(choices, {}, &Schedule::vector).vector;
+    add_guard(program_.guards, {.value = chunks_per_part(body.reduced_size(), parts),
+                                .divisor = std::max<std::int64_t>(widest / kChunk, 1),
+                                .reason = "vectors end at the ends of parts"});
+  }
+
   void add_guards(const Kernel& kernel, const Body& body) {
     if (do_buffers_fit_ && iterations_fit(program_, kernel)) {
       if (!std::exchange(are_buffers_guarded_, true))
@@ -234,6 +258,8 @@ class Scheduler {
       guard_scan(program_, body.reduced_size());
     else if (body.has_reduced_axis)
       guard_tree(program_, body.reduced_size());
+    if ((body.passes() > 1 || !body.columns.empty()) && !body.scan)
+      kept_extents_.push_back(body.reduced_size());
     if (!body.finals.empty() || !body.columns.empty()) guard_tree(program_, body.parallel_size());
     for (const Extent extent : body.at_least_one)
       add_guard(
@@ -245,6 +271,7 @@ class Scheduler {
   const Target& target_;
   KernelKeys keys_;
   KernelKeyMap<Scheduled> known_;
+  std::vector<Extent> kept_extents_;  ///< reduced extents of kernels that keep rows or columns
   bool do_buffers_fit_ = false;
   bool are_buffers_guarded_ = false;
 };

@@ -6,6 +6,7 @@
 #include "compiler/body/footprint.h"
 #include "compiler/program/op_cost.h"
 #include "compiler/program/reduction_tree.h"
+#include "compiler/program/size_class.h"
 #include "compiler/target/wave_quantization.h"
 
 namespace sinter {
@@ -16,6 +17,8 @@ namespace {
 constexpr std::int64_t kResidentBytes = 128 * 1024;
 /// Shared memory reserved for the exchange of reduction states.
 constexpr std::int64_t kExchangeBytes = 16 * 1024;
+/// No cluster keeps a row of more elements.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 30;
 
 /// True if keeping rows resident in clusters, on `blocks` SMs, is faster than splitting them over
 /// all SMs. Split rows are read again in every pass, from the L2 cache after the first pass, with a
@@ -55,10 +58,10 @@ bool is_residency_faster(const Body& body, std::int64_t blocks, std::int64_t par
 
 }  // namespace
 
-bool fits_resident(const Body& body, const Target& target, int most_blocks) {
-  if (!body.has_reduced_axis || body.passes() == 1 || !body.reduced_size().is_number())
-    return false;
-  const std::int64_t extent = body.reduced_size().number();
+bool fits_resident(const Body& body, const Target& target, const Facts& facts, int most_blocks) {
+  if (!body.has_reduced_axis || body.passes() == 1) return false;
+  const std::int64_t extent = class_of_residency(body.reduced_size(), facts).high;
+  if (extent > kMostElements) return false;
   const std::int64_t blocks = std::min<std::int64_t>(most_blocks, tree_of(extent).parts);
   // If even all values together fit, there is no need to plan which ones are kept.
   std::int64_t all = 0;
@@ -80,7 +83,7 @@ bool should_split_rows(const Body& body, const Target& target, const Facts& fact
   const std::int64_t rows = evaluate(body.parallel_size(), facts.symbols);
   const std::int64_t extent = evaluate(body.reduced_size(), facts.symbols);
   if (!splits_rows(rows, extent, target)) return false;
-  if (body.passes() == 1 || !fits_resident(body, target, target.max_cluster)) return true;
+  if (body.passes() == 1 || !fits_resident(body, target, facts, target.max_cluster)) return true;
   const std::int64_t parts = tree_of(extent).parts;
   const std::int64_t blocks = rows * std::min<std::int64_t>(target.max_cluster, parts);
   return splits_rows(blocks, extent, target) &&

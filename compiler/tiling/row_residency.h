@@ -15,8 +15,8 @@ bool splits_rows(std::int64_t rows, std::int64_t extent, const Target& target);
 bool should_split_rows(const Body& body, const Target& target, const Facts& facts);
 
 /// True if a row can stay in the registers or shared memory of at most `most_blocks` blocks between
-/// passes, so that it is read once.
-bool fits_resident(const Body& body, const Target& target, int most_blocks);
+/// passes, so that it is read once. Of a symbolic length: the longest row of its size class.
+bool fits_resident(const Body& body, const Target& target, const Facts& facts, int most_blocks);
 /// A row always fits if it keeps at most this many bytes.
 std::int64_t most_resident_bytes(const Target& target);
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "compiler/program/size_class.h"
+#include "ir/support/round_up.h"
+
 namespace sinter {
 
 namespace {
@@ -9,12 +12,12 @@ namespace {
 constexpr std::int64_t kMaxRowBytes = 8 * 1024;
 
 /// True if `load` reads all elements of its row consecutively.
-bool is_plain_row(const Body& body, const Value& load) {
+bool is_plain_row(const Body& body, const Value& load, const Facts& facts) {
   if (load.kind != Value::Kind::load || !load.conditions.empty() || load.may_repeat ||
       has_indirect(load.at))
     return false;
   return has_unit_stride(load.at, body.reduced_axis()) &&
-         body.reduced_size().number() * size_of(load.dtype) <= kMaxRowBytes;
+         class_of_residency(body.reduced_size(), facts).high <= kMaxRowBytes / size_of(load.dtype);
 }
 
 /// True if `load`, shifted by `shift` elements, stays within the row wherever its conditions hold.
@@ -31,9 +34,7 @@ bool stays_in_row(const Body& body, const Value& load, Extent shift) {
 }  // namespace
 
 bool may_have_staged_rows(const Body& body) {
-  if (!body.has_reduced_axis || !body.reduced_size().is_number() || !body.columns.empty() ||
-      body.scan || body.scatter)
-    return false;
+  if (!body.has_reduced_axis || !body.columns.empty() || body.scan || body.scatter) return false;
   llvm::SmallVector<const Node*, 32> loaded;
   for (const Value& value : body.values)
     if (value.kind == Value::Kind::load) loaded.push_back(value.node);
@@ -41,12 +42,13 @@ bool may_have_staged_rows(const Body& body) {
   return std::ranges::adjacent_find(loaded) != loaded.end();
 }
 
-std::vector<StagedRow> staged_rows(const Body& body, const PassPlan& plan) {
+std::vector<StagedRow> staged_rows(const Body& body, const PassPlan& plan, const Facts& facts) {
   std::vector<StagedRow> result;
   if (!may_have_staged_rows(body)) return result;
   for (const int kept : plan.kept) {
     const Value& row = body.values[static_cast<std::size_t>(kept)];
-    if (plan.first_pass[static_cast<std::size_t>(kept)] != 0 || !is_plain_row(body, row)) continue;
+    if (plan.first_pass[static_cast<std::size_t>(kept)] != 0 || !is_plain_row(body, row, facts))
+      continue;
     StagedRow staged{.kept = kept, .loads = {}};
     for (std::size_t i = 0; i < body.values.size(); ++i) {
       const Value& load = body.values[i];
@@ -60,13 +62,13 @@ std::vector<StagedRow> staged_rows(const Body& body, const PassPlan& plan) {
   return result;
 }
 
-std::int64_t staged_length(const Body& body, int vector) {
-  return ceil_div(body.reduced_size(), vector).number() * vector;
+std::int64_t staged_length(const Body& body, int vector, const Facts& facts) {
+  return round_up(class_of_residency(body.reduced_size(), facts).high, vector);
 }
 
-std::int64_t staged_bytes(const Body& body, const StagedRow& row, int vector) {
+std::int64_t staged_bytes(const Body& body, const StagedRow& row, int vector, const Facts& facts) {
   const Value& kept = body.values[static_cast<std::size_t>(row.kept)];
-  return staged_length(body, vector) * size_of(kept.dtype);
+  return staged_length(body, vector, facts) * size_of(kept.dtype);
 }
 
 }  // namespace sinter

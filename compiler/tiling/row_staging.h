@@ -7,6 +7,7 @@
 
 #include "compiler/body/access.h"
 #include "compiler/body/body.h"
+#include "compiler/program/kernel.h"
 
 namespace sinter {
 
@@ -22,10 +23,11 @@ bool may_have_staged_rows(const Body& body);
 
 /// The rows worth staging in shared memory, of a row kernel whose `plan` keeps values in the
 /// registers of one block. Rows longer than a few KiB are not staged.
-std::vector<StagedRow> staged_rows(const Body& body, const PassPlan& plan);
+std::vector<StagedRow> staged_rows(const Body& body, const PassPlan& plan, const Facts& facts);
 
-/// Elements and bytes of a staged row in shared memory, rounded up to whole vectors.
-std::int64_t staged_length(const Body& body, int vector);
-std::int64_t staged_bytes(const Body& body, const StagedRow& row, int vector);
+/// Elements and bytes of a staged row in shared memory, rounded up to whole vectors. Of a symbolic
+/// length: of the longest row of its size class.
+std::int64_t staged_length(const Body& body, int vector, const Facts& facts);
+std::int64_t staged_bytes(const Body& body, const StagedRow& row, int vector, const Facts& facts);
 
 }  // namespace sinter

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/body/access.h"
+#include "compiler/program/size_class.h"
 #include "compiler/target/gpu_constants.h"
 
 namespace sinter {
@@ -42,10 +43,11 @@ int rows_of_tiles(const Body& body, const Facts& facts) {
 }
 
 bool fits_tiles(const Body& body, const Facts& facts, int rows, std::int64_t available_bytes) {
-  if (!body.reduced_size().is_number()) return false;
+  if (class_of_residency(body.reduced_size(), facts).high > kMaxRowTileBytes) return false;
   std::int64_t bytes = 0;
   for (const int i : transposed_stores(body, facts))
-    bytes += row_tile_bytes(body, body.stores[static_cast<std::size_t>(i)], rows, kMaxRowVector);
+    bytes +=
+        row_tile_bytes(body, body.stores[static_cast<std::size_t>(i)], rows, kMaxRowVector, facts);
   return bytes <= std::min(kMaxRowTileBytes, available_bytes);
 }
 
@@ -60,9 +62,11 @@ int row_tile_vector(const Body& body, const BodyStore& store, const Schedule& sc
   return aligned_vector(store.at, axis, static_cast<int>(std::max<std::int64_t>(limit, 1)), facts);
 }
 
-std::int64_t row_tile_bytes(const Body& body, const BodyStore& store, int rows, int vector) {
+std::int64_t row_tile_bytes(const Body& body, const BodyStore& store, int rows, int vector,
+                            const Facts& facts) {
   const int size = size_of(store.node->dtype);
-  const std::int64_t vectors = (body.reduced_size().number() + vector - 1) / vector;
+  const std::int64_t longest = class_of_residency(body.reduced_size(), facts).high;
+  const std::int64_t vectors = (longest + vector - 1) / vector;
   const std::int64_t bytes =
       vectors * (std::int64_t{vector} * rows * size + std::max(kWordBytes, size));
   return (bytes + 15) / 16 * 16;

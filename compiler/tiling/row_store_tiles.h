@@ -25,7 +25,9 @@ bool fits_tiles(const Body& body, const Facts& facts, int rows, std::int64_t ava
 /// Elements that a thread stores at once along the last row axis.
 int row_tile_vector(const Body& body, const BodyStore& store, const Schedule& schedule,
                     const Facts& facts);
-/// Shared memory of the rows of a block, a multiple of 16 bytes.
-std::int64_t row_tile_bytes(const Body& body, const BodyStore& store, int rows, int vector);
+/// Shared memory of the rows of a block, a multiple of 16 bytes. Of a symbolic length: of the
+/// longest rows of its size class.
+std::int64_t row_tile_bytes(const Body& body, const BodyStore& store, int rows, int vector,
+                            const Facts& facts);
 
 }  // namespace sinter

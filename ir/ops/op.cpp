@@ -42,11 +42,11 @@ std::vector<AttributeInfo> parse_attributes(std::string_view text) {
   return result;
 }
 
-/// The attributes of reductions. argmax and argmin reduce one axis, `axis`.
+/// The attributes of reductions. argmax and argmin reduce one axis, `axis`; none: all axes.
 std::string_view reduction_attributes(Op op) {
   switch (op) {
     case Op::argmax:
-    case Op::argmin: return "axis:integer keep:boolean=false";
+    case Op::argmin: return "axis:integer=none keep:boolean=false";
     case Op::var:
       return "axes:integers=[] correction:integer=0 keep:boolean=false order:integers=[]";
     default: return "axes:integers=[] keep:boolean=false order:integers=[]";

@@ -93,6 +93,9 @@ enum class AttributeKind : std::uint8_t {
   extents
 };
 
+/// The default of an attribute that may be absent and has no value then.
+inline constexpr std::string_view kAbsent = "none";
+
 struct AttributeInfo {
   std::string_view name;
   AttributeKind kind;

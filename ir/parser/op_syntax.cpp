@@ -29,6 +29,7 @@ Number number_from(std::string_view text) {
 
 void read_default(const AttributeInfo& info, ParsedAttribute& argument) {
   const std::string_view text = info.default_text;
+  if (text == kAbsent) return;
   switch (info.kind) {
     case AttributeKind::integer: argument.integer = number_from<std::int64_t>(text); return;
     case AttributeKind::boolean: argument.integer = text == "true"; return;
@@ -60,6 +61,11 @@ int Call::small(std::string_view name) const {
 
 double Call::real(std::string_view name) const { return as_real(argument(name).literal); }
 
+std::span<const std::int64_t> Call::axis_or_all() const {
+  const ParsedAttribute& axis = argument("axis");
+  return {&axis.integer, axis.given ? 1U : 0U};
+}
+
 Keep Call::keep() const { return integer("keep") != 0 ? Keep::yes : Keep::no; }
 
 namespace {
@@ -73,8 +79,9 @@ Results record_reduction_row(const Call& call) {
   ReductionOptions options{.keep = call.keep()};
   if (has_correction) options.correction = call.small("correction");
   if (gives_index(call.syntax.row->op)) {
-    const std::int64_t axes[] = {call.integer("axis")};
-    return {record_reduction(call.syntax.row->op, call.operands[0], axes, options)};
+    const Axes axes = call.axis_or_all();
+    return {call.syntax.row->op == Op::argmax ? argmax(call.operands[0], axes, options.keep)
+                                              : argmin(call.operands[0], axes, options.keep)};
   }
   const ParsedAttribute& order = call.argument("order");
   if (order.given) options.order = order.integers;
@@ -123,11 +130,11 @@ Results copy(const Call& call) {
 std::vector<OpSyntax> composites() {
   return {
       {"copy",        nullptr, 1, 1, {},      copy},
-      {"max_with_index", nullptr, 1, 2, {kAxis, kKeep}, [](const Call& c) -> Results {
-         const WithIndex both = max_with_index(c.operands[0], c.small("axis"), c.keep());
+      {"max_with_index", nullptr, 1, 2, {kAxisOrAll, kKeep}, [](const Call& c) -> Results {
+         const WithIndex both = max_with_index(c.operands[0], c.axis_or_all(), c.keep());
          return {both.value, both.index}; }},
-      {"min_with_index", nullptr, 1, 2, {kAxis, kKeep}, [](const Call& c) -> Results {
-         const WithIndex both = min_with_index(c.operands[0], c.small("axis"), c.keep());
+      {"min_with_index", nullptr, 1, 2, {kAxisOrAll, kKeep}, [](const Call& c) -> Results {
+         const WithIndex both = min_with_index(c.operands[0], c.axis_or_all(), c.keep());
          return {both.value, both.index}; }},
       {"reciprocal",  nullptr, 1, 1, {},      [](const Call& c) -> Results { return {reciprocal(c.operands[0])}; }},
       {"square",      nullptr, 1, 1, {},      [](const Call& c) -> Results { return {square(c.operands[0])}; }},

@@ -56,6 +56,8 @@ struct Call {
   double real(std::string_view name) const;
   /// The attribute as an int. Throws UserError if it does not fit.
   int small(std::string_view name) const;
+  /// The axis that the attribute `axis` names; no axis if it is absent, which means all axes.
+  std::span<const std::int64_t> axis_or_all() const;
   Keep keep() const;
 };
 

@@ -8,6 +8,8 @@ namespace sinter {
 // Attributes that several groups use.
 inline constexpr AttributeInfo kAxis = {
     .name = "axis", .kind = AttributeKind::integer, .default_text = "-1"};
+inline constexpr AttributeInfo kAxisOrAll = {
+    .name = "axis", .kind = AttributeKind::integer, .default_text = kAbsent};
 inline constexpr AttributeInfo kAxes = {
     .name = "axes", .kind = AttributeKind::integers, .default_text = "[]"};
 inline constexpr AttributeInfo kKeep = {

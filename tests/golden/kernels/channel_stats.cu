@@ -35,7 +35,7 @@ channel_stats_0_0(float* sum_1_out,
 #pragma unroll
   for (int tile = 0; tile < 7; ++tile) {
     const int column = 4 * Shape::chunk(tile);
-    if (tile < 6 || (Shape::chunk(tile) < 196)) {
+    if (tile < 6 || Shape::chunk(tile) < 196) {
       const Vector<float, 4> x = load<4>(x_kept, row * 784 + column - tile_number * 6272);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
@@ -108,7 +108,7 @@ channel_stats_0_2(const float* m_in,
 #pragma unroll
   for (int tile = 0; tile < 7; ++tile) {
     const int column = 4 * Shape::chunk(tile);
-    if (tile < 6 || (Shape::chunk(tile) < 196)) {
+    if (tile < 6 || Shape::chunk(tile) < 196) {
       const Vector<float, 4> x = load<4>(x_kept, row_1 * 784 + column - tile_number * 6272);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {

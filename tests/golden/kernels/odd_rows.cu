@@ -22,7 +22,7 @@ odd_rows_0(const bf16* __restrict__ x_in,
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
     const int column = first_column + 128 * tile;
-    if (tile < 7 || (Shape::chunk(tile) < 251 && column < 1003)) {
+    if (tile < 7 || Shape::chunk(tile) < 251) {
       const int count = tile < 7 ? int(4) : minimum(int(4), 1003 - column);
       x[tile] = load_apart<4>(x_in, row * 1003 + column, 1, count);
     }
@@ -30,7 +30,7 @@ odd_rows_0(const bf16* __restrict__ x_in,
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
     const int column = first_column + 128 * tile;
-    if (tile < 7 || (Shape::chunk(tile) < 251 && column < 1003)) {
+    if (tile < 7 || Shape::chunk(tile) < 251) {
       const int count = tile < 7 ? int(4) : minimum(int(4), 1003 - column);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
@@ -45,7 +45,7 @@ odd_rows_0(const bf16* __restrict__ x_in,
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
     const int column = first_column + 128 * tile;
-    if (tile < 7 || (Shape::chunk(tile) < 251 && column < 1003)) {
+    if (tile < 7 || Shape::chunk(tile) < 251) {
       const int count = tile < 7 ? int(4) : minimum(int(4), 1003 - column);
       convert_again(x[tile]);
 #pragma unroll
@@ -63,7 +63,7 @@ odd_rows_0(const bf16* __restrict__ x_in,
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
     const int column = first_column + 128 * tile;
-    if (tile < 7 || (Shape::chunk(tile) < 251 && column < 1003)) {
+    if (tile < 7 || Shape::chunk(tile) < 251) {
       const int count = tile < 7 ? int(4) : minimum(int(4), 1003 - column);
       convert_again(x[tile]);
       Vector<float, 4> y;

@@ -70,7 +70,7 @@ train_step_0_1(const long long* __restrict__ label_in,
 #pragma unroll
   for (int tile = 0; tile < 1; ++tile) {
     const int column = first_column;
-    if (Shape::chunk(tile) < 3 && column < 10) {
+    if (Shape::chunk(tile) < 3) {
       const int count = minimum(int(4), 10 - column);
       logits[tile] = load_by<4, 2>(logits_in, row * 10 + column, count);
     }
@@ -78,7 +78,7 @@ train_step_0_1(const long long* __restrict__ label_in,
 #pragma unroll
   for (int tile = 0; tile < 1; ++tile) {
     const int column = first_column;
-    if (Shape::chunk(tile) < 3 && column < 10) {
+    if (Shape::chunk(tile) < 3) {
       const int count = minimum(int(4), 10 - column);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
@@ -93,7 +93,7 @@ train_step_0_1(const long long* __restrict__ label_in,
 #pragma unroll
   for (int tile = 0; tile < 1; ++tile) {
     const int column = first_column;
-    if (Shape::chunk(tile) < 3 && column < 10) {
+    if (Shape::chunk(tile) < 3) {
       const int count = minimum(int(4), 10 - column);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
@@ -111,7 +111,7 @@ train_step_0_1(const long long* __restrict__ label_in,
 #pragma unroll
   for (int tile = 0; tile < 1; ++tile) {
     const int column = first_column;
-    if (Shape::chunk(tile) < 3 && column < 10) {
+    if (Shape::chunk(tile) < 3) {
       const int count = minimum(int(4), 10 - column);
       Vector<float, 4> lp_2;
 #pragma unroll

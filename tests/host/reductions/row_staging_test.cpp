@@ -8,7 +8,8 @@ namespace sinter::test::row_staging_test {
 namespace {
 
 /// A norm over the last axis, whose result is rotated: halves are swapped, and one is negated.
-std::string rotated(const char* dtype, int rows, int extent) {
+std::string rotated(const char* dtype, int rows, const std::string& extent,
+                    const std::string& half) {
   return fmt::format(R"(
 graph rotated(x: {0}[{1}, {2}], c: {0}[{1}, {2}]) {{
   f = cast x {{to = f32}}
@@ -26,7 +27,11 @@ graph rotated(x: {0}[{1}, {2}], c: {0}[{1}, {2}]) {{
   w = add y, z
   return w
 }})",
-                     dtype, rows, extent, extent / 2);
+                     dtype, rows, extent, half);
+}
+
+std::string rotated(const char* dtype, int rows, int extent) {
+  return rotated(dtype, rows, std::to_string(extent), std::to_string(extent / 2));
 }
 
 TEST(StagedRows, AreReadOnce) {
@@ -40,6 +45,16 @@ TEST(StagedRows, AreReadOnce) {
 TEST(StagedRows, OddLengths) {
   for (const int extent : {24, 130, 1022})
     run_and_check(rotated("bf16", 19, extent), {}, {.misaligned = true});
+}
+
+/// A size class has space for its longest row.
+TEST(StagedRows, SymbolicLengths) {
+  for (const std::int64_t half : {65, 100, 128}) {
+    const RunResult run =
+        run_and_check(rotated("bf16", 37, "half * 2", "half"), {{"half", half}}, {.replay = false});
+    EXPECT_EQ(run.launches, 1);
+    EXPECT_EQ(run.bytes_read, 2 * 37 * 2 * half * 2) << half;
+  }
 }
 
 /// The pieces have different sizes, but each element still has its own position.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <utility>
 
 #include "ir/graph/node.h"
 #include "ir/verify/symbol_sizes.h"
@@ -22,6 +23,9 @@ std::string head_line(const std::string& text, const std::string& key) {
   const std::size_t begin = at + head.size();
   return text.substr(begin, text.find('\n', begin) - begin);
 }
+
+/// The symbol in place of COLUMNS.
+const std::string kColumns = "columns";
 
 std::string with_columns(std::string text, const std::string& columns) {
   constexpr std::string_view kWord = "COLUMNS";
@@ -107,11 +111,11 @@ std::string forms_of(const Program& program) {
   std::string text;
   for (const Kernel& kernel : program.kernels) {
     const Schedule& schedule = kernel.schedule;
-    text += fmt::format("{}{}{}{}{}{}{}", text.empty() ? "" : ", ", name(kernel.kind),
-                        sections_text(kernel), schedule.resident ? " (resident)" : "",
-                        schedule.blocks_per_row() > 1 ? " (clusters)" : "",
-                        schedule.tile > 0 ? " (tiles)" : "",
-                        schedule.resident_tiles.per_block > 0 ? " (resident tiles)" : "");
+    text += fmt::format(
+        "{}{}{}{}{}{}{}{}", text.empty() ? "" : ", ", name(kernel.kind), sections_text(kernel),
+        kernel.reduced.is_number() ? "" : " (symbolic)", schedule.resident ? " (resident)" : "",
+        schedule.blocks_per_row() > 1 ? " (clusters)" : "", schedule.tile > 0 ? " (tiles)" : "",
+        schedule.resident_tiles.per_block > 0 ? " (resident tiles)" : "");
   }
   return text;
 }
@@ -133,9 +137,12 @@ Pattern small_pattern(const Pattern& pattern) {
   const std::int64_t columns = pattern.columns == "-" ? 1 : std::stoll(pattern.columns);
   const std::int64_t rows = std::clamp<std::int64_t>(kEnoughElements / columns, 2, kMostRows);
   if (pattern.run.empty())
-    for (auto& [symbol, value] : small.sizes) value = std::min(value, rows);
+    for (auto& [symbol, value] : small.sizes)
+      if (symbol != kColumns) value = std::min(value, rows);
   for (const auto& [what, value] : pattern.run) {
-    const auto size = std::ranges::find(small.sizes, what, &GoldenSizes::value_type::first);
+    const bool is_columns = pattern.has_symbolic_columns() && what == pattern.columns;
+    const auto size = std::ranges::find(small.sizes, is_columns ? kColumns : what,
+                                        &GoldenSizes::value_type::first);
     if (size != small.sizes.end())
       size->second = value;
     else
@@ -144,33 +151,84 @@ Pattern small_pattern(const Pattern& pattern) {
   return small;
 }
 
+namespace {
+
+/// The pattern of `text` for the entry `place` of its list of extents or symbol sizes.
+Pattern pattern_of(const std::string& name, const std::string& text, const std::string& columns,
+                   std::size_t place) {
+  const std::vector<GoldenSizes> sizes = golden_sizes(text);
+  const bool has_extent = columns != "-";
+  return {.name = name + (has_extent ? " of " + columns : ""),
+          .text = with_columns(text, columns),
+          .columns = columns,
+          .sizes = sizes.empty() ? GoldenSizes{} : sizes.front(),
+          .launches = std::stoul(head_line(text, "launches")),
+          .shows_reasons = head_line(text, "reasons") == "shown",
+          .bytes = figure(head_list(text, "bytes"), place, 1),
+          .layers = static_cast<int>(figure(head_list(text, "layers"), 0, 0)),
+          .sectors = figure(head_list(text, "sectors"), place, 0),
+          .bytes_in_flight =
+              static_cast<std::int64_t>(figure(head_list(text, "in_flight"), place, 0) * 1024),
+          .in_flight_because = head_line(text, "in_flight_because"),
+          .last_wave = figure(head_list(text, "last_wave"), place, 1.05),
+          .last_wave_because = head_line(text, "last_wave_because"),
+          .narrow = head_list(text, "narrow"),
+          .narrow_because = head_line(text, "narrow_because"),
+          .run = named_numbers(text, "run"),
+          .run_chip = named_numbers(text, "chip")};
+}
+
+/// The same with COLUMNS as a symbol of the size `columns`. Its figures are those of `columns` in
+/// the list of extents, or of the last extent.
+Pattern symbolic_pattern_of(const std::string& name, const std::string& text,
+                            const std::string& columns, std::size_t place) {
+  const std::vector<std::string> extents = head_list(text, "columns");
+  const auto same = std::ranges::find(extents, columns);
+  Pattern pattern =
+      pattern_of(name, text, columns, static_cast<std::size_t>(same - extents.begin()));
+  pattern.name = name + " of " + kColumns + " = " + columns;
+  pattern.fixed_text = std::exchange(pattern.text, with_columns(text, kColumns));
+  pattern.sizes.emplace_back(kColumns, std::stoll(columns));
+  pattern.bytes = figure(head_list(text, "symbol_bytes"), place, 1.02);
+  if (const std::vector<std::string> least = head_list(text, "symbol_in_flight"); !least.empty()) {
+    pattern.bytes_in_flight = static_cast<std::int64_t>(figure(least, place, 0) * 1024);
+    pattern.in_flight_because = head_line(text, "symbol_in_flight_because");
+  }
+  if (const std::vector<std::string> most = head_list(text, "symbol_last_wave"); !most.empty()) {
+    pattern.last_wave = figure(most, place, 1.05);
+    pattern.last_wave_because = head_line(text, "symbol_last_wave_because");
+  }
+  if (const std::vector<std::string> narrow = head_list(text, "symbol_narrow"); !narrow.empty()) {
+    pattern.narrow = narrow;
+    pattern.narrow_because = head_line(text, "symbol_narrow_because");
+  }
+  return pattern;
+}
+
+}  // namespace
+
+Pattern Pattern::with_fixed_columns() const {
+  Pattern fixed = *this;
+  fixed.text = std::exchange(fixed.fixed_text, "");
+  std::erase_if(fixed.sizes, [](const auto& size) { return size.first == kColumns; });
+  return fixed;
+}
+
+Pattern symbolic_pattern(const std::filesystem::path& file, std::int64_t columns) {
+  return symbolic_pattern_of(file.stem().string(), read_text(file), std::to_string(columns), 0);
+}
+
 std::vector<Pattern> patterns_in(const std::filesystem::path& file) {
   std::vector<Pattern> result;
   const std::string text = read_text(file);
+  const std::string name = file.stem().string();
   std::vector<std::string> columns = head_list(text, "columns");
   if (columns.empty()) columns.emplace_back("-");
-  const std::vector<GoldenSizes> sizes = golden_sizes(text);
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    const bool has_extent = columns[i] != "-";
-    result.push_back({.name = file.stem().string() + (has_extent ? " of " + columns[i] : ""),
-                      .text = with_columns(text, columns[i]),
-                      .columns = columns[i],
-                      .sizes = sizes.empty() ? GoldenSizes{} : sizes.front(),
-                      .launches = std::stoul(head_line(text, "launches")),
-                      .shows_reasons = head_line(text, "reasons") == "shown",
-                      .bytes = figure(head_list(text, "bytes"), i, 1),
-                      .layers = static_cast<int>(figure(head_list(text, "layers"), 0, 0)),
-                      .sectors = figure(head_list(text, "sectors"), i, 0),
-                      .bytes_in_flight = static_cast<std::int64_t>(
-                          figure(head_list(text, "in_flight"), i, 0) * 1024),
-                      .in_flight_because = head_line(text, "in_flight_because"),
-                      .last_wave = figure(head_list(text, "last_wave"), i, 1.05),
-                      .last_wave_because = head_line(text, "last_wave_because"),
-                      .narrow = head_list(text, "narrow"),
-                      .narrow_because = head_line(text, "narrow_because"),
-                      .run = named_numbers(text, "run"),
-                      .run_chip = named_numbers(text, "chip")});
-  }
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    result.push_back(pattern_of(name, text, columns[i], i));
+  const std::vector<std::string> symbols = head_list(text, "symbols");
+  for (std::size_t i = 0; i < symbols.size(); ++i)
+    result.push_back(symbolic_pattern_of(name, text, symbols[i], i));
   return result;
 }
 

@@ -21,6 +21,11 @@ namespace sinter::test {
 ///
 ///     // sizes: rows = 4096
 ///     // columns: 33, 256, 4096
+///     // symbols: 4096, 5000     (more patterns, in which COLUMNS is a symbol of these sizes)
+///     // symbol_bytes: 1.01      (the maximum of these, as `bytes`; default 1.02)
+///     // symbol_narrow: x         (as `narrow`, of these, with `symbol_narrow_because`)
+///     // symbol_in_flight: 32      (as `in_flight`, with `symbol_in_flight_because`)
+///     // symbol_last_wave: 1.13    (as `last_wave`, with `symbol_last_wave_because`)
 ///     // launches: 1             (the maximum)
 ///     // bytes: 1.00             (the maximum, as a multiple of the minimal bytes)
 ///     // sectors: 1.05           (the maximum of kernels with tiles, as a multiple of the fewest)
@@ -39,9 +44,11 @@ namespace sinter::test {
 ///     // run: rows = 64, 3072 = 96   (symbol sizes, and replacements of constant extents)
 ///     // chip: sm_count = 2, bandwidth = 50   (a GPU that is smaller in proportion; in GB/s)
 struct Pattern {
-  std::string name;     ///< `softmax of 33`
+  std::string name;     ///< `softmax of 33`; with a symbol: `softmax of columns = 33`
   std::string text;     ///< with COLUMNS replaced
   std::string columns;  ///< the extent; "-" if there is none
+  /// Of a pattern in which COLUMNS is a symbol: the text with the number; else empty.
+  std::string fixed_text;
   GoldenSizes sizes;
   std::size_t launches = 0;
   bool shows_reasons = false;
@@ -59,6 +66,9 @@ struct Pattern {
   GoldenSizes chip;      ///< the properties in which this pattern's GPU differs from the H200
 
   Graph graph() const;
+  bool has_symbolic_columns() const { return !fixed_text.empty(); }
+  /// This pattern with the number in place of the symbol for COLUMNS.
+  Pattern with_fixed_columns() const;
   /// The GPU `base` with the properties of `chip`.
   Target target(const Target& base = *find_target("h200")) const;
   /// True if rows end within vectors.
@@ -73,8 +83,8 @@ inline void PrintTo(const Pattern& pattern, std::ostream* stream) { *stream << p
 /// The sections of a horizontally fused kernel, as ` of 12 row_reduce + pointwise`. Empty for other
 /// kernels.
 std::string sections_text(const Kernel& kernel);
-/// The launches of `program`: kinds, sections, and whether they have resident rows, clusters or
-/// tiles.
+/// The launches of `program`: kinds, sections, and whether they have symbolic reduced extents,
+/// resident rows, clusters or tiles.
 std::string forms_of(const Program& program);
 /// The program of `pattern` for its own sizes and GPU.
 Program plan_pattern(const Pattern& pattern);
@@ -85,6 +95,9 @@ Pattern small_pattern(const Pattern& pattern);
 /// The number of elements of all inputs.
 std::int64_t input_elements(const Pattern& pattern);
 
+/// The pattern of `file` in which COLUMNS is a symbol of the size `columns`, which the file need
+/// not list.
+Pattern symbolic_pattern(const std::filesystem::path& file, std::int64_t columns);
 /// The patterns of one file.
 std::vector<Pattern> patterns_in(const std::filesystem::path& file);
 /// One pattern per form of kernels in `file`, by the form. It is the last one with few columns, or

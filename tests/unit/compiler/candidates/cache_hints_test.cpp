@@ -61,7 +61,7 @@ graph long_rows(x: f32[4096, columns]) {
   y = softmax x {axis = 1}
   return y
 })";
-  const std::string text = emitted(softmax, {65536}).second;
+  const std::string text = emitted(softmax, {1 << 20}).second;
   const std::size_t first = text.find("load_retained<4>(x_in");
   ASSERT_NE(first, text.npos) << text;
   const std::size_t second = text.find("load_retained<4>(x_in", first + 1);

@@ -47,7 +47,7 @@ TEST(RowStoreTiles, RowKernelStoresATransposedResult) {
   const BodyStore& store = body.stores[static_cast<std::size_t>(transposed[0])];
   EXPECT_EQ(store.node->dtype, DType::bf16);
   EXPECT_EQ(row_tile_vector(body, store, kernel.schedule, program.facts), 8);
-  EXPECT_EQ(row_tile_bytes(body, store, 16, 4), 512 * 16 * 2 + 128 * 4);
+  EXPECT_EQ(row_tile_bytes(body, store, 16, 4, {}), 512 * 16 * 2 + 128 * 4);
   const Source source = emit(program, kernel, kernel.schedule, "kernel");
   constexpr std::int64_t kElements = 8192 * 512;
   EXPECT_EQ(evaluate(source.traffic.bytes_read, {}), 4 * kElements);
@@ -79,6 +79,19 @@ TEST(RowStoreTiles, FewOrLongRowsUseASeparateSection) {
       has_reason |= boundary.reason.find("no block computes enough") != std::string::npos;
     EXPECT_TRUE(has_reason) << rows << " rows of " << columns;
   }
+}
+
+/// A size class has space for its longest rows, and a guard states it.
+TEST(RowStoreTiles, OfSymbolicRowsHaveSpaceForTheLongest) {
+  std::string text = transposed_norm(8192, 77777, "bf16");
+  text.replace(text.find("77777"), 5, "columns");
+  const Program program = planned(text, "h200", {300});
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const Kernel& kernel = program.kernels[0];
+  EXPECT_EQ(kernel.schedule.tile, 16);
+  EXPECT_EQ(emit(program, kernel, kernel.schedule, "kernel").shared_bytes, 512 * 16 * 2 + 128 * 4);
+  for (const std::int64_t length : {272, 304, 512}) EXPECT_TRUE(holds(program, {&length, 1}));
+  for (const std::int64_t length : {256, 513}) EXPECT_FALSE(holds(program, {&length, 1}));
 }
 
 /// Tiles and staged rows together fit in shared memory, also on devices that have less of it.

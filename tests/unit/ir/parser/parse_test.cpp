@@ -93,6 +93,20 @@ TEST(ParseTest, AttributesHaveTheirDefaults) {
             "  return a, c, d\n");
 }
 
+TEST(ParseTest, AnIndexOfAnExtremeWithoutAxisCountsAllElements) {
+  EXPECT_EQ(body_of("a = argmax x\nc = argmin x {keep = true}\nreturn a, c"),
+            "  reshape_1 = reshape x {shape = [24]}\n"
+            "  a = argmax reshape_1 {axis = 0, keep = false}\n"
+            "  argmin_3 = argmin reshape_1 {axis = 0, keep = false}\n"
+            "  c = reshape argmin_3 {shape = [1, 1]}\n"
+            "  return a, c\n");
+  EXPECT_EQ(body_of("v, n = max_with_index x\nreturn v, n"),
+            "  v = max x {axes = [0, 1], keep = false}\n"
+            "  reshape_2 = reshape x {shape = [24]}\n"
+            "  n = argmax reshape_2 {axis = 0, keep = false}\n"
+            "  return v, n\n");
+}
+
 TEST(ParseTest, IntegersMayBeWrittenAsReals) {
   EXPECT_EQ(body_of("a = var x {axes = [0], correction = 1.0}\nreturn a"),
             "  a = var x {axes = [0], correction = 1, keep = false}\n  return a\n");
