@@ -25,12 +25,17 @@ bool same_type(const Node& a, const Node& b) {
 using ReplaceCopy = std::function<const Node*(GraphData&, const Node*)>;
 
 /// Copies nodes into another, empty graph, operands first, and replaces each one as it is made.
-/// Copies extents too, unless the graphs share them.
+/// Copies extents too, unless the graphs share them. With `symbols`, the copies are numbers.
 class Copier {
  public:
-  Copier(const GraphData& from, GraphData& to, const ReplaceCopy& replace)
-      : from_(from), to_(to), replace_(replace), copies_(from.nodes.size()) {
-    if (from.extents != to.extents) extents_.emplace(*from.extents, *to.extents);
+  Copier(const GraphData& from, GraphData& to, const ReplaceCopy& replace,
+         std::span<const std::int64_t> symbols)
+      : from_(from),
+        to_(to),
+        replace_(replace),
+        has_other_extents_(!symbols.empty()),
+        copies_(from.nodes.size()) {
+    if (from.extents != to.extents) extents_.emplace(*from.extents, *to.extents, symbols);
   }
 
   /// The replacement of `node` in the copy.
@@ -91,6 +96,7 @@ class Copier {
                             .shape = shape,
                             .attributes = attributes};
       const Location location = copy_of(from_.location(node));
+      if (has_other_extents_) return to_.make(draft, location);
       if (is_unchanged()) return to_.create_node(draft, location, node->hash);
       if (!std::ranges::equal(operands, node->operands, {}, &Node::hash, &Node::hash))
         return to_.make(draft, location);
@@ -121,6 +127,7 @@ class Copier {
   const GraphData& from_;
   GraphData& to_;
   const ReplaceCopy& replace_;
+  bool has_other_extents_ = false;       ///< the hashes differ, and nodes may become equal
   std::vector<std::uint8_t> unchanged_;  ///< by the copy's id; empty while all nodes are the same
   std::optional<ExtentCopier> extents_;  ///< none if the graphs share their extents
   std::vector<const Node*> copies_;      ///< by id
@@ -134,8 +141,9 @@ class Copier {
 
 /// `nodes` are the reachable ones.
 Graph copy_into(std::unique_ptr<GraphData> result, const GraphData& from,
-                std::span<const Node* const> nodes, const ReplaceCopy& replace) {
-  Copier copier(from, *result, replace);
+                std::span<const Node* const> nodes, const ReplaceCopy& replace,
+                std::span<const std::int64_t> symbols = {}) {
+  Copier copier(from, *result, replace, symbols);
   result->custom_ops = from.custom_ops;
   result->reserve(nodes.size());
   result->inputs.reserve(from.inputs.size());
@@ -172,6 +180,11 @@ Graph copy_into(std::unique_ptr<GraphData> result, const GraphData& from,
 }  // namespace
 
 Graph clone(const Graph& graph) { return clone_rewritten(graph, reachable(graph.data()), {}); }
+
+Graph clone_with_sizes(const Graph& graph, std::span<const std::int64_t> symbols) {
+  return copy_into(std::make_unique<GraphData>(graph.data().name), graph.data(),
+                   reachable(graph.data()), {}, symbols);
+}
 
 Graph clone_rewritten(const Graph& graph, std::span<const Node* const> needed,
                       const ReplaceCopy& replace) {

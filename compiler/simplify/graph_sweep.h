@@ -14,8 +14,11 @@ namespace sinter {
 /// Copies `graph` without unused nodes. Keeps all inputs, the outputs, updates, labels and
 /// locations. The copy shares nothing with the original, which other threads may use.
 Graph clone(const Graph& graph);
-/// The same, but copies the nodes in `needed` (`reachable`) and replaces each one as `rewrite`
-/// does. `replace` receives the copy and a node of it.
+/// The same, with extents that are numbers: the sizes of the graph when symbol i has the value
+/// `symbols[i]`. The copy keeps the symbols. Throws UserError as `evaluate` does.
+Graph clone_with_sizes(const Graph& graph, std::span<const std::int64_t> symbols);
+/// A clone that copies the nodes in `needed` (`reachable`) and replaces each one as `rewrite` does.
+/// `replace` receives the copy and a node of it.
 Graph clone_rewritten(const Graph& graph, std::span<const Node* const> needed,
                       const std::function<const Node*(GraphData& copy, const Node* node)>& replace);
 /// The nodes that outputs and updates need, operands first.

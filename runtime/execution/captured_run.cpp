@@ -80,10 +80,7 @@ void ContextState::capture(const StreamState& stream, const CheckedArguments& bo
   const CaptureModeGuard relaxed(executable->device.driver);
   run_deferred_releases();
   host_functions->throw_if_failed();
-  std::shared_ptr<const Variant> variant =
-      executable->variant_for({.symbols = bound.symbols,
-                               .alignment = bound.alignment,
-                               .unwritten_outputs = bound.unwritten_outputs});
+  std::shared_ptr<const Variant> variant = executable->variant_for(need_of(bound));
   auto run = std::make_unique<CapturedRun>(std::move(variant), *executable, host_functions,
                                            std::move(arrays));
   prepare_captured_run(*run, bound, executable->device, name);

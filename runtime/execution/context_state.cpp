@@ -103,6 +103,7 @@ ContextLock::ContextLock(std::atomic<bool>& flag, const Interface& interface) : 
 ContextState::ContextState(std::shared_ptr<ExecutableState> given)
     : executable(std::move(given)),
       matcher_(executable->interface),
+      size_counter_(executable->specializes() ? executable->options.specialize : 0),
       deferred_release_(std::make_unique<DeferredContextRelease>(executable->device.driver)) {}
 
 ContextState::~ContextState() {
@@ -213,6 +214,8 @@ void ContextState::run(const std::shared_ptr<StreamState>& stream, const Checked
     return fmt::format("{} {}", as_graph ? "replay" : "run", executable->interface.name);
   });
   VariantState& state = state_for(bound);
+  if (size_counter_.count()) [[unlikely]]
+    executable->specialize(state.launches.shared_variant(), need_of(bound));
   order_after_last_run(stream);
   if (state.launches.has_calls()) [[unlikely]]
     host_functions->throw_if_failed();
@@ -276,10 +279,8 @@ VariantState& ContextState::state_for(const CheckedArguments& bound) {
 VariantState& ContextState::select_state(const CheckedArguments& bound) {
   // Read before the variant is chosen, so that a variant replaced meanwhile is noticed.
   const std::uint64_t generation = executable->generation();
-  std::shared_ptr<const Variant> variant =
-      executable->variant_for({.symbols = bound.symbols,
-                               .alignment = bound.alignment,
-                               .unwritten_outputs = bound.unwritten_outputs});
+  std::shared_ptr<const Variant> variant = executable->variant_for(need_of(bound));
+  size_counter_.select(bound.symbols);
   auto found =
       std::ranges::find_if(variant_states, [&](const std::unique_ptr<VariantState>& state) {
         return &state->launches.variant() == variant.get();

@@ -9,6 +9,7 @@
 #include "runtime/execution/executable_state.h"
 #include "runtime/execution/launch_set.h"
 #include "runtime/execution/replay_graph.h"
+#include "runtime/execution/size_counter.h"
 #include "runtime/execution/table_uploads.h"
 #include "sinter/profile.h"
 
@@ -110,6 +111,7 @@ struct ContextState {
 
   std::atomic<bool> is_busy_ = false;
   ArgumentMatcher matcher_;
+  SizeCounter size_counter_;         ///< for Options::specialize
   CheckedArguments bound_;           ///< of calls that bind by name
   VariantState* current_ = nullptr;  ///< the last one used
   std::uint64_t generation_ = 0;     ///< of the executable when `current_` was chosen

@@ -65,8 +65,8 @@ Executable compile(const Graph& graph, Device device, const Options& given, cons
   if (!options.trace.empty()) Trace::begin(options.trace);
   if (options.idle_bytes >= 0) device.state()->memory_pool->set_idle_limit(options.idle_bytes);
   const TraceSpan span("compile", [&] { return fmt::format("compile {}", graph.name()); });
-  auto source = std::make_shared<VariantSource>(
-      *device.state(), clone(graph), plan_target(*device.state(), options), options);
+  auto source = std::make_shared<VariantSource>(*device.state(), clone(graph),
+                                                plan_target(*device.state(), options), options);
   auto state = std::make_shared<ExecutableState>(
       *device.state(), interface_of(source->graph, {.file = file, .line = line}));
   source->dump.write("graph", "sinter", print(source->graph));
@@ -87,133 +87,6 @@ Executable compile(const Graph& graph, Device device, const Options& given, cons
   if (executable.state()->interface.symbols.empty())
     variant_at(*executable.state(), {}, Views::returned);
   return executable;
-}
-
-std::shared_ptr<const Variant> ExecutableState::find(const VariantNeed& need) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = std::ranges::find_if(
-      variants_, [&](const std::shared_ptr<const Variant>& one) { return serves(*one, need); });
-  return found == variants_.end() ? nullptr : *found;
-}
-
-std::string ExecutableState::why_none(const VariantNeed& need) const {
-  std::string reason = "the first";
-  const std::vector<std::shared_ptr<const Variant>> all = variants();
-  for (const std::shared_ptr<const Variant>& variant : all) {
-    const bool is_as_aligned = variant->alignment == need.alignment;
-    if (is_as_aligned && variant->unwritten_outputs == need.unwritten_outputs)
-      reason = broken_guard(variant->program, need.symbols);
-    else if (all.size() == 1 || reason == "the first")
-      reason = is_as_aligned ? "a different set of view outputs is written"
-                             : fmt::format("a pointer is a multiple of {} bytes, not of {}",
-                                           need.alignment, variant->alignment);
-  }
-  return reason;
-}
-
-std::shared_ptr<const Variant> ExecutableState::variant_for(const VariantNeed& need) {
-  check_sizes(need.symbols);
-  if (std::shared_ptr<const Variant> known = find(need)) return known;
-  const CaptureModeGuard relaxed(device.driver);
-  const std::lock_guard lock(make_mutex_);
-  if (std::shared_ptr<const Variant> known = find(need)) return known;  // made meanwhile
-  VariantRequest request{.symbols = {need.symbols.begin(), need.symbols.end()},
-                         .alignment = need.alignment,
-                         .unwritten_outputs = need.unwritten_outputs,
-                         .reason = why_none(need),
-                         .wants_default_schedules = options.never_stall};
-  std::shared_ptr<const Variant> made = find_provisional(need, request);
-  if (!made) made = make_variant(request);
-  add(made);
-  if (made->is_provisional) replace_in_background(made, std::move(request));
-  return made;
-}
-
-std::shared_ptr<const Variant> ExecutableState::find_provisional(
-    const VariantNeed& need, const VariantRequest& request) const {
-  if (!options.never_stall || !source) return nullptr;
-  const std::shared_ptr<Variant> found = with_lower_alignment(variants(), need);
-  if (!found) return nullptr;
-  found->is_provisional = found->report.is_provisional = true;
-  found->report.reason = request.reason;
-  found->report.plan_ms = found->report.compile_ms = found->report.tune_ms = 0;
-  for (KernelReport& kernel : found->report.kernels)
-    if (kernel.tuning != kCallTuning)
-      kernel.tuning = "as for less aligned pointers, until the kernel for these pointers is ready";
-  return found;
-}
-
-void ExecutableState::replace_in_background(std::shared_ptr<const Variant> provisional,
-                                            VariantRequest request) {
-  request.wants_default_schedules = false;
-  request.is_in_background = true;
-  const Variant* const which = provisional.get();
-  try {
-    request.cancellation = {
-        .stop_token = BackgroundThread::process_wide().stop_token(),
-        // A count of 1 is the background's own reference while it makes the variant.
-        .is_abandoned = [self = weak_from_this()] { return self.use_count() <= 1; }};
-    BackgroundThread::process_wide().add([self = weak_from_this(),
-                                          provisional = std::move(provisional),
-                                          request = std::move(request)] {
-      // If no handle is left, the program cannot run again.
-      if (const std::shared_ptr<ExecutableState> executable = self.lock())
-        executable->replace_provisional(provisional, request);
-    });
-  } catch (const std::exception& error) {
-    record_background_problem(which, error.what());
-  }
-}
-
-void ExecutableState::replace_provisional(const std::shared_ptr<const Variant>& provisional,
-                                          const VariantRequest& request) {
-  try {
-    const CaptureModeGuard relaxed(device.driver);  // the caller may capture on another thread
-    const std::shared_ptr<const Variant> better = make_variant(request);
-    {
-      const std::lock_guard lock(mutex_);
-      std::ranges::replace(variants_, provisional, better);
-    }
-    generation_.fetch_add(1, std::memory_order_release);
-  } catch (const Cancelled&) {  // no handle is left that could report it
-  } catch (const std::exception& error) {
-    record_background_problem(provisional.get(), error.what());
-  } catch (...) {
-    record_background_problem(provisional.get(),
-                              "an exception that is not a std::exception was thrown");
-  }
-}
-
-void ExecutableState::record_background_problem(const Variant* provisional,
-                                                std::string_view problem) noexcept {
-  try {
-    {
-      const std::lock_guard lock(mutex_);
-      background_problems_[provisional] = problem;
-    }
-    log_line(options, LogLevel::notes, [&] {
-      return fmt::format(
-          "{}: the default schedules stay, because tuning in the background failed: {}",
-          interface.name, problem);
-    });
-  } catch (...) {  // out of memory, or the log failed: the problem cannot be reported
-  }
-}
-
-std::string ExecutableState::background_problem(const Variant* variant) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = background_problems_.find(variant);
-  return found == background_problems_.end() ? std::string() : found->second;
-}
-
-std::vector<std::shared_ptr<const Variant>> ExecutableState::variants() const {
-  const std::lock_guard lock(mutex_);
-  return variants_;
-}
-
-void ExecutableState::add(std::shared_ptr<const Variant> variant) {
-  const std::lock_guard lock(mutex_);
-  variants_.push_back(std::move(variant));
 }
 
 std::string_view Executable::name() const { return state_->interface.name; }

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,7 @@ struct VariantRequest {
   std::string reason;                    ///< why no existing variant serves the request
   bool wants_default_schedules = false;  ///< use the default schedules, regardless of Options::tune
   bool is_in_background = false;         ///< other threads may run the program meanwhile
+  bool is_specialized = false;  ///< serve only `symbols`, which the kernels have as numbers
   Cancellation cancellation = {};
 };
 
@@ -51,11 +53,16 @@ struct ExecutableState : std::enable_shared_from_this<ExecutableState> {
   /// A variant that serves `need`; makes one if there is none. Checks the sizes first. Only one
   /// calling thread makes a variant at a time; the background thread may make another concurrently.
   std::shared_ptr<const Variant> variant_for(const VariantNeed& need);
+  /// True if Options::specialize has an effect.
+  bool specializes() const { return source && !interface.symbols.empty(); }
+  /// With Options::specialize: makes a variant in the background for exactly these sizes, in which
+  /// `variant` serves them until then. Does so once per sizes, for a limited number of them.
+  void specialize(const std::shared_ptr<const Variant>& variant, const VariantNeed& need);
   std::vector<std::shared_ptr<const Variant>> variants() const;
   /// Why the background could not replace the provisional `variant`; "" if nothing failed.
   std::string background_problem(const Variant* variant) const;
   void add(std::shared_ptr<const Variant> variant);
-  /// Changes whenever a variant has replaced a provisional one.
+  /// Changes whenever a better variant has become ready in the background.
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
  private:
@@ -66,19 +73,24 @@ struct ExecutableState : std::enable_shared_from_this<ExecutableState> {
   /// aligned pointers. Null if there is none.
   std::shared_ptr<const Variant> find_provisional(const VariantNeed& need,
                                                   const VariantRequest& request) const;
-  /// Makes the variant that replaces `provisional` in the background.
-  void replace_in_background(std::shared_ptr<const Variant> provisional, VariantRequest request);
-  void replace_provisional(const std::shared_ptr<const Variant>& provisional,
-                           const VariantRequest& request);
+  /// Makes a better variant than `current` in the background: one that replaces it if it is
+  /// provisional, else one for some of its sizes.
+  void improve_in_background(std::shared_ptr<const Variant> current, VariantRequest request);
+  void improve(const std::shared_ptr<const Variant>& current, const VariantRequest& request);
 
-  void record_background_problem(const Variant* provisional, std::string_view problem) noexcept;
+  void record_background_problem(const Variant* current, bool specializes,
+                                 std::string_view problem) noexcept;
 
   std::mutex make_mutex_;     ///< held while a calling thread makes a variant
-  mutable std::mutex mutex_;  ///< guards the two fields below; held only briefly
+  mutable std::mutex mutex_;  ///< guards the three fields below; held only briefly
   std::vector<std::shared_ptr<const Variant>> variants_;
   std::map<const Variant*, std::string> background_problems_;
+  std::set<std::vector<std::int64_t>> specialized_sizes_;  ///< those of `specialize`
   std::atomic<std::uint64_t> generation_ = 0;
 };
+
+/// The needs of a run with these arguments.
+VariantNeed need_of(const CheckedArguments& bound);
 
 struct BindingsState {
   std::shared_ptr<const ExecutableState> executable;

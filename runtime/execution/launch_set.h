@@ -56,6 +56,7 @@ class LaunchSet {
   LaunchSet& operator=(const LaunchSet&) = delete;
 
   const Variant& variant() const { return *variant_; }
+  const std::shared_ptr<const Variant>& shared_variant() const { return variant_; }
   const ScratchLayout& layout() const { return layout_; }
   std::span<const std::int64_t> symbols() const { return symbols_; }
   std::span<PreparedLaunch> launches() { return launches_; }

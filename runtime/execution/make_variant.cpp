@@ -7,6 +7,8 @@
 #include <chrono>
 
 #include "codegen/emit.h"
+#include "compiler/program/guards.h"
+#include "compiler/simplify/graph_sweep.h"
 #include "ir/shape/extent.h"
 #include "ir/support/elapsed.h"
 #include "ir/text/print.h"
@@ -33,6 +35,16 @@ void note_pass(const Options& options, std::string_view pass, double millisecond
            [&] { return fmt::format("pass {}: {:.2f} ms", pass, milliseconds); });
 }
 
+/// Lets the program serve only these sizes.
+void guard_sizes(Program& program, std::span<const std::int64_t> symbols) {
+  ExtentTable& table = *program.graph->data().extents;
+  for (std::size_t i = 0; i < symbols.size(); ++i)
+    add_guard(program.guards, {.value = table.symbol(table.symbols()[i]->name),
+                               .low = symbols[i],
+                               .high = symbols[i],
+                               .reason = "its kernels are specialized for this size"});
+}
+
 Program plan_for(VariantSource& from, const VariantRequest& request) {
   PlanOptions options{.fuse = from.options.fuse,
                       .numerics = {.rounding = from.options.rounding, .math = from.options.math},
@@ -48,7 +60,10 @@ Program plan_for(VariantSource& from, const VariantRequest& request) {
   const Facts facts{.symbols = request.symbols, .alignment = request.alignment};
   const TraceSpan span("plan", [&] { return fmt::format("plan {}", from.graph.name()); });
   count(Count::plans);
-  Program program = plan(from.graph, from.target, facts, options);
+  Program program = request.is_specialized ? plan(clone_with_sizes(from.graph, request.symbols),
+                                                  from.target, facts, options)
+                                           : plan(from.graph, from.target, facts, options);
+  if (request.is_specialized) guard_sizes(program, request.symbols);
   const std::string broken = broken_guard(program, request.symbols);
   ensure(broken.empty(), "a plan breaks its own guard: " + broken);
   return program;
@@ -191,6 +206,7 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
   variant->alignment = request.alignment;
   variant->unwritten_outputs = request.unwritten_outputs;
   variant->is_provisional = is_provisional(from.options, request);
+  variant->is_specialized = request.is_specialized;
   Options options = from.options;
   if (variant->is_provisional) options.tune = Tune::off;
   EmittedVariant planned = plan_and_emit(from, request);

@@ -36,6 +36,7 @@ struct Variant {
   /// Per output, true for a view that is not written; empty if there is none.
   std::vector<bool> unwritten_outputs;
   bool is_provisional = false;  ///< a tuned variant will replace it
+  bool is_specialized = false;  ///< for one size of each symbol; preferred to others
   VariantReport report;
 };
 

@@ -290,7 +290,8 @@ void Executable::save(const std::string& path, const SaveOptions& options) const
   if (!state.source)
     fail_save(state, fmt::format("it was loaded from {}; copy that file", state.loaded_from));
   if (state.options.never_stall) await_background();  // so that the tuned variants are saved
-  const Variants variants = state.variants();
+  Variants variants = state.variants();
+  std::erase_if(variants, [](const auto& variant) { return variant->is_specialized; });
   if (variants.empty())
     fail_save(state,
               fmt::format("there are no kernels yet; first prepare or run the sizes ({}) that the "

@@ -157,14 +157,14 @@ class Executable {
   /// is unknown, missing or negative.
   void prepare(std::initializer_list<Size> sizes, Views views = Views::returned) const;
   void prepare(std::span<const Size> sizes, Views views = Views::returned) const;
-  /// Waits until the background work of Options::never_stall is done or has failed
-  /// (VariantReport::background_problem). This covers all background work of the process that was
-  /// queued before the call.
+  /// Waits until the background work of Options::never_stall and Options::specialize is done or has
+  /// failed (VariantReport::background_problem). This covers all background work of the process
+  /// that was queued before the call.
   void await_background() const;
   Report report() const;
   /// Writes the kernels of every size class that was prepared or run to the file `path`.
-  /// `sinter::load` then needs no compiler. The kernels are compiled once more, without the
-  /// candidates that were not chosen.
+  /// Not those of Options::specialize. `sinter::load` then needs no compiler. The kernels are
+  /// compiled once more, without the candidates that were not chosen.
   ///
   /// Throws UserError if there are no kernels yet, if this was itself loaded from a file, or if the
   /// file cannot be written. Throws CompileError if a kernel does not compile, and DriverError if

@@ -45,6 +45,31 @@ TEST(CloneTest, OutlivesTheOriginal) {
   EXPECT_EQ(to_string(copy.data().outputs[0].location), "model.sinter:3");
 }
 
+TEST(CloneTest, TakesSizesForSymbols) {
+  const Graph graph = parse(graph_text(
+      "x: f32[rows, columns] {strides = [columns * 2, 1]}, y: f32[columns]",
+      "b = broadcast_to y {shape = [rows, columns]}; s = add x, b; t = sum s {axes = [1]}; "
+      "update x, s; return t"));
+  const Graph copy = clone_with_sizes(graph, std::array<std::int64_t, 2>{6, 4});
+  EXPECT_EQ(print(copy),
+            print(parse(graph_text(
+                "x: f32[6, 4] {strides = [8, 1]}, y: f32[4]",
+                "b = broadcast_to y {shape = [6, 4]}; s = add x, b; t = sum s {axes = [1]}; "
+                "update x, s; return t"))));
+  EXPECT_EQ(copy.data().extents->symbols().size(), 2U);
+  EXPECT_NO_THROW(verify(copy));
+}
+
+/// Sizes can make different values equal.
+TEST(CloneTest, UnitesNodesThatSizesMakeEqual) {
+  const Graph graph = parse(graph_text("x: f32[1]",
+                                       "a = broadcast_to x {shape = [n]}; "
+                                       "b = broadcast_to x {shape = [m]}; return a, b"));
+  const Graph copy = clone_with_sizes(graph, std::array<std::int64_t, 2>{3, 3});
+  EXPECT_EQ(copy.data().outputs[0].node, copy.data().outputs[1].node);
+  EXPECT_NO_THROW(verify(copy));
+}
+
 TEST(CloneTest, HasItsOwnSymbols) {
   Graph graph("g");
   const Extent rows = graph.extent("rows");
