@@ -1,0 +1,54 @@
+// Powers of f32 for the host device, without branches. They compute in f64, so that one rounding
+// remains.
+#pragma once
+
+/// 2^r - 1 for |r| <= 1/2, with a relative error of 2^-38.
+__device__ __forceinline__ double exp2_less_one(double r) {
+  const double high = 0x1.430aa989dddc0p-13 + r * (0x1.00d89d0895600p-16 + r * 0x1.61c4947953p-20);
+  const double middle = 0x1.3b2ab5ec6f3eap-7 + r * (0x1.5d874c9b41b40p-10 + r * high);
+  return r * (0x1.62e42fef89b35p-1 +
+              r * (0x1.ebfbdff8eed98p-3 + r * (0x1.c6b08dcf290b0p-5 + r * middle)));
+}
+
+/// log2 of a positive float, with a relative error of 2^-45. -inf for 0, inf for inf.
+__device__ __forceinline__ double wide_log2(float a) {
+  const unsigned long long bits = bits_of(static_cast<double>(a));
+  // The mantissa is in [sqrt(1/2), sqrt(2)).
+  const unsigned long long shifted = bits - 0x3fe6a09e667f3bcdull;
+  const double exponent = static_cast<int>(static_cast<long long>(shifted) >> 52);
+  const double mantissa = as_double(bits - (shifted & 0xfff0000000000000ull));
+  const double s = (mantissa - 1.0) / (mantissa + 1.0);
+  const double z = s * s;
+  const double high = 0x1.a61a2f4630db0p-2 + z * (0x1.47953405747d7p-2 + z * 0x1.21b36cd13731ap-2);
+  const double series =
+      0x1.71547652b824fp+1 + z * (0x1.ec709dc53b4f7p-1 + z * (0x1.2776c29348440p-1 + z * high));
+  const double result = exponent + s * series;
+  const double infinite = a == 0.0f ? as_double(0xfff0000000000000ull) : result;
+  return a > 0x1.fffffep+127f ? static_cast<double>(a) : infinite;
+}
+
+/// C's special values (C17, F.10.4.4): 1 for powers with exponent 0 and for powers of 1, NaN for
+/// negative numbers to a power that is no integer.
+__device__ __forceinline__ float powf(float a, float b) {
+  const float magnitude = fabsf(a);
+  const double logarithm = wide_log2(magnitude);
+  double exponent = static_cast<double>(b) * logarithm;
+  exponent = magnitude == 1.0f ? 0.0 : exponent;  // also if b is infinite
+  exponent = exponent > 129.0 ? 129.0 : exponent;
+  exponent = exponent < -151.0 ? -151.0 : exponent;
+  const double shifted = exponent + 0x1.8p+52;
+  const double r = exponent - (shifted - 0x1.8p+52);
+  const double power =
+      as_double((bits_of(shifted) - 0x4338000000000000ull + 1023) << 52);
+  const float result = static_cast<float>(power + power * exp2_less_one(r));
+  const bool is_integer = floorf(b) == b;
+  const bool is_odd = is_integer && floorf(0.5f * b) != 0.5f * b;
+  const bool is_undefined = a < 0.0f && a >= -0x1.fffffep+127f && !is_integer;
+  const float defined = is_undefined ? as_float(0x7fc00000u) : result;
+  const float with_sign = is_odd ? copysignf(defined, a) : defined;
+  const float with_nan = a != a || b != b ? as_float(0x7fc00000u) : with_sign;
+  return a == 1.0f || b == 0.0f ? 1.0f : with_nan;
+}
+
+/// Two roundings: at most 1.5 ulp.
+__device__ __forceinline__ float rsqrtf(float a) { return 1.0f / sqrtf(a); }
