@@ -1,5 +1,5 @@
 // Exponential functions of f32 for the host device, without branches or calls, so that loops over
-// them become vector code. codegen/device/host_math/README.md has the method and the errors.
+// them become vector code. codegen/README.md has the method and the errors.
 #pragma once
 
 /// 2^exponent, for exponents from -126 to 127.
@@ -77,8 +77,7 @@ __device__ __forceinline__ double wide_expm1(float a) {
   const double shifted = magnitude * 0x1.71547652b82fep+0 + 0x1.8p+52;
   const double rounded = shifted - 0x1.8p+52;
   const double r = (magnitude * 0x1.71547652b82fep+0) - rounded;
-  const double power =
-      as_double((bits_of(shifted) - 0x4338000000000000ull + 1023) << 52);
+  const double power = as_double((bits_of(shifted) - 0x4338000000000000ull + 1023) << 52);
   return power * exp2_less_one(r) + (power - 1.0);
 }
 __device__ __forceinline__ float sinhf(float a) {

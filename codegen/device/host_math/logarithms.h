@@ -56,7 +56,8 @@ __device__ __forceinline__ float log10f(float a) {
   const BinaryLogarithm parts = binary_logarithm(a);
   const float tail = parts.tail(), high = parts.fraction + tail;
   const float low = tail - (high - parts.fraction);
-  const float small = high * -0x1.0d213ap-4f + (low * 0x1.bcb7b2p-2f + parts.exponent * 0x1.3509f8p-18f);
+  const float small =
+      high * -0x1.0d213ap-4f + (low * 0x1.bcb7b2p-2f + parts.exponent * 0x1.3509f8p-18f);
   return logarithm_or_special(a, parts.exponent * 0x1.344p-2f + (0.5f * high + small));
 }
 

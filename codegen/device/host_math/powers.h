@@ -2,12 +2,12 @@
 // remains.
 #pragma once
 
-/// 2^r - 1 for |r| <= 1/2, with a relative error of 2^-38.
+/// 2^r - 1 for |r| <= 1/2, with a relative error of 2^-40.
 __device__ __forceinline__ double exp2_less_one(double r) {
-  const double high = 0x1.430aa989dddc0p-13 + r * (0x1.00d89d0895600p-16 + r * 0x1.61c4947953p-20);
-  const double middle = 0x1.3b2ab5ec6f3eap-7 + r * (0x1.5d874c9b41b40p-10 + r * high);
-  return r * (0x1.62e42fef89b35p-1 +
-              r * (0x1.ebfbdff8eed98p-3 + r * (0x1.c6b08dcf290b0p-5 + r * middle)));
+  const double high = 0x1.430aa97e1bf80p-13 + r * (0x1.00d89cf1046p-16 + r * 0x1.61c49fc005p-20);
+  const double middle = 0x1.3b2ab5ec76a42p-7 + r * (0x1.5d874c9b53d80p-10 + r * high);
+  return r * (0x1.62e42fef89b2bp-1 +
+              r * (0x1.ebfbdff8eed64p-3 + r * (0x1.c6b08dcf2914cp-5 + r * middle)));
 }
 
 /// log2 of a positive float, with a relative error of 2^-45. -inf for 0, inf for inf.
@@ -19,9 +19,9 @@ __device__ __forceinline__ double wide_log2(float a) {
   const double mantissa = as_double(bits - (shifted & 0xfff0000000000000ull));
   const double s = (mantissa - 1.0) / (mantissa + 1.0);
   const double z = s * s;
-  const double high = 0x1.a61a2f4630db0p-2 + z * (0x1.47953405747d7p-2 + z * 0x1.21b36cd13731ap-2);
+  const double high = 0x1.a61a3289cbd4fp-2 + z * (0x1.4794c3b27c02cp-2 + z * 0x1.21b8e1fa32ae0p-2);
   const double series =
-      0x1.71547652b824fp+1 + z * (0x1.ec709dc53b4f7p-1 + z * (0x1.2776c29348440p-1 + z * high));
+      0x1.71547652b8246p+1 + z * (0x1.ec709dc5421d8p-1 + z * (0x1.2776c28e05a8dp-1 + z * high));
   const double result = exponent + s * series;
   const double infinite = a == 0.0f ? as_double(0xfff0000000000000ull) : result;
   return a > 0x1.fffffep+127f ? static_cast<double>(a) : infinite;
@@ -38,8 +38,7 @@ __device__ __forceinline__ float powf(float a, float b) {
   exponent = exponent < -151.0 ? -151.0 : exponent;
   const double shifted = exponent + 0x1.8p+52;
   const double r = exponent - (shifted - 0x1.8p+52);
-  const double power =
-      as_double((bits_of(shifted) - 0x4338000000000000ull + 1023) << 52);
+  const double power = as_double((bits_of(shifted) - 0x4338000000000000ull + 1023) << 52);
   const float result = static_cast<float>(power + power * exp2_less_one(r));
   const bool is_integer = floorf(b) == b;
   const bool is_odd = is_integer && floorf(0.5f * b) != 0.5f * b;
