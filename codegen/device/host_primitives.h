@@ -326,7 +326,7 @@ extern "C" {
 SINTER_UNARY(sqrt) SINTER_UNARY(cbrt) SINTER_UNARY(fabs)
 SINTER_UNARY(floor) SINTER_UNARY(ceil) SINTER_UNARY(trunc) SINTER_UNARY(rint) SINTER_UNARY(round)
 SINTER_UNARY(asin) SINTER_UNARY(acos) SINTER_UNARY(atan)
-SINTER_UNARY(asinh) SINTER_UNARY(acosh) SINTER_UNARY(atanh) SINTER_UNARY(erfc)
+SINTER_UNARY(asinh) SINTER_UNARY(acosh) SINTER_UNARY(atanh)
 SINTER_BINARY(fmod) SINTER_BINARY(remainder) SINTER_BINARY(atan2)
 SINTER_BINARY(hypot) SINTER_BINARY(copysign) SINTER_BINARY(fmin) SINTER_BINARY(fmax)
 SINTER_BINARY(nextafter)
@@ -335,7 +335,7 @@ double exp(double); double exp2(double); double expm1(double);
 double log(double); double log2(double); double log10(double); double log1p(double);
 double sin(double); double cos(double); double tan(double);
 double sinh(double); double cosh(double); double tanh(double);
-double erf(double); double pow(double, double);
+double erf(double); double erfc(double); double pow(double, double);
 float lgammaf_r(float, int*);
 double lgamma_r(double, int*);
 float fmaf(float, float, float);

@@ -22,9 +22,9 @@ struct HostKernel {
 
 /// Build settings of kernels.
 struct HostBuild {
-  bool count = false;    // loads and stores count their bytes
-  bool optimize = true;  // false compiles faster and runs slower
-  bool portable = false; // for saved files: at most x86-64-v3, also on newer processors
+  bool count = false;     // loads and stores count their bytes
+  bool optimize = true;   // false compiles faster and runs slower
+  bool portable = false;  // for saved files: at most x86-64-v3, also on newer processors
   friend bool operator==(const HostBuild&, const HostBuild&) = default;
 };
 

@@ -52,6 +52,12 @@ def of_root(function):
     return lambda z: function(mp.sqrt(z))
 
 
+def scaled_erfc(t):
+    """(a + 1/2) e^(a^2) erfc(a) for t = (a - 2) / (a + 2)."""
+    a = 2 * (1 + t) / (1 - t)
+    return (a + mp.mpf(1) / 2) * mp.exp(a * a) * mp.erfc(a)
+
+
 def main():
     half = float(LN2 / 2) * 1.0005
     fit("expm1_near_zero", expm1_tail, lambda r: r * r / mp.expm1(r) if r else 0, -half, half, 5)
@@ -63,6 +69,7 @@ def main():
     fit("wide_log2", wide_log2, lambda z: 1 / wide_log2(z), 1e-9, s * s * 1.001, 6, wide=True)
     fit("erff, small", of_root(lambda x: mp.erf(x) / x - 1), of_root(lambda x: x / mp.erf(x)), 1e-9, 0.92**2 * 1.01, 7)
     fit("erff, large", lambda t: mp.log(mp.erfc(t)), lambda t: mp.erfc(t) / mp.erf(t), 0.915, 3.95, 7)
+    fit("erfcf", scaled_erfc, lambda t: 1 / scaled_erfc(t), -1, 8.2 / 12.2, 10)
     quarter = float((mp.pi / 4) ** 2) * 1.001
     fit("sine", of_root(lambda r: (mp.sin(r) - r) / r**3), of_root(lambda r: r**3 / mp.sin(r)), 1e-6, quarter, 3)
     fit("cosine", of_root(lambda r: (mp.cos(r) - 1 + r * r / 2) / r**4), of_root(lambda r: r**4 / mp.cos(r)), 1e-6,

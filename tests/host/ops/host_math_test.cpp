@@ -45,6 +45,7 @@ constexpr Function kFunctions[] = {
     {"cosh", [](double x) { return std::cosh(x); }, 0.51},
     {"tanh", [](double x) { return std::tanh(x); }, 2.6},
     {"erf", [](double x) { return std::erf(x); }, 1.2},
+    {"erfc", [](double x) { return std::erfc(x); }, 4.5},
 };
 
 constexpr std::int64_t kElements = (1 << 19) + 5;  // ends with a part of a vector
@@ -201,10 +202,10 @@ void expect_vector_code(const std::string& from, const std::string& to,
 
 TEST(HostMath, LoopsOverFunctionsAreVectorCode) {
   for (const char* function : {"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "rsqrt",
-                               "sin", "cos", "tan", "sinh", "cosh", "tanh", "erf"})
+                               "sin", "cos", "tan", "sinh", "cosh", "tanh", "erf", "erfc"})
     expect_vector_code("float", "float", fmt::format("{}f(x[i])", function));
   expect_vector_code("float", "float", "powf(x[i], 2.5f)");
-  expect_vector_code("float", "float", "0.5f * x[i] * (1.0f + erff(x[i] * 0.70710678f))");
+  expect_vector_code("float", "float", "0.5f * x[i] * erfcf(x[i] * -0.70710678f)");
   expect_vector_code("float", "float", "maximum(x[i], 0.5f) + minimum(x[i], 2.0f)");
 }
 
