@@ -1,6 +1,7 @@
 """The cases of bench/cpu_peers: ops of the suite and a few of its own, in f32 and bf16, at sizes from 64 KiB to
 256 MiB of traffic."""
 
+import json
 import pathlib
 import sys
 
@@ -72,3 +73,12 @@ def suite(names, dtypes, sizes):
             for size in sizes:
                 add(name, dtype, sizes_of(name, SIZES[size] // width), size, "full")
     return {"ops": list(rows.values()), "cases": cases}
+
+
+def main():
+    """Writes the suite of all cases to a file, for tests."""
+    pathlib.Path(sys.argv[1]).write_text(json.dumps(suite([], ["f32", "bf16"], SIZES)))
+
+
+if __name__ == "__main__":
+    main()

@@ -62,7 +62,9 @@ class Worker {
   Json prepare(const std::string& name) {
     const auto measured =
         std::ranges::find_if(cases_, [&](const Case& one) { return one.name == name; });
-    if (measured == cases_.end()) throw UserError(fmt::format("the suite has no case {}", name));
+    if (measured == cases_.end())
+      throw UserError(fmt::format("the suite has no case {}; its cases begin with {}", name,
+                                  cases_.empty() ? "none" : cases_[0].name));
     prepared_.reset();
     const auto start = std::chrono::steady_clock::now();
     prepared_ = std::make_unique<Prepared>(*measured, stream_);
