@@ -1,6 +1,8 @@
 // The cases of bench/cpu_peers, and sinter's worker among the peers. Checks its answers and results
 // on the host device, but no times.
 #include <cmath>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -38,10 +40,8 @@ class CpuPeers : public testing::Test {
   std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
 
   /// The worker's answers to `commands`, after its greeting.
-  std::vector<json> answers(const std::vector<json>& commands) const {
-    std::ofstream file(path("commands"));
-    for (const json& command : commands) file << command << "\n";
-    file.close();
+  std::vector<json> answers(const std::string& commands) const {
+    std::ofstream(path("commands")) << commands;
     const CommandResult result =
         run_command("'" + program("cpu_peer").string() + "' '" + path("suite.json") + "' 2 < '" +
                         path("commands") + "'",
@@ -78,10 +78,13 @@ TEST_F(CpuPeers, EveryCaseMovesItsStatedBytes) {
 }
 
 TEST_F(CpuPeers, TheWorkerRunsCasesAndWritesInputsAndResults) {
-  const std::vector<json> found = answers({{{"do", "prepare"}, {"case", "gelu_f32_tiny"}},
-                                           {{"do", "results"}, {"folder", path("")}},
-                                           {{"do", "time"}, {"calls", 3}},
-                                           {{"do", "release"}}});
+  const std::vector<json> found = answers(fmt::format(
+      R"({{"do": "prepare", "case": "gelu_f32_tiny"}}
+{{"do": "results", "folder": "{}"}}
+{{"do": "time", "calls": 3}}
+{{"do": "release"}}
+)",
+      path("")));
   ASSERT_EQ(found.size(), 4U);
   for (const json& answer : found) EXPECT_FALSE(answer.contains("status")) << answer;
   EXPECT_GT(found[2].at("us"), 0);
@@ -92,8 +95,10 @@ TEST_F(CpuPeers, TheWorkerRunsCasesAndWritesInputsAndResults) {
 }
 
 TEST_F(CpuPeers, TheWorkerReportsUnknownCasesAndGoesOn) {
-  const std::vector<json> found = answers({{{"do", "prepare"}, {"case", "gelu_f64"}},
-                                           {{"do", "prepare"}, {"case", "full_sum_f32_tiny"}}});
+  const std::vector<json> found = answers(
+      R"({"do": "prepare", "case": "gelu_f64"}
+{"do": "prepare", "case": "full_sum_f32_tiny"}
+)");
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].at("status"), "failed");
   EXPECT_THAT(found[0].at("reason").get<std::string>(),
