@@ -8,7 +8,8 @@ function(sinter_embed_prelude variable)
   set(host host_api.h host_primitives.h host_kernel.h)
   # Kernels get only those of these functions that they name.
   set(host_functions host_math/powers.h host_math/exponentials.h host_math/logarithms.h
-      host_math/error_function.h host_math/trigonometry.h host_math/fast_functions.h)
+      host_math/error_function.h host_math/trigonometry.h host_math/inverse_functions.h
+      host_math/fast_functions.h)
 
   file(GLOB present CONFIGURE_DEPENDS ${folder}/*.cuh ${folder}/*.h ${folder}/host_math/*.h)
   set(output ${PROJECT_BINARY_DIR}/generated/codegen/prelude_text.cpp)

@@ -323,19 +323,19 @@ __device__ __forceinline__ void grid_barrier(unsigned* arrivals) {
 extern "C" {
 #define SINTER_UNARY(name) float name##f(float); double name(double);
 #define SINTER_BINARY(name) float name##f(float, float); double name(double, double);
-SINTER_UNARY(sqrt) SINTER_UNARY(cbrt) SINTER_UNARY(fabs)
+SINTER_UNARY(sqrt) SINTER_UNARY(fabs)
 SINTER_UNARY(floor) SINTER_UNARY(ceil) SINTER_UNARY(trunc) SINTER_UNARY(rint) SINTER_UNARY(round)
-SINTER_UNARY(asin) SINTER_UNARY(acos) SINTER_UNARY(atan)
-SINTER_UNARY(asinh) SINTER_UNARY(acosh) SINTER_UNARY(atanh)
-SINTER_BINARY(fmod) SINTER_BINARY(remainder) SINTER_BINARY(atan2)
-SINTER_BINARY(hypot) SINTER_BINARY(copysign) SINTER_BINARY(fmin) SINTER_BINARY(fmax)
-SINTER_BINARY(nextafter)
-// host_math defines these for f32.
+SINTER_BINARY(fmod) SINTER_BINARY(remainder) SINTER_BINARY(copysign)
+SINTER_BINARY(fmin) SINTER_BINARY(fmax) SINTER_BINARY(nextafter)
+// host_math defines the following for f32.
 double exp(double); double exp2(double); double expm1(double);
 double log(double); double log2(double); double log10(double); double log1p(double);
 double sin(double); double cos(double); double tan(double);
+double asin(double); double acos(double); double atan(double); double atan2(double, double);
 double sinh(double); double cosh(double); double tanh(double);
-double erf(double); double erfc(double); double pow(double, double);
+double asinh(double); double acosh(double); double atanh(double);
+double erf(double); double erfc(double);
+double pow(double, double); double cbrt(double); double hypot(double, double);
 float lgammaf_r(float, int*);
 double lgamma_r(double, int*);
 float fmaf(float, float, float);

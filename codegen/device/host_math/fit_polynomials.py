@@ -69,6 +69,8 @@ def main():
     fit("wide_log2", wide_log2, lambda z: 1 / wide_log2(z), 1e-9, s * s * 1.001, 6, wide=True)
     fit("erff, small", of_root(lambda x: mp.erf(x) / x - 1), of_root(lambda x: x / mp.erf(x)), 1e-9, 0.92**2 * 1.01, 7)
     fit("erff, large", lambda t: mp.log(mp.erfc(t)), lambda t: mp.erfc(t) / mp.erf(t), 0.915, 3.95, 7)
+    atan = of_root(lambda z: mp.atan(z) / z)
+    fit("atan_below_one", atan, lambda z: 1 / atan(z), 1e-9, 1.0, 11, wide=True)
     fit("erfcf", scaled_erfc, lambda t: 1 / scaled_erfc(t), -1, 8.2 / 12.2, 10)
     quarter = float((mp.pi / 4) ** 2) * 1.001
     fit("sine", of_root(lambda r: (mp.sin(r) - r) / r**3), of_root(lambda r: r**3 / mp.sin(r)), 1e-6, quarter, 3)

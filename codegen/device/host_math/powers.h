@@ -10,9 +10,9 @@ __device__ __forceinline__ double exp2_less_one(double r) {
               r * (0x1.ebfbdff8eed64p-3 + r * (0x1.c6b08dcf2914cp-5 + r * middle)));
 }
 
-/// log2 of a positive float, with a relative error of 2^-45. -inf for 0, inf for inf.
-__device__ __forceinline__ double wide_log2(float a) {
-  const unsigned long long bits = bits_of(static_cast<double>(a));
+/// log2 of a positive normal number, with a relative error of 2^-45.
+__device__ __forceinline__ double wide_log2(double a) {
+  const unsigned long long bits = bits_of(a);
   // The mantissa is in [sqrt(1/2), sqrt(2)).
   const unsigned long long shifted = bits - 0x3fe6a09e667f3bcdull;
   const double exponent = static_cast<int>(static_cast<long long>(shifted) >> 52);
@@ -22,16 +22,16 @@ __device__ __forceinline__ double wide_log2(float a) {
   const double high = 0x1.a61a3289cbd4fp-2 + z * (0x1.4794c3b27c02cp-2 + z * 0x1.21b8e1fa32ae0p-2);
   const double series =
       0x1.71547652b8246p+1 + z * (0x1.ec709dc5421d8p-1 + z * (0x1.2776c28e05a8dp-1 + z * high));
-  const double result = exponent + s * series;
-  const double infinite = a == 0.0f ? as_double(0xfff0000000000000ull) : result;
-  return a > 0x1.fffffep+127f ? static_cast<double>(a) : infinite;
+  return exponent + s * series;
 }
 
 /// C's special values (C17, F.10.4.4): 1 for powers with exponent 0 and for powers of 1, NaN for
 /// negative numbers to a power that is no integer.
 __device__ __forceinline__ float powf(float a, float b) {
   const float magnitude = fabsf(a);
-  const double logarithm = wide_log2(magnitude);
+  const double at_zero = as_double(0xfff0000000000000ull);  // -inf
+  const double positive = magnitude == 0.0f ? at_zero : wide_log2(magnitude);
+  const double logarithm = magnitude > 0x1.fffffep+127f ? -at_zero : positive;
   double exponent = static_cast<double>(b) * logarithm;
   exponent = magnitude == 1.0f ? 0.0 : exponent;  // also if b is infinite
   exponent = exponent > 129.0 ? 129.0 : exponent;
