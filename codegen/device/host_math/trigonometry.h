@@ -44,14 +44,15 @@ struct Quadrant {
     number = static_cast<unsigned>(bits_of(first_shifted)) +
              static_cast<unsigned>(bits_of(second_shifted)) +
              static_cast<unsigned>(bits_of(shifted));
-    rest = (turn + wide * TwoOverPi::third(least_bit)) * 0x1.921fb54442d18p+0;
+    const double reduced = (turn + wide * TwoOverPi::third(least_bit)) * 0x1.921fb54442d18p+0;
+    rest = a == 0.0f ? wide : reduced;  // keeps the sign of -0
   }
 };
 
 __device__ __forceinline__ float sine_of_quadrant(float r, unsigned quadrant) {
   const float z = r * r;
   const float cubic = r * z * (-0x1.555546p-3f + z * (0x1.110776p-7f + z * -0x1.9953p-13f));
-  const float sine = copysignf(r + cubic, r);  // for -0
+  const float sine = copysignf(r + cubic, r);  // also for -0
   const float high = 0x1.55554ap-5f + z * (-0x1.6c0c28p-10f + z * 0x1.99e80cp-16f);
   const float cosine = 1.0f - (0.5f * z - z * z * high);
   const float result = quadrant & 1u ? cosine : sine;
@@ -72,6 +73,6 @@ __device__ __forceinline__ float tanf(float a) {
   const double high = 0x1.55554ap-5 + z * (-0x1.6c0c28p-10 + z * 0x1.99e80cp-16);
   const double cosine = 1.0 - (0.5 * z - z * z * high);
   const bool is_odd = (parts.number & 1u) != 0;
-  const double above = is_odd ? -cosine : copysign(sine, r);  // for -0
+  const double above = is_odd ? -cosine : copysign(sine, r);  // also for -0
   return static_cast<float>(above / (is_odd ? sine : cosine));
 }
