@@ -1,6 +1,5 @@
-// sinter's host device as a worker of bench/cpu_peers: reads one command per line, as JSON, and
-// answers each with a line. worker.py has the commands.
-//   cpu_peer SUITE.json THREADS
+// sinter's host device as a worker of bench/cpu_peers. It reads a command per line, as JSON, and
+// answers each with a line. worker.py has the commands. Usage: cpu_peer SUITE.json THREADS
 #include <algorithm>
 #include <chrono>
 #include <fstream>
