@@ -18,8 +18,8 @@ __device__ __forceinline__ float erff(float a) {
   return magnitude < 0.92f ? small : copysignf(large, a);
 }
 
-/// e^(-a^2) P(t) / (a + 1/2) for a >= 0, with t = (a - 2) / (a + 2), as in Shepherd and
-/// Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x" (1981); 2 - erfc(-a) below 0.
+/// e^(-a^2) P(t) / (a + 1/2) for a >= 0, with t = (a - 2) / (a + 2). 2 - erfc(-a) below 0.
+/// Shepherd and Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x" (1981).
 __device__ __forceinline__ float erfcf(float a) {
   const float magnitude = fabsf(a);
   const float x = magnitude > 10.5f ? 10.5f : magnitude;  // beyond, the result rounds to 0

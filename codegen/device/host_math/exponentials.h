@@ -1,5 +1,5 @@
-// Exponential functions of f32 for the host device, without branches or calls, so that loops over
-// them become vector code. codegen/README.md has the method and the errors.
+// Exponential functions of f32 for the host device, without branches or calls. Loops over them
+// become vector code. codegen/README.md has the methods and the errors.
 #pragma once
 
 /// 2^exponent, for exponents from -126 to 127.
