@@ -6,17 +6,22 @@ function(sinter_embed_prelude variable)
       row_columns.cuh column_split.cuh column_clusters.cuh resident_tiles.cuh scan.cuh table.cuh tile.cuh)
   set(cuda cuda_primitives.cuh cuda_shared_states.cuh)
   set(host host_api.h host_primitives.h host_kernel.h)
+  # Kernels get only those of these functions that they name.
+  set(host_functions host_math/powers.h host_math/exponentials.h host_math/logarithms.h
+      host_math/error_function.h host_math/trigonometry.h host_math/inverse_functions.h
+      host_math/fast_functions.h)
 
-  file(GLOB present CONFIGURE_DEPENDS ${folder}/*.cuh ${folder}/*.h)
+  file(GLOB present CONFIGURE_DEPENDS ${folder}/*.cuh ${folder}/*.h ${folder}/host_math/*.h)
   set(output ${PROJECT_BINARY_DIR}/generated/codegen/prelude_text.cpp)
   set(script ${PROJECT_SOURCE_DIR}/cmake/embed_prelude.cmake)
   list(JOIN cuda "," cuda_list)
   list(JOIN host "," host_list)
+  list(JOIN host_functions "," host_functions_list)
   list(JOIN shared "," shared_list)
   add_custom_command(
     OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DCUDA=${cuda_list} -DHOST=${host_list}
-            -DSHARED=${shared_list} -DOUTPUT=${output} -P ${script}
+            -DHOST_FUNCTIONS=${host_functions_list} -DSHARED=${shared_list} -DOUTPUT=${output} -P ${script}
     DEPENDS ${present} ${script} ${PROJECT_SOURCE_DIR}/cmake/text_literal.cmake
     COMMENT "Embedding the prelude"
     VERBATIM)

@@ -1,6 +1,7 @@
 # Run by cmake -P: concatenates the prelude files for each device and writes them as C++ string
 # literals. Arguments: FOLDER; CUDA and HOST (comma-separated names of the files for one device),
-# SHARED (files for both, placed after them); OUTPUT.
+# HOST_FUNCTIONS (also for the host device, but only for kernels that name them), SHARED (files for
+# both, placed after them); OUTPUT.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/text_literal.cmake)
 
@@ -22,9 +23,11 @@ endfunction()
 
 join_files(cuda "${CUDA}")
 join_files(host "${HOST}")
+join_files(host_functions "${HOST_FUNCTIONS}")
 join_files(shared "${SHARED}")
 to_literal(cuda_literal "${cuda}")
 to_literal(host_literal "${host}")
+to_literal(host_functions_literal "${host_functions}")
 to_literal(shared_literal "${shared}")
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [=[
 // Generated from codegen/device by cmake/embed_prelude.cmake.
@@ -43,7 +46,7 @@ constexpr std::string_view kHostOnly =
 @host_literal@    ;
 
 constexpr std::string_view kHost =
-@host_literal@@shared_literal@    ;
+@host_literal@@host_functions_literal@@shared_literal@    ;
 
 }  // namespace
 

@@ -118,6 +118,16 @@ std::vector<Bindings> CaseData::bind(const Context& context) const {
   return bindings;
 }
 
+std::vector<NamedArray> CaseData::arrays(int set) const {
+  const Set& arrays = sets_.at(static_cast<std::size_t>(set));
+  std::vector<NamedArray> named;
+  for (std::size_t i = 0; i < arrays.inputs.size(); ++i)
+    named.push_back({.name = input_names_[i], .array = arrays.inputs[i]});
+  for (std::size_t i = 0; i < arrays.outputs.size(); ++i)
+    named.push_back({.name = output_names_[i], .array = arrays.outputs[i]});
+  return named;
+}
+
 std::string CaseData::unwritten(const Stream& stream) const {
   constexpr std::int64_t kLookedAt = std::int64_t{1} << 18;
   constexpr std::int64_t kPlaces = 8;

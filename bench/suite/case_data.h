@@ -10,6 +10,11 @@
 
 namespace sinter::suite {
 
+struct NamedArray {
+  std::string name;
+  Array array;
+};
+
 class CaseData {
  public:
   /// Fills inputs with random contents, equal for equal cases, and results with a poison value.
@@ -18,6 +23,8 @@ class CaseData {
 
   int sets() const { return static_cast<int>(sets_.size()); }
   std::vector<Bindings> bind(const Context& context) const;
+  /// The inputs and outputs of a set.
+  std::vector<NamedArray> arrays(int set) const;
   /// The memory of a set, for copies to read. It has at least half of the bytes that the case
   /// moves.
   Array source(int set) const { return memory_.view(set * set_bytes_, boolean, {set_bytes_}); }

@@ -45,14 +45,10 @@ __device__ __forceinline__ unsigned long long bits_of(double value) {
   __builtin_memcpy(&bits, &value, 8);
   return bits;
 }
-__device__ __forceinline__ float opaque_value(float value) {
-  asm volatile("" : "+m"(value));
-  return value;
-}
-__device__ __forceinline__ double opaque_value(double value) {
-  asm volatile("" : "+m"(value));
-  return value;
-}
+// A compiler may see the constants of this device: the functions in host_math fold to the bits that
+// they compute, and HostCompiler's flags keep it from folding those of the C library.
+__device__ __forceinline__ float opaque_value(float value) { return value; }
+__device__ __forceinline__ double opaque_value(double value) { return value; }
 
 /// The upper half of a product.
 __device__ __forceinline__ unsigned high_product(unsigned a, unsigned b) {
@@ -323,18 +319,19 @@ __device__ __forceinline__ void grid_barrier(unsigned* arrivals) {
 extern "C" {
 #define SINTER_UNARY(name) float name##f(float); double name(double);
 #define SINTER_BINARY(name) float name##f(float, float); double name(double, double);
-SINTER_UNARY(exp) SINTER_UNARY(exp2) SINTER_UNARY(expm1)
-SINTER_UNARY(log) SINTER_UNARY(log2) SINTER_UNARY(log10) SINTER_UNARY(log1p)
-SINTER_UNARY(sqrt) SINTER_UNARY(cbrt) SINTER_UNARY(fabs)
+SINTER_UNARY(sqrt) SINTER_UNARY(fabs)
 SINTER_UNARY(floor) SINTER_UNARY(ceil) SINTER_UNARY(trunc) SINTER_UNARY(rint) SINTER_UNARY(round)
-SINTER_UNARY(sin) SINTER_UNARY(cos) SINTER_UNARY(tan)
-SINTER_UNARY(asin) SINTER_UNARY(acos) SINTER_UNARY(atan)
-SINTER_UNARY(sinh) SINTER_UNARY(cosh) SINTER_UNARY(tanh)
-SINTER_UNARY(asinh) SINTER_UNARY(acosh) SINTER_UNARY(atanh)
-SINTER_UNARY(erf) SINTER_UNARY(erfc)
-SINTER_BINARY(pow) SINTER_BINARY(fmod) SINTER_BINARY(remainder) SINTER_BINARY(atan2)
-SINTER_BINARY(hypot) SINTER_BINARY(copysign) SINTER_BINARY(fmin) SINTER_BINARY(fmax)
-SINTER_BINARY(nextafter)
+SINTER_BINARY(fmod) SINTER_BINARY(remainder) SINTER_BINARY(copysign)
+SINTER_BINARY(fmin) SINTER_BINARY(fmax) SINTER_BINARY(nextafter)
+// host_math defines the following for f32.
+double exp(double); double exp2(double); double expm1(double);
+double log(double); double log2(double); double log10(double); double log1p(double);
+double sin(double); double cos(double); double tan(double);
+double asin(double); double acos(double); double atan(double); double atan2(double, double);
+double sinh(double); double cosh(double); double tanh(double);
+double asinh(double); double acosh(double); double atanh(double);
+double erf(double); double erfc(double);
+double pow(double, double); double cbrt(double); double hypot(double, double);
 float lgammaf_r(float, int*);
 double lgamma_r(double, int*);
 float fmaf(float, float, float);
@@ -345,17 +342,6 @@ long double sqrtl(long double);
 #undef SINTER_UNARY
 #undef SINTER_BINARY
 
-// Math::fast is for GPUs. The host device uses the accurate functions.
-__device__ __forceinline__ float fast_exp(float a) { return expf(a); }
-__device__ __forceinline__ float fast_exp2(float a) { return exp2f(a); }
-__device__ __forceinline__ float fast_log(float a) { return logf(a); }
-__device__ __forceinline__ float fast_log2(float a) { return log2f(a); }
-__device__ __forceinline__ float fast_sin(float a) { return sinf(a); }
-__device__ __forceinline__ float fast_cos(float a) { return cosf(a); }
-__device__ __forceinline__ float fast_tan(float a) { return tanf(a); }
-__device__ __forceinline__ float fast_pow(float a, float b) { return powf(a, b); }
-__device__ __forceinline__ float fast_divide(float a, float b) { return a / b; }
-__device__ __forceinline__ float fast_tanh(float a) { return tanhf(a); }
 // Uses the reentrant form, because lgamma writes the sign to a global variable.
 __device__ __forceinline__ float lgammaf(float value) {
   int sign;
@@ -364,9 +350,6 @@ __device__ __forceinline__ float lgammaf(float value) {
 __device__ __forceinline__ double lgamma(double value) {
   int sign;
   return lgamma_r(value, &sign);
-}
-__device__ __forceinline__ float rsqrtf(float value) {
-  return static_cast<float>(1.0 / sqrt(static_cast<double>(value)));
 }
 __device__ __forceinline__ double rsqrt(double value) {
   return static_cast<double>(1.0L / sqrtl(static_cast<long double>(value)));

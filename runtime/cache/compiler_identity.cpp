@@ -128,8 +128,9 @@ const HostCompiler& host_compiler(DiskCache& disk) {
 }
 
 std::string host_build_identity(DiskCache& disk, const HostBuild& build) {
-  return fmt::format("prelude {}\n{}\ncount {}, optimize {}", prelude_hash(Prelude::host),
-                     host_compiler(disk).version(), build.count, build.optimize);
+  return fmt::format("prelude {}\n{}\ncount {}, optimize {}, portable {}",
+                     prelude_hash(Prelude::host), host_compiler(disk).version(), build.count,
+                     build.optimize, build.portable);
 }
 
 std::string nvrtc_build_identity(DiskCache& disk, std::string_view arch) {

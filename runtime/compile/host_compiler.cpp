@@ -9,6 +9,7 @@
 #include "sinter/error.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -30,6 +31,7 @@ constexpr const char* kFlags[] = {
     "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math",
     "-fno-asynchronous-unwind-tables", "-fno-stack-protector", "-fvisibility=hidden", "-fno-plt",
     "-nostdlib"};
+constexpr const char* kOptimized = "-O3";  // -O2 makes no vector code of loops of unknown length
 constexpr const char* kLibraries[] = {"-lm", "-lc", "-lgcc"};
 
 /// A hint for users of CUDA-specific functions and types.
@@ -76,13 +78,31 @@ class TemporaryFolder {
 };
 
 #if defined(__x86_64__)
-constexpr std::string_view kOldMachine = "x86-64";
+/// The levels of the x86-64 psABI that have larger vectors, the most common one first. A processor
+/// of a level runs the kernels of all levels before it.
+constexpr std::array<std::string_view, 3> kMachines = {"x86-64", "x86-64-v3", "x86-64-v4"};
+
+/// The index of this machine's level.
+std::size_t level_of_machine() {
+  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                        __builtin_cpu_supports("bmi2");
+  const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                          __builtin_cpu_supports("avx512cd") &&
+                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (!has_avx2) return 0;
+  return has_avx512 ? 2 : 1;
+}
+#else
+constexpr std::array<std::string_view, 1> kMachines = {"aarch64"};
+std::size_t level_of_machine() { return 0; }
 #endif
 
-/// The flag for the instruction set of host_machine().
-std::string machine_flag() {
+constexpr std::size_t kPortableLevel = 1;
+
+/// The flag for an instruction set.
+std::string machine_flag(std::string_view machine) {
 #if defined(__x86_64__)
-  return fmt::format("-march={}", host_machine());
+  return fmt::format("-march={}", machine);
 #else
   return "-fPIC";  // nothing to add
 #endif
@@ -99,21 +119,15 @@ int kernels_in(std::string_view unit) {
 
 }  // namespace
 
-std::string_view host_machine() {
-#if defined(__x86_64__)
-  const bool is_new = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                      __builtin_cpu_supports("bmi2");
-  return is_new ? "x86-64-v3" : kOldMachine;
-#else
-  return "aarch64";
-#endif
+std::string_view host_machine() { return kMachines[level_of_machine()]; }
+
+std::string_view portable_host_machine() {
+  return kMachines[std::min(level_of_machine(), kPortableLevel)];
 }
 
 bool runs_host_machine(std::string_view machine) {
-#if defined(__x86_64__)
-  if (machine == kOldMachine) return true;
-#endif
-  return machine == host_machine();
+  const std::span runnable = std::span(kMachines).first(level_of_machine() + 1);
+  return std::ranges::find(runnable, machine) != runnable.end();
 }
 
 std::string find_host_compiler(const std::string& name) {
@@ -143,8 +157,8 @@ HostCompiler::HostCompiler(const Options& options)
                                      first_line(result.output)));
     name_ = first_line(result.output);
   }
-  version_ = fmt::format("{} {} {} {}", name_, fmt::join(kFlags, " "),
-                         fmt::join(library_flags(), " "), machine_flag());
+  version_ = fmt::format("{} {} {} {} {}", name_, fmt::join(kFlags, " "),
+                         fmt::join(library_flags(), " "), machine_flag(host_machine()), kOptimized);
 }
 
 std::string HostCompiler::prelude_of(std::span<const HostKernel> kernels) {
@@ -173,8 +187,8 @@ ProcessResult HostCompiler::run(const std::string& text, const HostBuild& build,
   arguments.insert(arguments.end(), std::begin(kFlags), std::end(kFlags));
   const std::vector<std::string> library = library_flags();
   arguments.insert(arguments.end(), library.begin(), library.end());
-  arguments.push_back(machine_flag());
-  arguments.push_back(build.optimize ? "-O2" : "-O0");
+  arguments.push_back(machine_flag(build.portable ? portable_host_machine() : host_machine()));
+  arguments.push_back(build.optimize ? kOptimized : "-O0");
   if (build.count) arguments.push_back("-DSINTER_COUNT=1");
   arguments.insert(arguments.end(), {"-o", "kernels.so", "kernels.cpp"});
   arguments.insert(arguments.end(), std::begin(kLibraries), std::end(kLibraries));

@@ -22,8 +22,9 @@ struct HostKernel {
 
 /// Build settings of kernels.
 struct HostBuild {
-  bool count = false;    // loads and stores count their bytes
-  bool optimize = true;  // false compiles faster and runs slower
+  bool count = false;     // loads and stores count their bytes
+  bool optimize = true;   // false compiles faster and runs slower
+  bool portable = false;  // for saved files: at most x86-64-v3, also on newer processors
   friend bool operator==(const HostBuild&, const HostBuild&) = default;
 };
 
@@ -36,8 +37,12 @@ struct HostImage {
 /// first of c++, g++ and clang++. Throws CompileError if there is none.
 std::string find_host_compiler(const std::string& name = {});
 
-/// The instruction set that this machine compiles kernels for: `x86-64-v3`.
+/// The instruction set that this machine compiles kernels for: `x86-64-v4` with AVX-512,
+/// `x86-64-v3` with AVX2, else `x86-64`. A level instead of -march=native, so that machines of one
+/// level can share a cache. Kernels give equal bits on all levels.
 std::string_view host_machine();
+/// The instruction set of builds that are `portable`: at most `x86-64-v3`.
+std::string_view portable_host_machine();
 /// True if this machine can run kernels that were compiled for `machine`.
 bool runs_host_machine(std::string_view machine);
 

@@ -182,7 +182,7 @@ SavedKernels kernels_to_save(const ExecutableState& state, const Variants& own,
 
   SavedKernels kernels{.arch = target.arch, .target = std::string(target.target.name)};
   if (target.arch == kHostArch) {
-    kernels.host_machine_level = host_machine();
+    kernels.host_machine_level = portable_host_machine();
     kernels.host_prelude_hash = prelude_hash(Prelude::host);
   }
   kernels.images = std::move(images.images);

@@ -30,8 +30,10 @@ void compile_host(CompilerRun& run, const CompileSettings& settings) {
                        .text = source->text,
                        .threads = source->threads,
                        .has_barrier = source->has_barrier});
+  HostBuild build = settings.host;
+  build.portable = true;
   run.image = host_compiler(disk_cache(settings.cache))
-                  .compile(HostCompiler::prelude_of(kernels), kernels, settings.host)
+                  .compile(HostCompiler::prelude_of(kernels), kernels, build)
                   .image;
 }
 

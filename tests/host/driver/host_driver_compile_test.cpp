@@ -99,6 +99,17 @@ std::vector<double> interesting_values(int fraction_bits, int bias) {
   return values;
 }
 
+TEST(HostMachineTest, TheCacheKeyNamesTheLevelOfTheProcessor) {
+  EXPECT_TRUE(runs_host_machine(host_machine()));
+  EXPECT_TRUE(runs_host_machine(portable_host_machine()));
+  EXPECT_FALSE(runs_host_machine("x86-64-v9"));
+#if defined(__x86_64__)
+  EXPECT_TRUE(runs_host_machine("x86-64"));
+  EXPECT_NE(portable_host_machine(), "x86-64-v4");
+  EXPECT_THAT(HostCompiler().version(), HasSubstr(" -march=" + std::string(host_machine()) + " "));
+#endif
+}
+
 TEST_F(HostDriverCompileTest, WidensEveryHalfExactly) {
   std::vector<std::uint16_t> halves(65536);
   for (unsigned i = 0; i < 65536; ++i) halves[i] = static_cast<std::uint16_t>(i);
