@@ -197,6 +197,7 @@ TEST(DriverFailures, LifecycleMakesTheListedCalls) {
                                     "cuGraphCreate",
                                     "cuGraphDestroy",
                                     "cuGraphAddKernelNode",
+                                    "cuGraphAddDependencies",
                                     "cuGraphInstantiateWithFlags",
                                     "cuGraphExecKernelNodeSetParams",
                                     "cuGraphExecDestroy",
