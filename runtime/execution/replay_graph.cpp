@@ -203,23 +203,12 @@ bool ReplayGraph::is_early(const LaunchEdge& edge) const {
 }
 
 bool ReplayGraph::add_early_edges(const Segment& segment, std::span<const LaunchEdge> edges) {
-  // The port activates when all blocks have triggered or ended. Emitted kernels do not trigger, so
-  // no block of `after` takes resources from a block of `before`. The other port activates when all
-  // blocks have begun, but "currently this is a best effort", with a warning of deadlocks: blocks
-  // that wait for other blocks of their launch could then lack resources
-  // (CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT).
-  constexpr CUgraphEdgeData kEarly = {.from_port = kGraphKernelNodePortProgrammatic,
-                                      .to_port = 0,
-                                      .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC,
-                                      .reserved = {}};
   std::vector<CUgraphNode> from, to;
   for (const LaunchEdge& edge : edges) {
     from.push_back(nodes_[static_cast<std::size_t>(edge.before)]);
     to.push_back(nodes_[static_cast<std::size_t>(edge.after)]);
   }
-  const std::vector<CUgraphEdgeData> data(edges.size(), kEarly);
-  const CUresult result = device_.driver.cuGraphAddDependencies(
-      segment.graph, from.data(), to.data(), data.data(), edges.size());
+  const CUresult result = sinter::add_early_edges(device_.driver, segment.graph, from, to);
   has_early_edges_ = result != CUDA_ERROR_NOT_SUPPORTED;
   if (has_early_edges_)
     check(device_.driver, result, "cuGraphAddDependencies",

@@ -11,6 +11,7 @@
 #include "runtime/tuning/tuning_store.h"
 #include "sinter/opaque.h"
 #include "sinter/profile.h"
+#include "tests/virtual_gpu/product/start_early.h"
 
 namespace sinter::virtual_gpu {
 
@@ -185,9 +186,12 @@ std::vector<float> Lifecycle::run(const TwoGpus& gpus) const {
   return all;
 }
 
-/// Runs on two streams, one of them wrapped; replays with other arrays, and without elements.
+/// Runs on two streams, one of them wrapped; replays with other arrays, and without elements. Kernels
+/// start early, also in replays.
 std::vector<float> Lifecycle::run_programs(const Device& device) const {
   const Executable executable = compile(parse(kPrograms), device, options());
+  executable.prepare({{"rows", kRows}});
+  start_early(executable);
   Context context = executable.context();
   const Stream stream = device.stream();
   const Stream wrapped = Stream::wrap(stream.handle(), device);
