@@ -133,8 +133,8 @@ CUDA_KERNEL_NODE_PARAMS node_parameters(const CUlaunchConfig& config, CUfunction
 // The port activates when all blocks have triggered or ended. Emitted kernels do not trigger, so no
 // block of a later kernel takes resources from one of an earlier kernel. Captured stream launches
 // have this port too. The other port activates when all blocks have begun, but "currently this is a
-// best effort", with a warning of deadlocks: blocks that wait for other blocks of their launch
-// could then lack resources (CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT).
+// best effort" (CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT). The documentation warns of deadlocks:
+// blocks that wait for other blocks of their launch could then lack resources.
 CUresult add_early_edges(const Driver& driver, CUgraph graph, std::span<const CUgraphNode> from,
                          std::span<const CUgraphNode> to) {
   constexpr CUgraphEdgeData kEarly = {.from_port = kGraphKernelNodePortProgrammatic,

@@ -192,9 +192,9 @@ bool ReplayGraph::add_nodes(Segment& segment) {
   return early_edges.empty() || add_early_edges(segment, early_edges);
 }
 
-// Only edges between kernels may be programmatic. Order stays transitive: every thread of `after`
-// waits before it does anything else, so `after` ends later than `before`, and a successor that
-// waits for `after` alone also finds what `before` wrote.
+// Only edges between kernels may be programmatic. Order stays transitive, because every thread of
+// `after` waits before it does anything else. So `after` ends later than `before`. A successor that
+// waits for `after` alone also finds the memory that `before` wrote.
 bool ReplayGraph::is_early(const LaunchEdge& edge) const {
   const auto after = static_cast<std::size_t>(edge.after);
   const std::span<PreparedLaunch> launches = launches_.launches();

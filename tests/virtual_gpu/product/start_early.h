@@ -6,8 +6,8 @@
 
 namespace sinter::virtual_gpu {
 
-/// Lets the kernels of the prepared size classes start early, as those in machine code do. sinter
-/// starts no kernel in PTX early, because it does not see the code that the driver makes. The
+/// Lets the kernels of the prepared size classes start early, as those in machine code do. By itself
+/// the runtime starts no kernel in PTX early, because the driver makes code that it does not see. The
 /// virtual GPU executes the PTX itself, in which each of these kernels waits first.
 inline void start_early(const Executable& executable) {
   for (const std::shared_ptr<const Variant>& variant : executable.state()->variants())

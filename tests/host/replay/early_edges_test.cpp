@@ -11,7 +11,7 @@ namespace {
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-/// What the driver was told about edges, in the order of the calls.
+/// The edges that the runtime asked the driver for, in the order of the calls.
 struct Spy {
   std::vector<bool> programmatic = {};                         ///< of each edge
   std::vector<std::pair<CUgraphNode, CUgraphNode>> ends = {};  ///< of programmatic edges
