@@ -84,9 +84,9 @@ void ReplayGraph::build() {
   is_built_ = false;
   const TraceSpan span("launch", "build graph");
   const CaptureModeGuard relaxed(device_.driver);
-  while (!try_build()) {
+  const auto is_instantiated = [&](Segment& segment) { return instantiate(segment); };
+  while (!try_build() || !std::ranges::all_of(segments_, is_instantiated)) {
   }
-  for (Segment& segment : segments_) instantiate(segment);
   is_built_ = true;
   ++builds_;
   count(Count::graph_builds);
@@ -216,14 +216,19 @@ bool ReplayGraph::add_early_edges(const Segment& segment, std::span<const Launch
   return has_early_edges_;
 }
 
-void ReplayGraph::instantiate(Segment& segment) {
-  if (!segment.graph) return;
+bool ReplayGraph::instantiate(Segment& segment) {
+  if (!segment.graph) return true;
   const Driver& driver = device_.driver;
   const CUresult result = device_.memory_pool->retry_after_trim([&] {
     return driver.cuGraphInstantiateWithFlags(&segment.exec, segment.graph, /*flags=*/0);
   });
+  if (result == CUDA_ERROR_NOT_SUPPORTED && has_early_edges_) {
+    has_early_edges_ = false;
+    return false;
+  }
   check(driver, result, "cuGraphInstantiateWithFlags",
         [&] { return fmt::format("a graph of {} kernels", segment.end - segment.begin); });
+  return true;
 }
 
 ReplayGraph::Recording::~Recording() {

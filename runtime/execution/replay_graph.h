@@ -60,7 +60,8 @@ class ReplayGraph {
   /// Adds the edges as programmatic edges between kernel nodes. False if the driver does not
   /// support them; the caller then tries again without.
   bool add_early_edges(const Segment& segment, std::span<const LaunchEdge> edges);
-  void instantiate(Segment& segment);
+  /// False if the driver may not support early edges; the caller then builds the graph without.
+  bool instantiate(Segment& segment);
   void release();
 
   /// Owns a captured graph.

@@ -205,6 +205,12 @@ TEST_F(EarlyEdges, AreFullOnDriversWithoutThem) {
   EXPECT_EQ(spy().programmatic.size(), edges);
   EXPECT_EQ(refused.counters().graph_builds, 1);
 
+  spy() = {};
+  host::inject_fault("cuGraphInstantiateWithFlags", 1, CUDA_ERROR_NOT_SUPPORTED);
+  Context not_instantiated = compile(parse(kBranches), device, options()).context();
+  EXPECT_EQ(replay(not_instantiated, 3), expected);
+  EXPECT_EQ(std::ranges::count(spy().programmatic, false), static_cast<std::ptrdiff_t>(edges));
+
   device = watched_device<true>();
   stream = device.stream();
   spy() = {};
