@@ -4,7 +4,7 @@
 
 namespace sinter::device_abi {
 
-inline constexpr unsigned kVersion = 4;
+inline constexpr unsigned kVersion = 5;
 inline constexpr unsigned kWarpSize = 32;
 inline constexpr unsigned kExchangeBytes = 32;  // the largest value that a lane may pass to another
 
@@ -52,6 +52,8 @@ struct Services {
   // The address of `shared` in the shared memory of block `rank` of the cluster.
   void* (*cluster_map)(Block*, const void* shared, unsigned rank);
   void (*record_access)(Block*, const void* address, unsigned bytes, int site, bool is_store);
+  // Returns when the launches that the kernel must wait for have ended.
+  void (*wait_for_prior)(Block*);
 };
 
 /// One kernel of a module, exported as `sinter_kernel_<entry>`.

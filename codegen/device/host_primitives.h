@@ -233,9 +233,13 @@ __device__ __forceinline__ T warp_xor(T value, int lane_mask) {
                    sizeof(T));
   return value;
 }
-// The host device starts a kernel after earlier ones have ended. It records the call for checks.
+// The call is recorded for checks. A kernel that counts may really have started early.
 __device__ __forceinline__ void wait_for_prior_launches() {
-  sinter_position.block->has_waited_for_prior = true;
+  sinter::device_abi::Block* const block = sinter_position.block;
+#ifdef SINTER_COUNT
+  if (!block->has_waited_for_prior) sinter_services->wait_for_prior(block);
+#endif
+  block->has_waited_for_prior = true;
 }
 
 __device__ __forceinline__ unsigned char* shared_memory() { return sinter_position.block->shared; }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "compiler/target/gpu_constants.h"
 #include "ir/shape/extent.h"
@@ -127,6 +128,21 @@ CUDA_KERNEL_NODE_PARAMS node_parameters(const CUlaunchConfig& config, CUfunction
           .extra = nullptr,
           .kern = nullptr,
           .ctx = nullptr};
+}
+
+// The port activates when all blocks have triggered or ended. Emitted kernels do not trigger, so no
+// block of a later kernel takes resources from one of an earlier kernel. Captured stream launches
+// have this port too. The other port activates when all blocks have begun, but "currently this is a
+// best effort" (CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT). The documentation warns of deadlocks:
+// blocks that wait for other blocks of their launch could then lack resources.
+CUresult add_early_edges(const Driver& driver, CUgraph graph, std::span<const CUgraphNode> from,
+                         std::span<const CUgraphNode> to) {
+  constexpr CUgraphEdgeData kEarly = {.from_port = kGraphKernelNodePortProgrammatic,
+                                      .to_port = 0,
+                                      .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC,
+                                      .reserved = {}};
+  const std::vector<CUgraphEdgeData> data(from.size(), kEarly);
+  return driver.cuGraphAddDependencies(graph, from.data(), to.data(), data.data(), from.size());
 }
 
 }  // namespace sinter

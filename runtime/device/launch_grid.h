@@ -52,4 +52,11 @@ CUlaunchConfig launch_config(const Source& source, std::int64_t grid, LaunchAttr
 CUDA_KERNEL_NODE_PARAMS node_parameters(const CUlaunchConfig& config, CUfunction function,
                                         void** parameters);
 
+/// Adds programmatic edges between kernel nodes of a CUDA Graph: `to[i]` may begin when all blocks
+/// of `from[i]` have ended, and waits itself until the memory operations of `from[i]` are visible.
+/// Only kernels with CompiledFunction::starts_early do that. The driver must have
+/// cuGraphAddDependencies: it is of CUDA 12.3 or later.
+CUresult add_early_edges(const Driver& driver, CUgraph graph, std::span<const CUgraphNode> from,
+                         std::span<const CUgraphNode> to);
+
 }  // namespace sinter

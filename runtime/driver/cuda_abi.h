@@ -176,6 +176,25 @@ struct CUlaunchConfig {
   unsigned numAttrs;
 };
 
+enum CUgraphDependencyType : unsigned {
+  CU_GRAPH_DEPENDENCY_TYPE_DEFAULT = 0,
+  CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC = 1,
+};
+
+/// CU_GRAPH_KERNEL_NODE_PORT_DEFAULT, _PROGRAMMATIC and _LAUNCH_ORDER, which cuda.h has as macros.
+enum : unsigned char {
+  kGraphKernelNodePortDefault = 0,
+  kGraphKernelNodePortProgrammatic = 1,
+  kGraphKernelNodePortLaunchOrder = 2,
+};
+
+struct CUgraphEdgeData {
+  unsigned char from_port;
+  unsigned char to_port;
+  unsigned char type;  // CUgraphDependencyType
+  unsigned char reserved[5];
+};
+
 struct CUDA_KERNEL_NODE_PARAMS {  // version 2, for cuGraphAddKernelNode since CUDA 12.0
   CUfunction func;
   unsigned gridDimX;

@@ -6,8 +6,6 @@
 #include <concepts>
 #include <exception>
 
-#include "ir/shape/extent.h"
-#include "ir/support/sort_unique.h"
 #include "runtime/logging/counting.h"
 #include "runtime/logging/trace.h"
 #include "sinter/error.h"
@@ -26,20 +24,6 @@ std::string message_in(const std::exception_ptr& thrown) {
   }
 }
 
-struct ArenaRange {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-  bool overlaps(const ArenaRange& other) const { return begin < other.end && other.begin < end; }
-  bool holds(const ArenaRange& other) const { return begin <= other.begin && other.end <= end; }
-};
-
-/// A temporary in the arena, and the kernels that use it.
-struct ArenaOccupant {
-  int buffer = 0;
-  ArenaRange range;
-  llvm::SmallVector<int, 4> users;
-};
-
 /// Copies the launch attributes to the node, except programmatic stream serialization: the edges
 /// decide when a node starts.
 void set_attributes(const Driver& driver, CUgraphNode node, const CUlaunchConfig& config,
@@ -53,67 +37,6 @@ void set_attributes(const Driver& driver, CUgraphNode node, const CUlaunchConfig
 }
 
 }  // namespace
-
-LaunchOrder::LaunchOrder(const Variant& variant) : program_(variant.program) {
-  const auto is_temporary = [&](int buffer) {
-    return program_.buffers[static_cast<std::size_t>(buffer)].kind == Buffer::Kind::temporary;
-  };
-  for (std::size_t kernel = 0; kernel < variant.kernels.size(); ++kernel) {
-    Footprint& footprint = footprints_.emplace_back();
-    for (const int buffer : buffers_of(variant.kernels[kernel].source))
-      if (is_temporary(buffer)) footprint.used.push_back(buffer);
-    for (const Store& store : program_.kernels[kernel].stores)
-      if (is_temporary(store.buffer)) footprint.written.push_back(store.buffer);
-  }
-}
-
-std::vector<LaunchEdge> LaunchOrder::edges(const ScratchLayout& layout,
-                                           std::span<const std::int64_t> symbols) const {
-  const auto range_of = [&](int buffer) {
-    const auto index = static_cast<std::size_t>(buffer);
-    const std::int64_t begin = layout.buffer_offsets[index];
-    return ArenaRange{begin, begin + bytes_of(program_.buffers[index], symbols)};
-  };
-  std::vector<LaunchEdge> edges;
-  std::vector<std::size_t> first_edge;  // of each kernel
-  const auto waits_for = [&](int kernel, int before) {
-    const auto index = static_cast<std::size_t>(kernel);
-    const auto own =
-        std::span(edges).subspan(first_edge[index], first_edge[index + 1] - first_edge[index]);
-    return std::ranges::find(own, before, &LaunchEdge::before) != own.end();
-  };
-  std::vector<ArenaOccupant> occupants;  // a later writer of their memory waits for their users
-  for (std::size_t after = 0; after < footprints_.size(); ++after) {
-    const auto kernel = static_cast<int>(after);
-    first_edge.push_back(edges.size());
-    std::vector<int> predecessors = program_.kernels[after].depends_on;
-    for (const int written : footprints_[after].written) {
-      const ArenaRange range = range_of(written);
-      std::erase_if(occupants, [&](const ArenaOccupant& occupant) {
-        if (occupant.buffer == written || !occupant.range.overlaps(range)) return false;
-        predecessors.insert(predecessors.end(), occupant.users.begin(), occupant.users.end());
-        return range.holds(occupant.range);  // the next writer there waits for this kernel
-      });
-    }
-    sort_unique(predecessors);
-    // Skips a kernel if another predecessor already waits for it.
-    for (std::size_t i = 0; i < predecessors.size(); ++i) {
-      const auto is_between = [&](int other) { return waits_for(other, predecessors[i]); };
-      if (std::none_of(predecessors.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                       predecessors.end(), is_between))
-        edges.push_back({.before = predecessors[i], .after = kernel});
-    }
-    for (const int buffer : footprints_[after].used) {
-      auto occupant = std::ranges::find(occupants, buffer, &ArenaOccupant::buffer);
-      if (occupant == occupants.end())
-        occupant =
-            occupants.insert(occupant, {.buffer = buffer, .range = range_of(buffer), .users = {}});
-      if (occupant->users.empty() || occupant->users.back() != kernel)
-        occupant->users.push_back(kernel);
-    }
-  }
-  return edges;
-}
 
 bool ReplayGraph::update_edges() {
   std::vector<bool> empty;
@@ -161,9 +84,9 @@ void ReplayGraph::build() {
   is_built_ = false;
   const TraceSpan span("launch", "build graph");
   const CaptureModeGuard relaxed(device_.driver);
-  while (!try_build()) {
+  const auto is_instantiated = [&](Segment& segment) { return instantiate(segment); };
+  while (!try_build() || !std::ranges::all_of(segments_, is_instantiated)) {
   }
-  for (Segment& segment : segments_) instantiate(segment);
   is_built_ = true;
   ++builds_;
   count(Count::graph_builds);
@@ -205,6 +128,7 @@ bool ReplayGraph::try_build() {
 bool ReplayGraph::add_nodes(Segment& segment) {
   const Driver& driver = device_.driver;
   llvm::SmallVector<std::size_t, 4> calls;  // so far
+  std::vector<LaunchEdge> early_edges;
   const auto whole = [&] {
     return fmt::format("a graph of {} kernels", segment.end - segment.begin);
   };
@@ -214,10 +138,14 @@ bool ReplayGraph::add_nodes(Segment& segment) {
   for (std::size_t i = segment.begin; i < segment.end; ++i) {
     PreparedLaunch& launch = launches_.launches()[i];
     std::vector<CUgraphNode> predecessors;
-    // Predecessors in earlier segments have completed when this segment starts.
-    for (; edge != edges_.end() && edge->after == static_cast<int>(i); ++edge)
-      if (edge->before >= static_cast<int>(segment.begin))
+    for (; edge != edges_.end() && edge->after == static_cast<int>(i); ++edge) {
+      // Predecessors in earlier segments have completed when this segment starts.
+      if (edge->before < static_cast<int>(segment.begin)) continue;
+      if (is_early(*edge))
+        early_edges.push_back(*edge);
+      else
         predecessors.push_back(nodes_[static_cast<std::size_t>(edge->before)]);
+    }
     const auto context = [&] { return "kernel " + launches_.variant().program.kernels[i].name; };
     if (launch.is_empty) {
       check(driver,
@@ -261,17 +189,46 @@ bool ReplayGraph::add_nodes(Segment& segment) {
     set_attributes(driver, nodes_[i], launch.config, context);
     launch.changed = false;
   }
-  return true;
+  return early_edges.empty() || add_early_edges(segment, early_edges);
 }
 
-void ReplayGraph::instantiate(Segment& segment) {
-  if (!segment.graph) return;
+// Only edges between kernels may be programmatic. Order stays transitive, because every thread of
+// `after` waits before it does anything else. So `after` ends later than `before`. A successor that
+// waits for `after` alone also finds the memory that `before` wrote.
+bool ReplayGraph::is_early(const LaunchEdge& edge) const {
+  const auto after = static_cast<std::size_t>(edge.after);
+  const std::span<PreparedLaunch> launches = launches_.launches();
+  return has_early_edges_ && launches_.variant().kernels[after].starts_early &&
+         launches[after].is_kernel && launches[static_cast<std::size_t>(edge.before)].is_kernel;
+}
+
+bool ReplayGraph::add_early_edges(const Segment& segment, std::span<const LaunchEdge> edges) {
+  std::vector<CUgraphNode> from, to;
+  for (const LaunchEdge& edge : edges) {
+    from.push_back(nodes_[static_cast<std::size_t>(edge.before)]);
+    to.push_back(nodes_[static_cast<std::size_t>(edge.after)]);
+  }
+  const CUresult result = sinter::add_early_edges(device_.driver, segment.graph, from, to);
+  has_early_edges_ = result != CUDA_ERROR_NOT_SUPPORTED;
+  if (has_early_edges_)
+    check(device_.driver, result, "cuGraphAddDependencies",
+          [&] { return fmt::format("a graph of {} kernels", segment.end - segment.begin); });
+  return has_early_edges_;
+}
+
+bool ReplayGraph::instantiate(Segment& segment) {
+  if (!segment.graph) return true;
   const Driver& driver = device_.driver;
   const CUresult result = device_.memory_pool->retry_after_trim([&] {
     return driver.cuGraphInstantiateWithFlags(&segment.exec, segment.graph, /*flags=*/0);
   });
+  if (result == CUDA_ERROR_NOT_SUPPORTED && has_early_edges_) {
+    has_early_edges_ = false;
+    return false;
+  }
   check(driver, result, "cuGraphInstantiateWithFlags",
         [&] { return fmt::format("a graph of {} kernels", segment.end - segment.begin); });
+  return true;
 }
 
 ReplayGraph::Recording::~Recording() {

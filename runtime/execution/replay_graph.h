@@ -7,46 +7,20 @@
 #include <vector>
 
 #include "runtime/device/device_state.h"
+#include "runtime/execution/launch_order.h"
 #include "runtime/execution/launch_set.h"
 
 namespace sinter {
-
-/// Kernel `before` must complete before kernel `after` starts.
-struct LaunchEdge {
-  int before = 0;
-  int after = 0;
-  friend bool operator==(const LaunchEdge&, const LaunchEdge&) = default;
-};
-
-/// The dependencies between the kernels of a variant: those of the program, and those between
-/// buffers that share arena memory. Omits an edge from a kernel that a direct predecessor waits
-/// for.
-class LaunchOrder {
- public:
-  /// `variant` must outlive it.
-  explicit LaunchOrder(const Variant& variant);
-
-  /// The edges, sorted by `after`.
-  std::vector<LaunchEdge> edges(const ScratchLayout& layout,
-                                std::span<const std::int64_t> symbols) const;
-
- private:
-  /// The temporaries that a kernel reads or writes, and those that it writes.
-  struct Footprint {
-    std::vector<int> used;
-    std::vector<int> written;
-  };
-
-  const Program& program_;
-  std::vector<Footprint> footprints_;  ///< by kernel
-};
 
 /// One CUDA Graph, or several, separated by opaque calls that no graph can hold.
 class ReplayGraph {
  public:
   /// `launches` and `host_functions` must outlive the graph.
   ReplayGraph(const DeviceState& device, LaunchSet& launches, HostFunctions& host_functions)
-      : device_(device), launches_(launches), host_functions_(host_functions) {}
+      : device_(device),
+        launches_(launches),
+        host_functions_(host_functions),
+        has_early_edges_(device.driver.cuGraphAddDependencies != nullptr) {}
   ~ReplayGraph();
   ReplayGraph(const ReplayGraph&) = delete;
   ReplayGraph& operator=(const ReplayGraph&) = delete;
@@ -76,10 +50,18 @@ class ReplayGraph {
   /// Updates `edges_` and `empty_`. True if they changed.
   bool update_edges();
   void build();
-  /// False if a call turned out not to be capturable; the caller then tries again.
+  /// False if a call turned out not to be capturable, or early edges not to be supported. The
+  /// caller then tries again.
   bool try_build();
   bool add_nodes(Segment& segment);
-  void instantiate(Segment& segment);
+  /// True if the node of `edge.after` may begin when all blocks of `edge.before` have ended. The
+  /// kernel then waits itself until the memory operations of `edge.before` are visible.
+  bool is_early(const LaunchEdge& edge) const;
+  /// Adds the edges as programmatic edges between kernel nodes. False if the driver does not
+  /// support them; the caller then tries again without.
+  bool add_early_edges(const Segment& segment, std::span<const LaunchEdge> edges);
+  /// False if the driver may not support early edges; the caller then builds the graph without.
+  bool instantiate(Segment& segment);
   void release();
 
   /// Owns a captured graph.
@@ -106,6 +88,7 @@ class ReplayGraph {
   std::unique_ptr<LaunchOrder> launch_order_;  ///< created for the first graph
   std::vector<CUgraphNode> nodes_;             ///< per launch
   std::vector<LaunchEdge> edges_;
+  bool has_early_edges_;     ///< the driver has programmatic edges: CUDA 12.3 and later
   std::vector<bool> empty_;  ///< per launch: it has no blocks, so its node is empty
   bool may_differ_ = true;
   std::int64_t builds_ = 0;

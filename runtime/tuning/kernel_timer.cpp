@@ -44,77 +44,63 @@ void launch_once(DeviceState& device, const TimedKernel& kernel, const ScratchBu
         "cuLaunchKernelEx", [&] { return tuning_of(kernel); });
 }
 
-std::unique_ptr<RepeatedLaunches> RepeatedLaunches::as_nodes(DeviceState& device,
-                                                             const TimedKernel& kernel,
-                                                             const ScratchBuffers& buffers,
-                                                             int launches) {
+std::unique_ptr<RepeatedLaunches> RepeatedLaunches::in_turn(DeviceState& device,
+                                                            const TimedKernel& kernel,
+                                                            const ScratchBuffers& buffers,
+                                                            int launches) {
   std::unique_ptr<RepeatedLaunches> made(new RepeatedLaunches(device));
-  made->add_nodes(kernel, buffers, launches);
-  check(device.driver, made->instantiate(), "cuGraphInstantiateWithFlags",
-        [&] { return tuning_of(kernel); });
+  made->add_nodes(kernel, buffers, launches, Edges::full);
+  made->instantiate(kernel);
   return made;
 }
 
-std::unique_ptr<RepeatedLaunches> RepeatedLaunches::as_stream(DeviceState& device,
-                                                              const TimedKernel& kernel,
-                                                              const ScratchBuffers& buffers,
-                                                              int launches, CUstream stream) {
+std::unique_ptr<RepeatedLaunches> RepeatedLaunches::early(DeviceState& device,
+                                                          const TimedKernel& kernel,
+                                                          const ScratchBuffers& buffers,
+                                                          int launches) {
+  if (!device.driver.cuGraphAddDependencies) return nullptr;
   std::unique_ptr<RepeatedLaunches> made(new RepeatedLaunches(device));
-  const CUresult captured = made->capture(kernel, buffers, launches, stream);
-  const CUresult result = captured == CUDA_SUCCESS ? made->instantiate() : captured;
-  // Edges for early starts exist since CUDA 12.3.
-  if (is_of_captures(result) || result == CUDA_ERROR_NOT_SUPPORTED) return nullptr;
-  check(device.driver, result, "capturing launches", [&] { return tuning_of(kernel); });
+  const std::vector<CUgraphNode> nodes = made->add_nodes(kernel, buffers, launches, Edges::none);
+  const std::span all(nodes);
+  const CUresult result =
+      add_early_edges(device.driver, made->graph_, all.first(nodes.size() - 1), all.subspan(1));
+  if (result == CUDA_ERROR_NOT_SUPPORTED) return nullptr;
+  check(device.driver, result, "cuGraphAddDependencies", [&] { return tuning_of(kernel); });
+  made->instantiate(kernel);
   return made;
 }
 
-void RepeatedLaunches::add_nodes(const TimedKernel& kernel, const ScratchBuffers& buffers,
-                                 int launches) {
+std::vector<CUgraphNode> RepeatedLaunches::add_nodes(const TimedKernel& kernel,
+                                                     const ScratchBuffers& buffers, int launches,
+                                                     Edges edges) {
   const Driver& driver = device_.driver;
   const auto context = [&] { return tuning_of(kernel); };
   check(driver, driver.cuGraphCreate(&graph_, /*flags=*/0), "cuGraphCreate", context);
   LaunchAttributes attributes = node_attributes(kernel.source);
   const CUlaunchConfig config = launch_config(kernel.source, kernel.grid, attributes);
-  CUgraphNode last = nullptr;
+  std::vector<CUgraphNode> nodes;
   for (int i = 0; i < launches; ++i) {
     std::vector<std::uint64_t> values = buffers.arguments(kernel.source, i % buffers.sets());
     std::vector<void*> parameters = addresses_of(values);
-    const CUDA_KERNEL_NODE_PARAMS node =
+    const CUDA_KERNEL_NODE_PARAMS parameters_of_node =
         node_parameters(config, kernel.function, parameters.data());
-    const CUgraphNode before = last;
-    check(driver, driver.cuGraphAddKernelNode(&last, graph_, &before, i == 0 ? 0 : 1, &node),
+    const bool has_edge = edges == Edges::full && i > 0;
+    CUgraphNode node = nullptr;
+    check(driver,
+          driver.cuGraphAddKernelNode(&node, graph_, has_edge ? &nodes.back() : nullptr,
+                                      has_edge ? 1 : 0, &parameters_of_node),
           "cuGraphAddKernelNode", context);
+    nodes.push_back(node);
     for (const CUlaunchAttribute& attribute : attributes.view())
-      check(driver, driver.cuGraphKernelNodeSetAttribute(last, attribute.id, &attribute.value),
+      check(driver, driver.cuGraphKernelNodeSetAttribute(node, attribute.id, &attribute.value),
             "cuGraphKernelNodeSetAttribute", context);
   }
+  return nodes;
 }
 
-CUresult RepeatedLaunches::capture(const TimedKernel& kernel, const ScratchBuffers& buffers,
-                                   int launches, CUstream stream) {
-  const Driver& driver = device_.driver;
-  LaunchAttributes attributes = stream_attributes(kernel.source, kernel.starts_early);
-  CUlaunchConfig config = launch_config(kernel.source, kernel.grid, attributes);
-  config.hStream = stream;
-  // The arguments may copy tables, and an exception must not leave the stream in a capture. So all
-  // of them exist before the capture begins.
-  std::vector<std::vector<std::uint64_t>> sets;
-  std::vector<std::vector<void*>> parameters;
-  for (int set = 0; set < buffers.sets(); ++set)
-    sets.push_back(buffers.arguments(kernel.source, set));
-  for (std::vector<std::uint64_t>& values : sets) parameters.push_back(addresses_of(values));
-  CUresult result = driver.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
-  if (result != CUDA_SUCCESS) return result;
-  for (int i = 0; i < launches && result == CUDA_SUCCESS; ++i)
-    result = driver.cuLaunchKernelEx(&config, kernel.function,
-                                     parameters[static_cast<std::size_t>(i) % sets.size()].data(),
-                                     /*extra=*/nullptr);
-  const CUresult ended = driver.cuStreamEndCapture(stream, &graph_);
-  return result == CUDA_SUCCESS ? ended : result;
-}
-
-CUresult RepeatedLaunches::instantiate() {
-  return device_.driver.cuGraphInstantiateWithFlags(&exec_, graph_, /*flags=*/0);
+void RepeatedLaunches::instantiate(const TimedKernel& kernel) {
+  check(device_.driver, device_.driver.cuGraphInstantiateWithFlags(&exec_, graph_, /*flags=*/0),
+        "cuGraphInstantiateWithFlags", [&] { return tuning_of(kernel); });
 }
 
 RepeatedLaunches::~RepeatedLaunches() {

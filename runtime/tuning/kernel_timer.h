@@ -31,25 +31,23 @@ class RepeatedLaunches {
   RepeatedLaunches(const RepeatedLaunches&) = delete;
   RepeatedLaunches& operator=(const RepeatedLaunches&) = delete;
 
-  /// The launches as nodes, in the mode of a replay.
-  static std::unique_ptr<RepeatedLaunches> as_nodes(DeviceState& device, const TimedKernel& kernel,
-                                                    const ScratchBuffers& buffers, int launches);
-  /// The launches in the mode of a run, captured from `stream`. A graph keeps the device busy, so
-  /// the time of the host's calls is not measured. Null if the driver cannot capture early starts.
-  static std::unique_ptr<RepeatedLaunches> as_stream(DeviceState& device, const TimedKernel& kernel,
-                                                     const ScratchBuffers& buffers, int launches,
-                                                     CUstream stream);
+  /// Each launch starts when the one before it has ended.
+  static std::unique_ptr<RepeatedLaunches> in_turn(DeviceState& device, const TimedKernel& kernel,
+                                                   const ScratchBuffers& buffers, int launches);
+  /// Each launch starts early, as behind another kernel in a run or in a replay. Null if the driver
+  /// does not support that in graphs.
+  static std::unique_ptr<RepeatedLaunches> early(DeviceState& device, const TimedKernel& kernel,
+                                                 const ScratchBuffers& buffers, int launches);
 
   CUgraphExec exec() const { return exec_; }
 
  private:
   explicit RepeatedLaunches(DeviceState& device) : device_(device) {}
 
-  void add_nodes(const TimedKernel& kernel, const ScratchBuffers& buffers, int launches);
-  /// Captures the launches. Returns the first error.
-  CUresult capture(const TimedKernel& kernel, const ScratchBuffers& buffers, int launches,
-                   CUstream stream);
-  CUresult instantiate();
+  enum class Edges { none, full };
+  std::vector<CUgraphNode> add_nodes(const TimedKernel& kernel, const ScratchBuffers& buffers,
+                                     int launches, Edges edges);
+  void instantiate(const TimedKernel& kernel);
 
   DeviceState& device_;
   CUgraph graph_ = nullptr;

@@ -130,15 +130,15 @@ class Tuner {
             cluster_problem(device_, request_.sources[i], request_.unit.functions[i].handle);
   }
 
-  /// The launches of candidate `i` as graph nodes, and in a stream if that makes a difference.
+  /// The launches of candidate `i` one after the other, and early if that makes a difference.
   std::vector<std::unique_ptr<RepeatedLaunches>> launches_of(std::size_t i,
                                                              const ScratchBuffers& buffers,
-                                                             int launches, CUstream stream) {
+                                                             int launches) {
     std::vector<std::unique_ptr<RepeatedLaunches>> modes;
     const TimedKernel kernel = timed_kernel(device_, request_, i);
-    modes.push_back(RepeatedLaunches::as_nodes(device_, kernel, buffers, launches));
+    modes.push_back(RepeatedLaunches::in_turn(device_, kernel, buffers, launches));
     if (!kernel.starts_early) return modes;
-    if (auto made = RepeatedLaunches::as_stream(device_, kernel, buffers, launches, stream))
+    if (auto made = RepeatedLaunches::early(device_, kernel, buffers, launches))
       modes.push_back(std::move(made));
     return modes;
   }
@@ -148,7 +148,7 @@ class Tuner {
     // Per candidate: its launches in each mode that it is timed in.
     std::vector<std::vector<std::unique_ptr<RepeatedLaunches>>> repeated(request_.sources.size());
     for (std::size_t i = 0; i < repeated.size(); ++i)
-      if (is_active(i)) repeated[i] = launches_of(i, buffers, effort.launches, stream);
+      if (is_active(i)) repeated[i] = launches_of(i, buffers, effort.launches);
     std::vector<std::vector<double>> times(repeated.size());
     double spent = 0;
     int rounds = 0;

@@ -50,7 +50,7 @@ bool is_joined(const CaptureState& capture, const StreamState& stream) {
   std::vector<bool> is_before(nodes.size());
   std::vector<std::vector<std::size_t>> waits_for(nodes.size());
   for (std::size_t node = 0; node < nodes.size(); ++node)
-    for (const std::size_t user : nodes[node].users) waits_for[user].push_back(node);
+    for (const Edge& edge : nodes[node].users) waits_for[edge.to].push_back(node);
   for (std::vector<std::size_t> open = stream.capture_tail; !open.empty();) {
     const std::size_t node = open.back();
     open.pop_back();
@@ -62,6 +62,14 @@ bool is_joined(const CaptureState& capture, const StreamState& stream) {
   return !has_stream(capture, [&](const StreamState& other) {
     return std::ranges::any_of(other.capture_tail, is_missing);
   });
+}
+
+/// Programmatic stream serialization becomes a programmatic edge behind one kernel.
+bool starts_early_behind(const GraphState& graph, const std::vector<std::size_t>& tail,
+                         const Work& work) {
+  const auto* const kernel = std::get_if<KernelWork>(&work);
+  return kernel && kernel->launch.may_start_early && tail.size() == 1 &&
+         std::holds_alternative<KernelWork>(*graph.works[tail[0]]);
 }
 
 thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -125,7 +133,8 @@ CUresult capture_work(const std::shared_ptr<StreamState>& stream, Work work) {
   if (const CUresult result = check_valid(capture); result != CUDA_SUCCESS) return result;
   std::vector<std::size_t> tail(1);  // allocated before the node is added
   const std::lock_guard graph_lock(capture.graph->mutex);
-  tail[0] = append_node(*capture.graph, std::move(work), stream->capture_tail);
+  const bool starts_early = starts_early_behind(*capture.graph, stream->capture_tail, work);
+  tail[0] = append_node(*capture.graph, std::move(work), stream->capture_tail, starts_early);
   stream->capture_tail = std::move(tail);
   return CUDA_SUCCESS;
 }

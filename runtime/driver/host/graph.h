@@ -33,10 +33,17 @@ struct NodeState {
   std::size_t index;
 };
 
+/// An edge, as its first node has it.
+struct Edge {
+  std::size_t to = 0;            // the node that waits
+  bool is_programmatic = false;  // both are kernels, and the second one waits itself
+  friend bool operator==(const Edge&, const Edge&) = default;
+};
+
 struct Node {
   CUgraphNode handle;
-  std::vector<std::size_t> users;  // nodes that wait for it
-  std::size_t waits = 0;           // number of nodes that it waits for
+  std::vector<Edge> users;  // nodes that wait for it
+  std::size_t waits = 0;    // number of nodes that it waits for
 };
 using Nodes = std::vector<Node>;
 using Works = std::vector<std::shared_ptr<const Work>>;  // by node
@@ -75,9 +82,10 @@ struct ExecState {
   Point last;  // the end of its latest launch: launches of one graph never overlap
 };
 
-/// Adds a node that depends on the nodes `waits_for`; returns its index. The caller holds the
-/// graph's mutex.
-std::size_t append_node(GraphState& graph, Work work, std::span<const std::size_t> waits_for);
+/// Adds a node that depends on the nodes `waits_for`; returns its index. The edges are programmatic
+/// if `starts_early`. The caller holds the graph's mutex.
+std::size_t append_node(GraphState& graph, Work work, std::span<const std::size_t> waits_for,
+                        bool starts_early = false);
 /// Creates a handle to the graph.
 CUgraph add_graph_handle(std::shared_ptr<GraphState> graph);
 /// Removes the handles of the graph and of its nodes.
@@ -88,7 +96,12 @@ std::shared_ptr<GraphState> find_graph(CUgraph graph);
 bool find_nodes(const GraphState& graph, std::span<const CUgraphNode> handles,
                 std::vector<std::size_t>& indices);
 
-/// Runs the nodes one by one. The seed picks among the nodes whose dependencies are done.
+/// True if no node depends on itself.
+bool is_acyclic(const Nodes& nodes);
+
+/// Runs the nodes one by one. The seed picks among the nodes whose dependencies are done. It also
+/// picks kernels that count accesses and wait themselves for their last dependencies. These start
+/// first, and the dependencies run when they wait.
 Failure run_nodes(const Nodes& nodes, const Works& works);
 
 }  // namespace sinter::host

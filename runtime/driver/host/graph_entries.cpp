@@ -112,15 +112,18 @@ CUresult check_kernels(const Works& works) {
 
 }  // namespace
 
-std::size_t append_node(GraphState& graph, Work work, std::span<const std::size_t> waits_for) {
+std::size_t append_node(GraphState& graph, Work work, std::span<const std::size_t> waits_for,
+                        bool starts_early) {
   const std::size_t index = graph.nodes.size();
   try {
     graph.nodes.push_back({.handle = nullptr, .users = {}, .waits = waits_for.size()});
-    for (const std::size_t before : waits_for) graph.nodes[before].users.push_back(index);
+    for (const std::size_t before : waits_for)
+      graph.nodes[before].users.push_back({.to = index, .is_programmatic = starts_early});
     graph.works.push_back(std::make_shared<const Work>(std::move(work)));
     graph.nodes[index].handle = nodes().add(std::make_shared<NodeState>(NodeState{&graph, index}));
   } catch (...) {  // out of memory: the graph stays as it was
-    for (const std::size_t before : waits_for) std::erase(graph.nodes[before].users, index);
+    for (const std::size_t before : waits_for)
+      std::erase_if(graph.nodes[before].users, [&](const Edge& edge) { return edge.to == index; });
     graph.nodes.resize(index);
     graph.works.resize(index);
     throw;
@@ -222,6 +225,8 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned 
   const std::lock_guard lock(state->mutex);
   if (state->is_being_captured)
     return fail(CUDA_ERROR_ILLEGAL_STATE, "the graph is being captured into");
+  if (!is_acyclic(state->nodes))
+    return fail(CUDA_ERROR_INVALID_VALUE, "a node of the graph depends on itself");
   exec_state->graph = state;
   exec_state->nodes = std::make_shared<const Nodes>(state->nodes);
   exec_state->works = state->works;

@@ -122,8 +122,8 @@ void count_launch(const KernelLaunch& launch, const LaunchResult& result) {
 
 }  // namespace
 
-Failure run_kernel(const KernelLaunch& launch) {
-  LaunchResult result = execute(launch, scheduler().random());
+Failure run_kernel(const KernelLaunch& launch, PriorLaunches* prior) {
+  LaunchResult result = execute(launch, scheduler().random(), prior);
   try {
     count_launch(launch, result);
   } catch (const std::bad_alloc&) {  // the launch is done even if it is missing from the list

@@ -106,7 +106,7 @@ CUresult check_residence(const KernelLaunch& launch);
 /// Checks a launch and copies its parameters. Fails with a text if it is invalid.
 CUresult make_launch(CUfunction function, const LaunchShape& shape, void** parameters, void** extra,
                      KernelLaunch& launch);
-/// Runs the launch and adds it to the counters.
-Failure run_kernel(const KernelLaunch& launch);
+/// Runs the launch and adds it to the counters. `prior`: see execute().
+Failure run_kernel(const KernelLaunch& launch, PriorLaunches* prior = nullptr);
 
 }  // namespace sinter::host

@@ -209,7 +209,8 @@ graph both(x: f32[n], term: f32) {
   for (const char* const call :
        {"cuStreamIsCapturing", "cuStreamGetCaptureInfo", "cuStreamUpdateCaptureDependencies",
         "cuUserObjectCreate", "cuGraphRetainUserObject", "cuGraphAddChildGraphNode", "cuMemAlloc",
-        "cuGraphCreate", "cuGraphAddKernelNode", "cuLaunchHostFunc", "cuStreamBeginCapture"}) {
+        "cuGraphCreate", "cuGraphAddKernelNode", "cuGraphAddDependencies", "cuLaunchHostFunc",
+        "cuStreamBeginCapture"}) {
     SCOPED_TRACE(call);
     {
       const UserGraph captured(stream, kGlobal, [&] {

@@ -21,6 +21,7 @@
 namespace sinter::measure_candidates_test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::Field;
 using ::testing::Ge;
@@ -211,53 +212,62 @@ TEST_F(TunedKernel, FlushesTheL2Cache) {
   EXPECT_GE(host::counters().memsets, memsets + candidates * 8);  // the first round is a warm-up
 }
 
-/// A program may run and replay a kernel. Early starts make a difference only in a run.
+/// A kernel starts early behind other kernels, but not behind copies, or as the first of a replay.
 TEST_F(TunedKernel, TimesEarlyStartsInBothModes) {
   add_candidate("}", "  // the same work under another name\n}");
   for (Source& source : emitted.sources) ASSERT_TRUE(source.may_start_early);
   const auto candidates = static_cast<std::uint64_t>(emitted.sources.size());
   host::reset_counters();
   const TuneResult result = tune_it();
-  EXPECT_EQ(host::calls("cuStreamBeginCapture"), candidates);
+  EXPECT_EQ(host::calls("cuGraphAddDependencies"), candidates);
   EXPECT_EQ(host::calls("cuGraphLaunch"),
             2 * candidates * static_cast<std::uint64_t>(result.rounds + 1));  // with the warm-up
   EXPECT_THAT(result.candidates, Each(Field(&CandidateReport::median_us, Gt(0.0))));
 }
 
-TEST_F(TunedKernel, TimesOtherKernelsAsNodes) {
+TEST_F(TunedKernel, TimesOtherKernelsInTurn) {
   for (Source& source : emitted.sources) {
     source.may_start_early = false;
     source.code_key += " without an early start";
   }
   host::reset_counters();
   const TuneResult result = tune_it();
-  EXPECT_EQ(host::calls("cuStreamBeginCapture"), 0);
+  EXPECT_EQ(host::calls("cuGraphAddDependencies"), 0);
   EXPECT_EQ(host::calls("cuGraphLaunch"),
             emitted.sources.size() * static_cast<std::size_t>(result.rounds + 1));
 }
 
 /// Drivers before CUDA 12.3 have no graph edges for early starts.
-TEST_F(TunedKernel, TimesNodesIfEarlyStartsCannotBeCaptured) {
-  tune_it();  // compiles the unit
-  for (const CUresult refusal : {CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUDA_ERROR_NOT_SUPPORTED}) {
-    const auto candidates = static_cast<int>(emitted.sources.size());
+TEST_F(TunedKernel, TimesLaunchesInTurnIfGraphsHaveNoEarlyStarts) {
+  static const Driver old_driver = [] {
+    Driver table = host::host_driver();
+    table.cuGraphAddDependencies = nullptr;
+    return table;
+  }();
+  DeviceState old(old_driver, 0);
+  const auto expect_one_mode = [&](const auto& tune) {
     host::reset_counters();
-    for (int i = 0; i < candidates; ++i)  // each has one launch before, and two in its capture
-      host::inject_fault("cuLaunchKernelEx", candidates + 1 + i, refusal);
-    const TuneResult result = tune_it();
-    host::clear_faults();
+    const TuneResult result = tune();
     EXPECT_EQ(host::calls("cuGraphLaunch"),
               emitted.sources.size() * static_cast<std::size_t>(result.rounds + 1));
     EXPECT_THAT(result.candidates, Each(Field(&CandidateReport::median_us, Gt(0.0))));
-  }
+  };
+  expect_one_mode([&] { return tune_on(old, Tune::quick); });
+  expect_one_mode([&] {
+    for (std::size_t i = 0; i < emitted.sources.size(); ++i)
+      host::inject_fault("cuGraphAddDependencies", static_cast<int>(i) + 1,
+                         CUDA_ERROR_NOT_SUPPORTED);
+    return tune_it();
+  });
+  host::clear_faults();
 }
 
-TEST_F(TunedKernel, ReportsOtherErrorsOfACapture) {
+TEST_F(TunedKernel, ReportsOtherErrorsOfEarlyStarts) {
   tune_it();
-  const auto candidates = static_cast<int>(emitted.sources.size());
-  host::inject_fault("cuLaunchKernelEx", candidates + 1, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  host::inject_fault("cuGraphAddDependencies", 1, CUDA_ERROR_INVALID_VALUE);
   EXPECT_THAT(test::error_of<DriverError>([&] { tune_it(); }),
-              HasSubstr("tuning of kernel " + emitted.sources[0].entry));
+              AllOf(HasSubstr("cuGraphAddDependencies failed"),
+                    HasSubstr("tuning of kernel " + emitted.sources[0].entry)));
   host::clear_faults();
 }
 

@@ -23,6 +23,7 @@ std::uint32_t HappensBefore::begin_launch(std::function<bool(std::uint32_t earli
                       .waits_for = std::move(waits_for),
                       .first_segment = next});
   LaunchRecord& launch = launches.back();
+  if (!launch.waits_for.empty()) state_->early.push_back(number);
   launch.prefix = ordered_prefix(number);
   // The segments that existed when launch `prefix + 1` began belong to launches up to `prefix`.
   launch.ordered_below = launches[launch.prefix + 1].first_segment;
@@ -53,9 +54,19 @@ bool HappensBefore::is_launch_before(std::uint32_t earlier, std::uint32_t later)
   if (earlier <= launch.prefix) return true;
   const auto found = launch.order_of.find(earlier);
   if (found != launch.order_of.end()) return found->second;
-  const bool answer = launch.is_ordered && launch.is_ordered(earlier);
+  const bool answer =
+      launch.is_ordered && (launch.is_ordered(earlier) || is_before_waiting(earlier, launch));
   launch.order_of.emplace(earlier, answer);
   return answer;
+}
+
+/// True if a launch that is ordered before the later one has waited itself for the earlier one, or
+/// for a launch behind it.
+bool HappensBefore::is_before_waiting(std::uint32_t earlier, const LaunchRecord& later) const {
+  return std::any_of(state_->early.rbegin(), state_->early.rend(), [&](std::uint32_t between) {
+    return between > earlier && state_->launches[between].has_waited && later.is_ordered(between) &&
+           is_before_end(earlier, between);
+  });
 }
 
 const std::string& HappensBefore::name_of(std::uint32_t launch) const {
@@ -73,6 +84,7 @@ void HappensBefore::retire(std::uint32_t launch) {
     state_->launches[i].wait_clock = {};
   }
   state_->cleared = state_->retired;
+  state_->early.clear();
   // Nothing runs: no later question is about a segment, a set, or a released clock of today.
   first_segment_ += static_cast<std::uint32_t>(segments_.size());
   segments_.clear();

@@ -16,6 +16,8 @@
 
 namespace sinter::virtual_gpu {
 
+struct LaunchRecord;
+
 /// A launch, a block of it, and an interval between two barriers of this block.
 struct Segment {
   BlockId block;
@@ -45,7 +47,8 @@ class HappensBefore {
   /// Begins a launch, copy or fill; a copy has one block of one thread. `is_ordered(earlier)` is
   /// true if the driver orders the whole of the earlier one before this one; the relation is
   /// transitive. `waits_for` are earlier launches that are ordered only behind
-  /// `griddepcontrol.wait`. Returns its serial number, from 1 on.
+  /// `griddepcontrol.wait`. If the launch waits, all that is ordered behind it is also ordered
+  /// behind them. Returns its serial number, from 1 on.
   std::uint32_t begin_launch(std::function<bool(std::uint32_t earlier)> is_ordered,
                              std::vector<std::uint32_t> waits_for, std::string name);
   /// The name of a launch, for messages.
@@ -115,6 +118,7 @@ class HappensBefore {
   Mask unordered_lanes(const LaneGroup& past, const ThreadClock& thread) const;
   bool is_launch_before(std::uint32_t earlier, std::uint32_t later) const;
   bool is_before_end(std::uint32_t earlier, std::uint32_t launch) const;
+  bool is_before_waiting(std::uint32_t earlier, const LaunchRecord& later) const;
   bool is_launch_covered(std::uint32_t launch, const Clock* clock) const;
   std::uint32_t ordered_prefix(std::uint32_t launch) const;
   std::uint32_t make_segment(BlockClock& block, std::uint32_t interval);

@@ -49,6 +49,7 @@ struct ClusterPhase {
 
 struct HappensBefore::State {
   std::vector<LaunchRecord> launches = std::vector<LaunchRecord>(1);  ///< by serial number
+  std::vector<std::uint32_t> early = {};  ///< launches that wait for others themselves
   std::uint32_t retired = 0;
   std::uint32_t cleared = 0;  ///< launches up to this one have only a name
   std::unordered_map<std::uint64_t, Released> released = {};

@@ -1,8 +1,10 @@
 #include "tests/virtual_gpu/driver/graph.h"
 
 #include <algorithm>
+#include <set>
 
 #include "tests/virtual_gpu/driver/copy.h"
+#include "tests/virtual_gpu/driver/launch.h"
 
 namespace sinter::virtual_gpu::driver {
 
@@ -11,6 +13,8 @@ namespace {
 /// Collects the nodes of a graph and its children. A child graph is between two markers.
 class Flattener {
  public:
+  explicit Flattener(bool starts_early) : starts_early_(starts_early) {}
+
   std::shared_ptr<const FlatGraph> run(const GraphObject& graph) {
     add(graph, {});
     auto ancestors = std::make_shared<Ancestors>();
@@ -40,22 +44,27 @@ class Flattener {
   Dependencies add(const GraphObject& graph, const Dependencies& roots) {
     std::vector<int> ends(graph.nodes.size(), -1);
     std::vector<bool> has_dependents(graph.nodes.size());
-    // An edge always leads to a newer node, so the order of insertion is an order of execution.
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      const NodeObject& node = *graph.nodes[i];
+    for (const NodeObject* const node : execution_order(graph)) {
       Dependencies dependencies;
-      for (const Edge& edge : node.edges) {
-        dependencies.push_back({ends[edge.from->index], edge.is_programmatic});
+      for (const Edge& edge : node->edges) {
+        dependencies.push_back({ends[edge.from->index], is_early(edge, *node)});
         has_dependents[edge.from->index] = true;
       }
       if (dependencies.empty()) dependencies = roots;
-      ends[i] = node.child ? add_child(*node.child, std::move(dependencies))
-                           : push(node.operation, std::move(dependencies));
+      ends[node->index] = node->child ? add_child(*node->child, std::move(dependencies))
+                                      : push(node->operation, std::move(dependencies));
     }
     Dependencies leaves;
     for (std::size_t i = 0; i < ends.size(); ++i)
       if (!has_dependents[i]) leaves.push_back({ends[i], false});
     return leaves;
+  }
+
+  bool is_early(const Edge& edge, const NodeObject& to) const {
+    if (edge.is_programmatic) return true;
+    const auto* const launch = std::get_if<KernelLaunch>(to.operation.get());
+    return starts_early_ && launch && may_wait_itself(*launch) &&
+           std::holds_alternative<KernelLaunch>(*edge.from->operation);
   }
 
   int add_child(const GraphObject& child, Dependencies dependencies) {
@@ -65,6 +74,7 @@ class Flattener {
     return push(make_operation(Empty{}), std::move(leaves));
   }
 
+  const bool starts_early_;
   std::shared_ptr<FlatGraph> flat_ = std::make_shared<FlatGraph>();
 };
 
@@ -207,8 +217,28 @@ std::string unloaded_kernel(const GraphObject& graph) {
   return {};
 }
 
-std::shared_ptr<const FlatGraph> flatten(const GraphObject& graph) {
-  return Flattener().run(graph);
+std::vector<const NodeObject*> execution_order(const GraphObject& graph) {
+  std::vector<std::size_t> waits(graph.nodes.size());
+  std::vector<std::vector<std::size_t>> dependents(graph.nodes.size());
+  std::set<std::size_t> ready;
+  for (const std::shared_ptr<NodeObject>& node : graph.nodes) {
+    waits[node->index] = node->edges.size();
+    if (node->edges.empty()) ready.insert(node->index);
+    for (const Edge& edge : node->edges) dependents[edge.from->index].push_back(node->index);
+  }
+  std::vector<const NodeObject*> order;
+  while (!ready.empty()) {
+    const std::size_t first = *ready.begin();
+    ready.erase(ready.begin());
+    order.push_back(graph.nodes[first].get());
+    for (const std::size_t dependent : dependents[first])
+      if (--waits[dependent] == 0) ready.insert(dependent);
+  }
+  return order;
+}
+
+std::shared_ptr<const FlatGraph> flatten(const GraphObject& graph, bool starts_early) {
+  return Flattener(starts_early).run(graph);
 }
 
 void update_graph(GraphObject& graph, const GraphObject& update) {

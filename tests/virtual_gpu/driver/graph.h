@@ -109,7 +109,13 @@ bool has_pool_work(const GraphObject& graph);
 /// The reason why a kernel of the graph cannot run, since its module was unloaded; or empty.
 std::string unloaded_kernel(const GraphObject& graph);
 
-std::shared_ptr<const FlatGraph> flatten(const GraphObject& graph);
+/// The nodes of the graph in an order that edges permit, older ones first. Fewer nodes if some
+/// depend on themselves.
+std::vector<const NodeObject*> execution_order(const GraphObject& graph);
+
+/// `starts_early`: Configuration::starts_early. Edges between kernels are then programmatic if the
+/// second kernel waits itself.
+std::shared_ptr<const FlatGraph> flatten(const GraphObject& graph, bool starts_early);
 
 /// Gives the nodes of `graph` the work of those of `update`. Throws Refusal if the topology or
 /// parts that cannot change differ; then nothing has changed. Restrictions: cuGraphExecUpdate.

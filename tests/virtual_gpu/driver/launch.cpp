@@ -115,6 +115,16 @@ void set_default_cluster(KernelLaunch& launch) {
 
 }  // namespace
 
+void check_programmatic(const KernelLaunch& launch) {
+  if (limits_of(*launch.function).compute_capability < kProgrammaticCapability)
+    throw Refusal(CUDA_ERROR_NOT_SUPPORTED, "the device has no programmatic dependent launch");
+}
+
+bool may_wait_itself(const KernelLaunch& launch) {
+  return launch.function->info.waits_for_prior_launches &&
+         limits_of(*launch.function).compute_capability >= kProgrammaticCapability;
+}
+
 void set_attribute(KernelLaunch& launch, CUlaunchAttributeID id,
                    const CUlaunchAttributeValue& value) {
   switch (static_cast<unsigned>(id)) {
@@ -125,9 +135,7 @@ void set_attribute(KernelLaunch& launch, CUlaunchAttributeID id,
       return;
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
       launch.is_programmatic = value.programmaticStreamSerializationAllowed != 0;
-      if (launch.is_programmatic &&
-          limits_of(*launch.function).compute_capability < kProgrammaticCapability)
-        throw Refusal(CUDA_ERROR_NOT_SUPPORTED, "the device has no programmatic dependent launch");
+      if (launch.is_programmatic) check_programmatic(launch);
       return;
     case kAttributeIgnore:
     case kAttributeAccessPolicyWindow:
@@ -180,9 +188,7 @@ KernelLaunch checked_launch(const std::shared_ptr<FunctionObject>& function,
   require(config.numAttrs == 0 || config.attrs, "attrs is null");
   for (unsigned i = 0; i < config.numAttrs; ++i)
     set_attribute(launch, config.attrs[i].id, config.attrs[i].value);
-  if (starts_early && function->info.waits_for_prior_launches &&
-      limits_of(*function).compute_capability >= kProgrammaticCapability)
-    launch.is_programmatic = true;
+  if (starts_early && may_wait_itself(launch)) launch.is_programmatic = true;
   set_default_cluster(launch);
   check_combination(launch);
   check_fits(launch);

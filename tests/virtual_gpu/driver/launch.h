@@ -21,6 +21,12 @@ KernelLaunch checked_launch(const std::shared_ptr<FunctionObject>& function,
 void set_attribute(KernelLaunch& launch, CUlaunchAttributeID id,
                    const CUlaunchAttributeValue& value);
 
+/// Refuses a launch that may start early on a device without programmatic dependent launch.
+void check_programmatic(const KernelLaunch& launch);
+
+/// True if the kernel has `griddepcontrol.wait`, and the device supports it.
+bool may_wait_itself(const KernelLaunch& launch);
+
 /// Checks the parts of a launch that depend on one another: clusters, cooperative grids.
 void check_combination(const KernelLaunch& launch);
 

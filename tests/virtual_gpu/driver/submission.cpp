@@ -148,7 +148,7 @@ TaskPointer enqueue(Machine& machine, StreamObject& stream,
 }
 
 TaskPointer enqueue_graph(Machine& machine, StreamObject& stream, ExecObject& exec) {
-  if (!exec.flat) exec.flat = flatten(*exec.graph);
+  if (!exec.flat) exec.flat = flatten(*exec.graph, machine.configuration.starts_early);
   const FlatGraph& flat = *exec.flat;
   // A user's objects and the kernels live until the launch has ended.
   const auto keeps = std::make_shared<LaunchedGraph>(exec.flat, exec.graph);

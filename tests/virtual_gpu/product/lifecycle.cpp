@@ -11,6 +11,7 @@
 #include "runtime/tuning/tuning_store.h"
 #include "sinter/opaque.h"
 #include "sinter/profile.h"
+#include "tests/virtual_gpu/product/start_early.h"
 
 namespace sinter::virtual_gpu {
 
@@ -155,6 +156,12 @@ Options Lifecycle::options() const {
   return {.tune = Tune::off, .cache = {.directory = folder_ + "/cache"}, .ptx = true};
 }
 
+Options Lifecycle::options_without_phases() const {
+  Options result = options();
+  result.skip = {"fuse_launches"};
+  return result;
+}
+
 void Lifecycle::save(const Executable& executable) const {
   if (!std::filesystem::exists(file())) executable.save(file());
 }
@@ -185,9 +192,12 @@ std::vector<float> Lifecycle::run(const TwoGpus& gpus) const {
   return all;
 }
 
-/// Runs on two streams, one of them wrapped; replays with other arrays, and without elements.
+/// Runs on two streams, one of them wrapped; replays with other arrays, and without elements. Kernels
+/// start early, also in replays.
 std::vector<float> Lifecycle::run_programs(const Device& device) const {
-  const Executable executable = compile(parse(kPrograms), device, options());
+  const Executable executable = compile(parse(kPrograms), device, options_without_phases());
+  executable.prepare({{"rows", kRows}});
+  start_early(executable);
   Context context = executable.context();
   const Stream stream = device.stream();
   const Stream wrapped = Stream::wrap(stream.handle(), device);
@@ -302,7 +312,7 @@ std::vector<float> Lifecycle::run_captured(const Device& device) const {
   const Array columns = device.empty(f32, {kColumns});
   const Array copy = device.empty(f32, {kColumns});
   stream.synchronize();
-  Executable executable = compile(parse(kPrograms), device, options());
+  Executable executable = compile(parse(kPrograms), device, options_without_phases());
   Context context = executable.context();
   const Captured graph(device, stream, [&] {
     context.run(stream, {{"x", x}, {"steps", steps}}, {{"total", total}, {"columns", columns}});

@@ -26,6 +26,8 @@ class Lifecycle {
   void save(const Executable& executable) const;
   std::string file() const { return folder_ + "/saved.sinterx"; }
   Options options() const;
+  /// So that a program of several kernels has several launches.
+  Options options_without_phases() const;
 
   std::vector<float> run_programs(const Device& device) const;
   std::vector<float> run_lists(const Device& device) const;

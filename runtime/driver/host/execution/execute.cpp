@@ -161,10 +161,14 @@ class Pool {
   int busy_ = 0;     // helpers that are not done
 };
 
-Pool& pool() {
-  static auto* const pool = new Pool;
-  return *pool;
+constexpr int kPools = 2;
+thread_local int pool_of_this_thread = 0;
+
+Pool& pool(int index) {
+  static auto* const pools = new Pool[kPools];
+  return pools[index];
 }
+Pool& pool() { return pool(pool_of_this_thread); }
 
 std::vector<void*> point_to(const KernelLaunch& launch) {
   std::vector<void*> pointers;
@@ -199,7 +203,7 @@ Failure cooperative_launch_failure(const KernelLaunch& launch) {
                       launch.kernel->entry, blocks, most)};
 }
 
-LaunchResult execute(const KernelLaunch& launch, std::uint64_t order) {
+LaunchResult execute(const KernelLaunch& launch, std::uint64_t order, PriorLaunches* prior) {
   std::vector<void*> parameters = point_to(launch);
   std::unique_ptr<AccessCounter> counter;
   if (launch.kernel->counts) counter = std::make_unique<AccessCounter>(accessible_allocations());
@@ -219,6 +223,7 @@ LaunchResult execute(const KernelLaunch& launch, std::uint64_t order) {
                  .may_start_early = launch.may_start_early,
                  .reversed = (order & 2) && threads % device_abi::kWarpSize == 0,
                  .grid_barrier = grid_barrier ? &*grid_barrier : nullptr,
+                 .prior = prior,
                  .counter = counter.get()};
   // Small enough to balance the load, large enough that claiming a chunk costs little.
   constexpr std::uint64_t kThreadsPerChunk = 4096;
@@ -236,7 +241,11 @@ LaunchResult execute(const KernelLaunch& launch, std::uint64_t order) {
   return result;
 }
 
-void set_workers(int count) { pool().set_workers(count); }
+void use_second_pool() { pool_of_this_thread = kPools - 1; }
+
+void set_workers(int count) {
+  for (int index = 0; index < kPools; ++index) pool(index).set_workers(count);
+}
 int workers() { return pool().wanted(); }
 
 }  // namespace sinter::host

@@ -41,8 +41,14 @@ struct LaunchResult {
 Failure cooperative_launch_failure(const KernelLaunch& launch);
 
 /// Runs all blocks and waits for them. Bits of `order` decide whether blocks and threads run in
-/// reverse. One launch runs at a time; others wait.
-LaunchResult execute(const KernelLaunch& launch, std::uint64_t order);
+/// reverse. One launch of each pool of OS threads runs at a time; others wait. `prior`: launches
+/// that have not run, which the kernel waits for itself; or null.
+LaunchResult execute(const KernelLaunch& launch, std::uint64_t order,
+                     PriorLaunches* prior = nullptr);
+
+/// Launches of the calling OS thread use a pool of their own, so that they can run while another
+/// launch waits for them.
+void use_second_pool();
 
 /// Sets how many OS threads run blocks; 0 means one per hardware thread, at most 16.
 void set_workers(int count);

@@ -5,6 +5,7 @@
 #include "runtime/driver/host/execution/byte_count.h"
 #include "runtime/driver/host/execution/grid_barrier.h"
 #include "runtime/driver/host/execution/memory.h"
+#include "runtime/driver/host/execution/prior_launches.h"
 
 #include <algorithm>
 #include <bit>
@@ -41,7 +42,7 @@ BlockRunner* BlockRunner::running() { return runner_at_work; }
 const device_abi::Services& BlockRunner::services() {
   static constexpr device_abi::Services kServices = {block_barrier,  warp_barrier, grid_barrier,
                                                      cluster_arrive, cluster_wait, cluster_map,
-                                                     record_access};
+                                                     record_access,  wait_for_prior};
   return kServices;
 }
 
@@ -326,6 +327,13 @@ void BlockRunner::record_access(device_abi::Block* block, const void* address, u
                                  is_outside ? describe_address(address) : "not a multiple of that");
   self.fail(is_outside ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_ERROR_MISALIGNED_ADDRESS,
             std::move(text));
+}
+
+void BlockRunner::wait_for_prior(device_abi::Block* block) {
+  auto& self = static_cast<BlockRunner&>(*block);
+  if (!self.work_.prior || self.work_.prior->wait()) return;
+  std::string text = fmt::format("{}: a launch that it waits for has failed", self.location());
+  self.fail(CUDA_ERROR_LAUNCH_FAILED, std::move(text));
 }
 
 void BlockRunner::meets_without_fibers(const char* what) {

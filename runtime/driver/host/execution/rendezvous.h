@@ -15,6 +15,7 @@ namespace sinter::host {
 
 class AccessCounter;
 class GridBarrier;
+class PriorLaunches;
 struct SiteCache;
 
 /// The failure of device work; no failure if the code is CUDA_SUCCESS.
@@ -34,6 +35,7 @@ struct BlockWork {
   bool may_start_early = false;         // the kernel must wait for earlier launches
   bool reversed = false;                // start with the last thread of each block
   GridBarrier* grid_barrier = nullptr;  // of a cooperative launch; else null
+  PriorLaunches* prior = nullptr;       // those that the kernel waits for; null: they have ended
   AccessCounter* counter = nullptr;     // for kernels that count
   SiteCache* sites = nullptr;
 };
@@ -86,6 +88,7 @@ class BlockRunner : private device_abi::Block {
   static void warp_barrier(device_abi::Block* block);
   static void record_access(device_abi::Block* block, const void* address, unsigned bytes, int site,
                             bool is_store);
+  static void wait_for_prior(device_abi::Block* block);
 
   void begin(const BlockWork& work);
   void set_index(std::uint64_t linear);

@@ -87,6 +87,20 @@ SAME_VALUE(CUDA_ERROR_INVALID_PC);
 SAME_VALUE(CUDA_ERROR_UNKNOWN);
 #if CUDA_VERSION >= 12030  // older headers lack it
 SAME_VALUE(CUDA_ERROR_LOSSY_QUERY);
+SAME_VALUE(CU_GRAPH_DEPENDENCY_TYPE_DEFAULT);
+SAME_VALUE(CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC);
+// These are macros of cuda.h.
+static_assert(static_cast<int>(ours::kGraphKernelNodePortDefault) ==
+              CU_GRAPH_KERNEL_NODE_PORT_DEFAULT);
+static_assert(static_cast<int>(ours::kGraphKernelNodePortProgrammatic) ==
+              CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC);
+static_assert(static_cast<int>(ours::kGraphKernelNodePortLaunchOrder) ==
+              CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER);
+SAME_SIZE(CUgraphEdgeData, CUgraphEdgeData);
+SAME_FIELD(CUgraphEdgeData, CUgraphEdgeData, from_port);
+SAME_FIELD(CUgraphEdgeData, CUgraphEdgeData, to_port);
+SAME_FIELD(CUgraphEdgeData, CUgraphEdgeData, type);
+SAME_FIELD(CUgraphEdgeData, CUgraphEdgeData, reserved);
 #endif
 
 SAME_VALUE(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/execution/replay_graph.h"
+#include "runtime/execution/launch_order.h"
 
 namespace sinter::replay_edges_test {
 namespace {

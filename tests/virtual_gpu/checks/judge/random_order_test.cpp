@@ -42,6 +42,7 @@ struct Launch {
   std::vector<Block> blocks;
   std::vector<Cluster> clusters;
   std::vector<std::uint32_t> before, waits_for;
+  std::vector<std::uint32_t> before_by_driver;  ///< without those that a launch waited for itself
   bool has_ended = false, has_waited = false;
 };
 
@@ -87,13 +88,20 @@ class Trace {
       if (earlier->has_ended && percent(60)) {
         const std::vector<std::uint32_t> ended = until_end_of(earlier->number);
         launch->before.insert(launch->before.end(), ended.begin(), ended.end());
+        std::vector<std::uint32_t>& known = launch->before_by_driver;
+        known.insert(known.end(), earlier->before_by_driver.begin(),
+                     earlier->before_by_driver.end());
+        known.push_back(earlier->number);
       } else if (!earlier->has_ended && percent(40)) {
         launch->waits_for.push_back(earlier->number);
       }
     }
     if (is_retired_)  // all that ended by then
-      for (std::uint32_t i = 1; i <= retired_; ++i) launch->before.push_back(i);
-    const std::vector<std::uint32_t> ordered = launch->before;
+      for (std::uint32_t i = 1; i <= retired_; ++i) {
+        launch->before.push_back(i);
+        launch->before_by_driver.push_back(i);
+      }
+    const std::vector<std::uint32_t> ordered = launch->before_by_driver;
     launch->number = order_.begin_launch(
         [ordered](std::uint32_t earlier) {
           return std::find(ordered.begin(), ordered.end(), earlier) != ordered.end();

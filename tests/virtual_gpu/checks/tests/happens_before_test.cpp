@@ -81,6 +81,29 @@ TEST_F(HappensBeforeTest, GriddepcontrolWaitDoesNotReachThroughALaunchThatDidNot
   EXPECT_TRUE(read(thread(0, 0)));
 }
 
+TEST_F(HappensBeforeTest, AnOrderedLaunchIsBehindThoseThatItsPredecessorWaitedFor) {
+  const std::uint32_t first = begin();
+  EXPECT_FALSE(write(thread(0, 5)));
+  const std::uint32_t second = begin({}, {first});
+  order_.wait_for_prior_launches(thread(0, 0));
+  const std::uint32_t third = begin({}, {second});
+  order_.wait_for_prior_launches(thread(0, 0));
+  begin({third});
+  EXPECT_FALSE(read(thread(0, 0)));
+}
+
+TEST_F(HappensBeforeTest, AnOrderedLaunchIsNotBehindThoseThatItsPredecessorDidNotWaitFor) {
+  const std::uint32_t first = begin();
+  EXPECT_FALSE(write(thread(0, 5)));
+  const std::uint32_t second = begin({}, {first});
+  const std::uint32_t beside = begin({}, {first});
+  order_.wait_for_prior_launches(thread(0, 0));
+  begin({second});
+  EXPECT_TRUE(read(thread(0, 0)));
+  begin({second, beside});
+  EXPECT_FALSE(read(thread(0, 1)));
+}
+
 /// Two launches of unordered streams synchronise by memory.
 TEST_F(HappensBeforeTest, AFlagOfALaunchAlsoReleasesTheLaunchesBeforeIt) {
   const std::uint32_t first = begin();

@@ -40,6 +40,7 @@ CUresult instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags)
     require(!found->is_captured_into, "the graph is being captured");
     const std::string unloaded = unloaded_kernel(*found);
     require(unloaded.empty(), unloaded.c_str());
+    require(execution_order(*found).size() == found->nodes.size(), "a node depends on itself");
     const auto made = std::make_shared<ExecObject>();
     made->context = call.context;
     made->graph = copy_graph(*found);
