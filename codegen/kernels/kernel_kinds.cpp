@@ -5,6 +5,7 @@ namespace sinter {
 void write_by_kind(KernelWriter& writer) {
   switch (writer.kernel.kind) {
     case KernelKind::pointwise:
+      if (writer.schedule.copies != Copies::none) return write_copied_pointwise(writer);
       return writer.schedule.tile > 0 ? write_tiled_pointwise(writer) : write_pointwise(writer);
     case KernelKind::scatter: return write_scatter(writer);
     case KernelKind::scan: return write_scan(writer);

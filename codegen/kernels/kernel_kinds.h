@@ -8,6 +8,9 @@ namespace sinter {
 
 /// No reduction: each thread computes `unroll` vectors.
 void write_pointwise(KernelWriter& writer);
+/// No reduction: each block computes `unroll` tiles of one vector per thread. Contiguous operands
+/// are copied to shared memory some stages ahead.
+void write_copied_pointwise(KernelWriter& writer);
 /// No reduction: each block computes a tile. Accesses that are contiguous along another axis are
 /// staged in shared memory.
 void write_tiled_pointwise(KernelWriter& writer);

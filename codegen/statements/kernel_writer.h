@@ -123,6 +123,11 @@ class KernelWriter {
   void read_ahead(int value, std::string place) {
     ahead_[static_cast<std::size_t>(value)] = std::move(place);
   }
+  // Copies of loads to shared memory (copied_loads.h):
+  /// The address of the element at the linear position `first`, of which each thread copies a
+  /// vector. Counts the bytes of the load.
+  std::string copied_from(int load, const std::string& first);
+
   /// Statements for values that are constant along the reduced axis and known after `stage` passes.
   void write_row_values(int stage, bool is_final = false);
   /// The same for `stage` and all later stages.

@@ -7,6 +7,7 @@
 #include "compiler/candidates/cache_hints.h"
 #include "compiler/candidates/candidate_list.h"
 #include "compiler/candidates/column_candidates.h"
+#include "compiler/candidates/copied_candidates.h"
 #include "compiler/candidates/row_column_candidates.h"
 #include "compiler/program/reduction_tree.h"
 #include "compiler/tiling/kernel_kind.h"
@@ -78,8 +79,8 @@ std::vector<Schedule> candidates_without_hints(KernelKind kind, const Body& body
     case KernelKind::pointwise: {
       std::vector<Schedule> list = pointwise_candidates(body, target, facts);
       // Flat iteration follows the memory order of most accesses, so it needs no tiles.
-      if (list.front().is_flat) return list;
-      return with_tiles(std::move(list), body, target, facts);
+      if (!list.front().is_flat) list = with_tiles(std::move(list), body, target, facts);
+      return with_copies(std::move(list), body, target, facts);
     }
     case KernelKind::scatter: return scatters(body, target, facts);
     case KernelKind::scan: return scans(body, target, facts);

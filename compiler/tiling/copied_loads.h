@@ -1,0 +1,26 @@
+// Copied loads: the operands of a pointwise kernel that asynchronous copies bring to tiles in
+// shared memory.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compiler/body/body.h"
+#include "compiler/program/kernel.h"
+#include "compiler/program/schedule.h"
+
+namespace sinter {
+
+/// The loads of a pointwise body that `schedule` copies. Their elements are contiguous in the order
+/// of the iteration space, unconditional, and aligned to the copies. All other loads remain loads.
+std::vector<int> copied_loads(const Body& body, const Schedule& schedule, const Facts& facts);
+
+/// Elements of one load that a block copies at once: one vector per thread.
+std::int64_t copied_elements(const Schedule& schedule);
+/// Bytes of one stage: a tile of each of `loads`.
+std::int64_t stage_bytes(const Body& body, std::span<const int> loads, const Schedule& schedule);
+/// Bytes in shared memory of all stages, and of the barriers that bulk copies need.
+std::int64_t copied_shared_bytes(std::int64_t stage_bytes, const Schedule& schedule);
+
+}  // namespace sinter
