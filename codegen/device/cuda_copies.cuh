@@ -6,21 +6,22 @@ __device__ __forceinline__ unsigned shared_address(const void* shared) {
   return static_cast<unsigned>(__cvta_generic_to_shared(shared));
 }
 
-// Each thread copies one vector of each tile (cp.async) and reads only that vector, so it needs no
-// barrier. Every thread commits once per tile, also if the tile has no copy.
+// Each thread copies the vectors of a tile that it reads itself (cp.async), so it needs no barrier.
+// Every thread commits once per tile, also if the tile has no copy.
 template <int Stages>
 struct ThreadCopies {
-  // Starts the copy of the thread's vector of N elements.
+  // Starts the copy of a vector of N elements.
   template <int N, class T>
-  __device__ __forceinline__ void copy(T* tile, const T* from) const {
+  __device__ __forceinline__ void copy(T* shared, const T* from) const {
     constexpr int kBytes = N * static_cast<int>(sizeof(T));
     static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "cp.async has these sizes");
-    const unsigned to = shared_address(tile + threadIdx.x * N);
-    const auto at = reinterpret_cast<unsigned long long>(from + threadIdx.x * N);
     if constexpr (kBytes == 16)  // bypasses L1
-      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(at) : "memory");
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(shared)),
+                   "l"(from)
+                   : "memory");
     else
-      asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(at), "n"(kBytes)
+      asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared_address(shared)),
+                   "l"(from), "n"(kBytes)
                    : "memory");
   }
   __device__ __forceinline__ void commit() const {
@@ -34,7 +35,7 @@ struct ThreadCopies {
 
 // One thread copies the whole tile (cp.async.bulk), and an mbarrier per stage counts the bytes. Its
 // phases alternate, so the number of a tile tells which of them to wait for.
-template <int Stages, int Threads>
+template <int Stages>
 struct BulkCopies {
   unsigned barriers;
 
@@ -53,20 +54,19 @@ struct BulkCopies {
   }
   // True in the thread that makes the copies.
   __device__ __forceinline__ bool issues() const { return threadIdx.x == 0; }
-  // The copies of tile `number` have Bytes bytes altogether.
-  template <int Bytes>
-  __device__ __forceinline__ void expect(int number) const {
+  // The copies of tile `number` have `bytes` bytes altogether.
+  __device__ __forceinline__ void expect(int number, int bytes) const {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier(number)),
-                 "n"(Bytes)
+                 "r"(bytes)
                  : "memory");
   }
-  // Starts the copy of a tile with N elements per thread.
-  template <int N, class T>
-  __device__ __forceinline__ void copy(int number, T* tile, const T* from) const {
+  // Starts a copy of `count` elements, a multiple of 16 bytes, for tile `number`.
+  template <class T>
+  __device__ __forceinline__ void copy(int number, T* shared, const T* from, int count) const {
     asm volatile(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
-            "r"(shared_address(tile)),
-        "l"(from), "n"(Threads * N * static_cast<int>(sizeof(T))), "r"(barrier(number))
+            "r"(shared_address(shared)),
+        "l"(from), "r"(count * static_cast<int>(sizeof(T))), "r"(barrier(number))
         : "memory");
   }
   // Waits for the copies of tile `number`.

@@ -56,7 +56,7 @@ class CopiedWriter {
                           fmt::format("static_cast<int>(threadIdx.x) * {}", schedule_.vector));
     if (has_end_)
       writer_.declare_index(
-          "whole", fmt::format("minimum({0}({1}), ({2} - start) / {3})", writer_.index_type(),
+          "whole", fmt::format("minimum(static_cast<{0}>({1}), ({2} - start) / {3})", writer_.index_type(),
                                schedule_.unroll, atomic(positions_.size_text()), per_tile_));
   }
 
@@ -75,8 +75,8 @@ class CopiedWriter {
     writer_.source.copied_ahead = schedule_.stages * bytes;
     writer_.source.has_barrier = is_bulk_;
     if (is_bulk_)
-      out_.line(fmt::format("const BulkCopies<{}, {}> copies(shared_memory() + {});",
-                            schedule_.stages, schedule_.threads, offset));
+      out_.line(fmt::format("const BulkCopies<{}> copies(shared_memory() + {});",
+                            schedule_.stages, offset));
     else
       out_.line(fmt::format("const ThreadCopies<{}> copies;", schedule_.stages));
   }
@@ -105,14 +105,17 @@ class CopiedWriter {
   }
 
   void write_copies_of(const std::string& number) {
+    const std::string first =
+        fmt::format("start + {} * {}{}", atomic(number), per_tile_, is_bulk_ ? "" : " + place");
     if (is_bulk_)
-      out_.line(fmt::format("copies.expect<{}>({});",
-                            stage_bytes(writer_.body, loads_, schedule_), number));
+      out_.line(fmt::format("copies.expect({}, {});", number,
+                            stage_bytes(writer_.body, loads_, schedule_)));
     for (std::size_t i = 0; i < loads_.size(); ++i) {
-      const std::string from = writer_.copied_from(
-          loads_[i], fmt::format("start + {} * {}", atomic(number), per_tile_));
-      out_.line(fmt::format("copies.copy<{}>({}{} + {}, {});", schedule_.vector,
-                            is_bulk_ ? number + ", " : "", tiles_[i], stage(), from));
+      const std::string from = writer_.copied_from(loads_[i], first);
+      out_.line(is_bulk_ ? fmt::format("copies.copy({}, {} + {}, {}, {});", number, tiles_[i],
+                                       stage(), from, per_tile_)
+                         : fmt::format("copies.copy<{}>({} + {} + place, {});", schedule_.vector,
+                                       tiles_[i], stage(), from));
     }
   }
 

@@ -1,0 +1,36 @@
+// Pointwise kernels that copy their operands to shared memory. Every candidate gives the bits of
+// the unfused graph and moves the predicted bytes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/device/device_state.h"
+#include "runtime/driver/host/host_driver.h"
+#include "tests/support/graphs/copied_graphs.h"
+#include "tests/support/run/run.h"
+
+namespace sinter::test::copied_pointwise_test {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Field;
+using ::testing::HasSubstr;
+
+class CopiedOnHost : public testing::TestWithParam<CopiedGraph> {};
+
+TEST_P(CopiedOnHost, EveryCandidateGivesTheSameBits) {
+  const CopiedGraph& graph = GetParam();
+  DeviceState device(host::host_driver(), 0);
+  device.target = with_few_sms("sm_90");
+  const RunResult run =
+      run_and_check_on(Device(&device), parse(graph.text), graph.sizes, {.misaligned = true});
+  ASSERT_EQ(run.report.kernels.size(), 1U);
+  for (const char* const copies : {"stages of bulk copies", "stages of asynchronous copies"})
+    EXPECT_THAT(run.report.kernels[0].candidates,
+                Contains(Field(&CandidateReport::schedule, HasSubstr(copies))));
+}
+
+INSTANTIATE_TEST_SUITE_P(Graphs, CopiedOnHost, testing::ValuesIn(copied_graphs()),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace sinter::test::copied_pointwise_test

@@ -1,0 +1,116 @@
+// Pointwise graphs whose contiguous operands can be copied to shared memory asynchronously.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/target/target.h"
+#include "sinter/sinter.h"
+
+namespace sinter::test {
+
+struct CopiedGraph {
+  std::string name;
+  std::string text;
+  std::vector<Size> sizes;
+};
+
+inline void PrintTo(const CopiedGraph& graph, std::ostream* out) { *out << graph.name; }
+
+/// For a GPU with few SMs: blocks have complete and incomplete tiles, and stages are filled several
+/// times.
+inline std::vector<CopiedGraph> copied_graphs() {
+  return {
+      {"one_input_of_odd_size", R"(
+graph scaled(x: f32[n]) {
+  y = mul x, 0.5
+  return y
+})",
+       {{"n", 100003}}},
+      {"whole_tiles", R"(
+graph product(x: bf16[64, 2048], w: bf16[64, 2048]) {
+  y = mul x, w
+  return y
+})",
+       {}},
+      {"bias", R"(
+graph bias_relu(x: f32[rows, 384], bias: f32[384]) {
+  s = add x, bias
+  y = maximum s, 0.0
+  return y
+})",
+       {{"rows", 331}}},
+      {"flat_rows", R"(
+graph flat_bias(x: bf16[331, 387], bias: bf16[387]) {
+  y = add x, bias
+  return y
+})",
+       {}},
+      {"several_dtypes", R"(
+graph mixed(a: f32[n], b: bf16[n], c: i8[n], d: f16[n]) {
+  h = cast b {to = f32}
+  i = cast c {to = f32}
+  j = cast d {to = f32}
+  s = add a, h
+  t = mul i, j
+  y = sub s, t
+  return y
+})",
+       {{"n", 65538}}},
+      {"eight_inputs", R"(
+graph sum_of_eight(a: f32[n], b: f32[n], c: f32[n], d: f32[n], e: f32[n], f: f32[n], g: f32[n], h: f32[n]) {
+  p = add a, b
+  q = add c, d
+  r = add e, f
+  s = add g, h
+  t = add p, q
+  u = add r, s
+  y = add t, u
+  return y
+})",
+       {{"n", 50001}}},
+      {"update_in_place", R"(
+graph momentum(w: f32[n], v: f32[n], g: f32[n]) {
+  a = mul v, 0.9
+  b = add a, g
+  c = mul b, 0.01
+  d = sub w, c
+  update v, b
+  update w, d
+})",
+       {{"n", 40000}}},
+      {"strided_input", R"(
+graph gated(x: f32[300, 512], both: f32[300, 1024]) {
+  g = slice both {axis = 1, begin = 512, end = 1024, step = 1}
+  y = mul x, g
+  return y
+})",
+       {}},
+      {"offset_input", R"(
+graph shifted(x: f32[n + 8]) {
+  a = slice x {axis = 0, begin = 8, end = n + 8, step = 1}
+  b = slice x {axis = 0, begin = 0, end = n, step = 1}
+  y = sub a, b
+  return y
+})",
+       {{"n", 40000}}},
+      {"doubles", R"(
+graph squared(x: f64[n]) {
+  y = mul x, x
+  return y
+})",
+       {{"n", 30001}}},
+  };
+}
+
+/// The GPU of `arch` with `sm_count` SMs, so that small arrays fill it.
+inline Target with_few_sms(std::string_view arch, int sm_count = 1) {
+  Target target = *find_target(arch);
+  target.bandwidth *= static_cast<double>(sm_count) / target.sm_count;
+  target.sm_count = sm_count;
+  return target;
+}
+
+}  // namespace sinter::test

@@ -1,0 +1,61 @@
+// Pointwise kernels with asynchronous copies, executed with all checks. Every candidate gives the
+// bits of the default one, whatever the order of warps and the time when copies complete.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/device/device_state.h"
+#include "tests/support/graphs/copied_graphs.h"
+#include "tests/support/run/run.h"
+#include "tests/virtual_gpu/driver/virtual_driver.h"
+
+namespace sinter::virtual_gpu::copied_pointwise_test {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Field;
+using ::testing::HasSubstr;
+
+/// A virtual GPU with one SM, so that small arrays fill it.
+struct Gpu {
+  const char* arch;
+  const char* schedule;
+  const char* seed;
+};
+
+void run(const test::CopiedGraph& graph, const Gpu& gpu) {
+  SCOPED_TRACE(fmt::format("{} on {}, {} order, seed {}", graph.name, gpu.arch, gpu.schedule,
+                           gpu.seed));
+  const std::string gpus = fmt::format("{} sms=1", gpu.arch);
+  const driver::VirtualDriver driver({{"VIRTUAL_GPUS", gpus.c_str()},
+                                      {"VIRTUAL_GPU_SCHEDULE", gpu.schedule},
+                                      {"VIRTUAL_GPU_EARLY_STARTS", "on"},
+                                      {"VIRTUAL_GPU_SEED", gpu.seed}});
+  DeviceState device(*driver.operator->(), 0);
+  const test::RunResult result = test::run_and_check_on(
+      Device(&device), parse(graph.text), graph.sizes,
+      {.replay = false, .unfused = false, .misaligned = true, .options = {.ptx = true}});
+  ASSERT_EQ(result.report.kernels.size(), 1U);
+  const auto has = [&](const char* copies) {
+    return Contains(Field(&CandidateReport::schedule, HasSubstr(copies)));
+  };
+  EXPECT_THAT(result.report.kernels[0].candidates, has("stages of asynchronous copies"));
+  if (std::string_view(gpu.arch) != "sm_80") {
+    EXPECT_THAT(result.report.kernels[0].candidates, has("stages of bulk copies"));
+  }
+}
+
+class CopiedPointwise : public testing::TestWithParam<test::CopiedGraph> {};
+
+TEST_P(CopiedPointwise, GivesTheSameBitsInEveryOrder) {
+  run(GetParam(), {"sm_90", "adversarial", "1"});
+  run(GetParam(), {"sm_90", "random", "2"});
+  run(GetParam(), {"sm_80", "adversarial", "3"});
+  run(GetParam(), {"sm_100", "random", "4"});
+}
+
+INSTANTIATE_TEST_SUITE_P(Graphs, CopiedPointwise, testing::ValuesIn(test::copied_graphs()),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace sinter::virtual_gpu::copied_pointwise_test
