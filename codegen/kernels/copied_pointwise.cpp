@@ -23,7 +23,7 @@ class CopiedWriter {
         schedule_(writer.schedule),
         is_bulk_(writer.schedule.copies == Copies::bulk),
         loads_(copied_loads(writer.body, writer.schedule, writer.program.facts)),
-        per_tile_(copied_elements(writer.schedule)),
+        per_tile_(copied_elements(writer.body, writer.schedule)),
         positions_(writer),
         has_end_(positions_.may_be_outside(per_tile_ * writer.schedule.unroll)) {}
 

@@ -85,7 +85,8 @@ std::vector<Schedule> candidates_without_hints(KernelKind kind, const Body& body
     case KernelKind::scatter: return scatters(body, target, facts);
     case KernelKind::scan: return scans(body, target, facts);
     case KernelKind::column_reduce: return column_candidates(body, target, facts);
-    case KernelKind::row_reduce: return row_candidates(body, target, facts, false);
+    case KernelKind::row_reduce:
+      return with_copies(row_candidates(body, target, facts, false), body, target, facts);
     case KernelKind::row_column_reduce: return row_column_candidates(body, target, facts);
     case KernelKind::full_reduce: return row_candidates(body, target, facts, true);
     case KernelKind::horizontal:  // its sections have their own candidates

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "compiler/body/access.h"
 #include "compiler/candidates/candidate_list.h"
+#include "compiler/candidates/register_estimate.h"
+#include "compiler/program/reduction_tree.h"
 #include "compiler/tiling/copied_loads.h"
 #include "ir/support/round_up.h"
 
@@ -22,10 +25,15 @@ constexpr int kMaxStages = 8;
 /// A stage is filled at most as many times. Further tiles are work of other blocks, which spread it
 /// evenly over the SMs.
 constexpr std::int64_t kMaxFills = 8;
+/// Minimum and maximum groups of rows that a block computes one after another.
+constexpr std::int64_t kMinTurns = 3;
+constexpr std::int64_t kMaxTurns = 64;
+/// Registers of the loop over groups of rows, and of the addresses of copies.
+constexpr int kTurnRegisters = 10;
 
-class CopiedCandidates {
+class CopiedTiles {
  public:
-  CopiedCandidates(const Schedule& direct, const Body& body, const Target& target,
+  CopiedTiles(const Schedule& direct, const Body& body, const Target& target,
                    const Facts& facts)
       : direct_(direct),
         body_(body),
@@ -58,7 +66,7 @@ class CopiedCandidates {
  private:
   std::vector<Schedule> with_fills(Schedule schedule, int resident) const {
     const std::int64_t wave =
-        std::int64_t{resident} * target_.sm_count * schedule.stages * copied_elements(schedule);
+        std::int64_t{resident} * target_.sm_count * schedule.stages * copied_elements(body_, schedule);
     const std::int64_t fills = std::min(size_ / wave, kMaxFills);
     std::vector<Schedule> result;
     for (std::int64_t times = fills; times > 0; times = times > 1 ? 1 : 0) {
@@ -75,21 +83,82 @@ class CopiedCandidates {
   std::int64_t size_;
 };
 
+/// Schedules of row kernels. The blocks of all SMs run at once, and each computes groups of rows in
+/// turn. While it works on one group, copies bring the next ones.
+class CopiedRows {
+ public:
+  CopiedRows(const Schedule& direct, const Body& body, const Target& target, const Facts& facts)
+      : direct_(direct),
+        body_(body),
+        target_(target),
+        facts_(facts),
+        tree_(tree_of(body.reduced_size().number())),
+        plan_(plan_resident_passes(body)),
+        registers_(body, tree_, plan_, facts) {}
+
+  std::vector<Schedule> make(Copies copies) const {
+    Schedule schedule = direct_;
+    schedule.copies = copies;
+    const std::vector<int> loads = copied_loads(body_, schedule, facts_);
+    if (loads.empty() || loads.size() > kMaxCopiedLoads) return {};
+    const std::int64_t bytes = stage_bytes(body_, loads, schedule);
+    const std::int64_t needed = std::max(target_.bytes_in_flight, kCopiedBytesInFlight);
+    for (schedule.stages = kMinStages; schedule.stages <= kMaxStages; ++schedule.stages) {
+      const int resident = resident_blocks(schedule, bytes);
+      if (resident * (schedule.stages - 1) * bytes < needed) continue;
+      const std::int64_t rows = evaluate(body_.parallel_size(), facts_.symbols);
+      const std::int64_t at_once =
+          std::int64_t{resident} * target_.sm_count * schedule.rows_per_block;
+      schedule.unroll = static_cast<int>(std::min(divide_up(rows, at_once), kMaxTurns));
+      if (schedule.unroll < std::max<std::int64_t>(kMinTurns, schedule.stages)) return {};
+      return {schedule};
+    }
+    return {};
+  }
+
+ private:
+  int resident_blocks(const Schedule& schedule, std::int64_t bytes) const {
+    const std::int64_t exchange =
+        2 * widest_state(body_) * schedule.threads * (schedule.vector / kChunk);
+    const auto registers = static_cast<int>(
+        registers_.of_thread(schedule, registers_.of_data(schedule)) + kTurnRegisters);
+    return blocks_per_sm(target_, schedule.threads, registers,
+                         exchange + copied_shared_bytes(bytes, schedule));
+  }
+
+  const Schedule& direct_;
+  const Body& body_;
+  const Target& target_;
+  const Facts& facts_;
+  Tree tree_;
+  PassPlan plan_;
+  RowRegisters registers_;
+};
+
+/// The schedules of both kinds of copies that the GPU has, bulk copies first.
+std::vector<Schedule> made_by(const auto& copied, const Target& target) {
+  std::vector<Schedule> made;
+  if (target.compute_capability >= 90) made = copied.make(Copies::bulk);
+  if (target.compute_capability >= 80) {
+    std::vector<Schedule> of_threads = copied.make(Copies::thread);
+    // Where bulk copies are possible, one schedule without them is enough.
+    if (!made.empty() && of_threads.size() > 1) of_threads.resize(1);
+    made.insert(made.end(), of_threads.begin(), of_threads.end());
+  }
+  return made;
+}
+
 }  // namespace
 
 std::vector<Schedule> with_copies(std::vector<Schedule> direct, const Body& body,
                                   const Target& target, const Facts& facts) {
   // Transposed operands are not contiguous.
   if (direct.empty() || direct.front().tile > 0 || body.parallel_axes == 0) return direct;
-  const CopiedCandidates copied(direct.front(), body, target, facts);
   std::vector<Schedule> added;
-  if (target.compute_capability >= 90) added = copied.make(Copies::bulk);
-  if (target.compute_capability >= 80) {
-    std::vector<Schedule> of_threads = copied.make(Copies::thread);
-    // Where bulk copies are possible, one schedule without them is enough.
-    if (!added.empty() && of_threads.size() > 1) of_threads.resize(1);
-    added.insert(added.end(), of_threads.begin(), of_threads.end());
-  }
+  if (!body.has_reduced_axis)
+    added = made_by(CopiedTiles(direct.front(), body, target, facts), target);
+  else if (may_copy_rows(body, direct.front()))
+    added = made_by(CopiedRows(direct.front(), body, target, facts), target);
   direct.insert(direct.begin() + 1, added.begin(), added.end());
   if (direct.size() > kMaxCandidates) direct.resize(kMaxCandidates);
   return direct;

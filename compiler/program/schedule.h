@@ -83,8 +83,9 @@ struct Schedule {
   /// whose length is no multiple of the vector. Other layouts use narrower loads, as wide as the
   /// row length allows.
   bool is_flat = false;
-  /// Pointwise: contiguous operands are copied to tiles in shared memory, `stages` tiles ahead. A
-  /// tile has one vector of each thread, so a block has `unroll` tiles (copied_loads.h).
+  /// Contiguous operands are copied to tiles in shared memory, `stages` tiles ahead. A tile has one
+  /// vector of each thread, or the rows that the threads of a block compute at once. A block has
+  /// `unroll` tiles (copied_loads.h).
   Copies copies = Copies::none;
   int stages = 0;
   /// Of a section of a horizontally fused kernel: no block crosses a multiple of this along the

@@ -4,6 +4,7 @@
 
 #include "compiler/body/access.h"
 #include "compiler/body/collapse_axes.h"
+#include "compiler/tiling/row_staging.h"
 
 namespace sinter {
 
@@ -30,6 +31,13 @@ bool is_copied(const Body& body, const Value& value, const Schedule& schedule, c
     return false;
   const int bytes = copy_alignment(value, schedule);
   const int size = size_of(value.dtype);
+  // Rows must consist of whole vectors, and adjacent rows of whole units of a copy.
+  if (body.has_reduced_axis) {
+    const Extent extent = body.reduced_size();
+    if (!value.varies || !extent.is_number() || extent.number() % schedule.vector != 0 ||
+        bytes == 0 || extent.number() * size % bytes != 0)
+      return false;
+  }
   return bytes > 0 && is_linear_position(body, value.at, std::max(bytes / size, schedule.vector)) &&
          std::min(facts.alignment, std::int64_t{value.aligned} * size) >= bytes;
 }
@@ -44,21 +52,29 @@ std::vector<int> copied_loads(const Body& body, const Schedule& schedule, const 
   return loads;
 }
 
-std::int64_t copied_elements(const Schedule& schedule) {
+std::int64_t copied_elements(const Body& body, const Schedule& schedule) {
+  if (body.has_reduced_axis) return schedule.rows_per_block * body.reduced_size().number();
   return std::int64_t{schedule.threads} * schedule.vector;
 }
 
 std::int64_t stage_bytes(const Body& body, std::span<const int> loads, const Schedule& schedule) {
   std::int64_t bytes = 0;
   for (const int load : loads)
-    bytes +=
-        copied_elements(schedule) * size_of(body.values[static_cast<std::size_t>(load)].dtype);
+    bytes += copied_elements(body, schedule) *
+             size_of(body.values[static_cast<std::size_t>(load)].dtype);
   return bytes;
 }
 
 std::int64_t copied_shared_bytes(std::int64_t stage_bytes, const Schedule& schedule) {
   const std::int64_t barriers = schedule.copies == Copies::bulk ? kBarrierBytes : 0;
   return schedule.stages * (stage_bytes + barriers);
+}
+
+bool may_copy_rows(const Body& body, const Schedule& schedule) {
+  const bool is_alone = schedule.cluster == 1 && schedule.splits == 1 && !schedule.splits_rows;
+  return body.has_reduced_axis && body.parallel_axes > 0 && body.reduced_size().is_number() &&
+         body.finals.empty() && body.columns.empty() && !may_have_staged_rows(body) &&
+         schedule.resident && !schedule.in_shared && schedule.tile == 0 && is_alone;
 }
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// Copied loads: the operands of a pointwise kernel that asynchronous copies bring to tiles in
+// Copied loads: the operands of a pointwise or row kernel that asynchronous copies bring to tiles in
 // shared memory.
 #pragma once
 
@@ -12,15 +12,19 @@
 
 namespace sinter {
 
-/// The loads of a pointwise body that `schedule` copies. Their elements are contiguous in the order
-/// of the iteration space, unconditional, and aligned to the copies. All other loads remain loads.
+/// The loads of a pointwise or row kernel that `schedule` copies. Their elements are contiguous in
+/// the order of the iteration space, unconditional, and aligned to the copies. All other loads
+/// remain loads.
 std::vector<int> copied_loads(const Body& body, const Schedule& schedule, const Facts& facts);
 
-/// Elements of one load that a block copies at once: one vector per thread.
-std::int64_t copied_elements(const Schedule& schedule);
+/// Elements of one load that a block copies at once: one vector per thread, or adjacent rows.
+std::int64_t copied_elements(const Body& body, const Schedule& schedule);
 /// Bytes of one stage: a tile of each of `loads`.
 std::int64_t stage_bytes(const Body& body, std::span<const int> loads, const Schedule& schedule);
 /// Bytes in shared memory of all stages, and of the barriers that bulk copies need.
 std::int64_t copied_shared_bytes(std::int64_t stage_bytes, const Schedule& schedule);
+/// True if blocks of a row kernel can work on one group of rows after another with `schedule`,
+/// which has no copies, while copies bring the next ones.
+bool may_copy_rows(const Body& body, const Schedule& schedule);
 
 }  // namespace sinter
