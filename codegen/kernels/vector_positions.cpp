@@ -23,8 +23,8 @@ Tile VectorPositions::declare_tile(const std::string& first, bool is_whole) cons
   if (may_end_ && !is_whole) {
     tile.count = "count";
     writer_.declare_index(
-        "count", fmt::format("minimum({0}({1}), {2} - {3})", writer_.index_type(),
-                             writer_.schedule.vector, atomic(size_text_), first));
+        "count", fmt::format("minimum({}, {} - {})", writer_.index_number(writer_.schedule.vector),
+                             atomic(size_text_), first));
   }
   declare_position(first);
   return tile;

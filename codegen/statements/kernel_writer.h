@@ -87,6 +87,8 @@ class KernelWriter {
   std::string wide_text(const Index& index, bool at_element);
   /// The chunk size 4 as a literal of the index type: `4` or `4ll`.
   std::string elements_per_chunk() const;
+  /// `number` as an operand of the index type: `int(4)` or `4ll`. C++ has no `long long(4)`.
+  std::string index_number(std::int64_t number) const;
   /// `int` or `long long`.
   std::string_view index_type() const { return index_type_; }
   /// Writes `const int NAME = EXPRESSION;` and returns the name.
