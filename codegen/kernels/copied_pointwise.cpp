@@ -55,9 +55,9 @@ class CopiedWriter {
     writer_.declare_index("place",
                           fmt::format("static_cast<int>(threadIdx.x) * {}", schedule_.vector));
     if (has_end_)
-      writer_.declare_index(
-          "whole", fmt::format("minimum(static_cast<{0}>({1}), ({2} - start) / {3})", writer_.index_type(),
-                               schedule_.unroll, atomic(positions_.size_text()), per_tile_));
+      writer_.declare_index("whole", fmt::format("minimum({}, ({} - start) / {})",
+                                                 writer_.index_number(schedule_.unroll),
+                                                 atomic(positions_.size_text()), per_tile_));
   }
 
   void declare_tiles() {
@@ -75,8 +75,8 @@ class CopiedWriter {
     writer_.source.copied_ahead = schedule_.stages * bytes;
     writer_.source.has_barrier = is_bulk_;
     if (is_bulk_)
-      out_.line(fmt::format("const BulkCopies<{}> copies(shared_memory() + {});",
-                            schedule_.stages, offset));
+      out_.line(fmt::format("const BulkCopies<{}> copies(shared_memory() + {});", schedule_.stages,
+                            offset));
     else
       out_.line(fmt::format("const ThreadCopies<{}> copies;", schedule_.stages));
   }
@@ -133,9 +133,8 @@ class CopiedWriter {
     });
     if (has_end_) {
       const TrafficSnapshot same(writer_.source);
-      out_.block(fmt::format("else if ({})", if_exists), [&] {
-        vectors.write_loads("0", positions_.declare_tile("first", false));
-      });
+      out_.block(fmt::format("else if ({})", if_exists),
+                 [&] { vectors.write_loads("0", positions_.declare_tile("first", false)); });
     }
     write_next_copies();
     Sinks sinks;

@@ -27,7 +27,8 @@ class CopiedRowsWriter {
         per_group_(copied_elements(writer.body, writer.schedule)),
         may_end_(!rows_.is_number() || rows_.number() % schedule_.rows_per_block != 0),
         has_end_(may_end_ ||
-                 rows_.number() % (std::int64_t{schedule_.rows_per_block} * schedule_.unroll) != 0) {
+                 rows_.number() % (std::int64_t{schedule_.rows_per_block} * schedule_.unroll) !=
+                     0) {
     ensure(!loads_.empty() && schedule_.cluster == 1 && schedule_.block_limit == 0,
            "copied rows belong to one block");
   }
@@ -45,8 +46,8 @@ class CopiedRowsWriter {
       writer_.declare_index("slot", slot_text());
       out_.line(is_bulk_ ? "copies.await(u);" : "copies.await();");
       for (std::size_t i = 0; i < loads_.size(); ++i)
-        writer_.read_ahead(loads_[i], fmt::format("load<{}>({}, slot + column)", schedule_.vector,
-                                                  tiles_[i]));
+        writer_.read_ahead(loads_[i],
+                           fmt::format("load<{}>({}, slot + column)", schedule_.vector, tiles_[i]));
       passes_.declare_kept_values();
       passes_.write();
       const TrafficSnapshot same(writer_.source);
@@ -64,13 +65,11 @@ class CopiedRowsWriter {
     writer_.declare_index("start", fmt::format("{} * {}", writer_.block(), per_block));
     if (!has_end_) return;
     const std::string left = fmt::format("{} - start", atomic(writer_.text(rows_)));
+    const int per_group = schedule_.rows_per_block;
+    const std::string groups =
+        per_group == 1 ? left : fmt::format("({} + {}) / {}", left, per_group - 1, per_group);
     writer_.declare_index(
-        "turns", fmt::format("minimum(static_cast<{}>({}), {})", writer_.index_type(),
-                             schedule_.unroll,
-                             schedule_.rows_per_block == 1
-                                 ? left
-                                 : fmt::format("({} + {}) / {}", left, schedule_.rows_per_block - 1,
-                                               schedule_.rows_per_block)));
+        "turns", fmt::format("minimum({}, {})", writer_.index_number(schedule_.unroll), groups));
   }
 
   void declare_tiles() {
@@ -79,8 +78,9 @@ class CopiedRowsWriter {
     for (const int load : loads_) {
       const Value& value = writer_.body.values[static_cast<std::size_t>(load)];
       tiles_.push_back(writer_.name_for(value.node, "_tile"));
-      out_.line(fmt::format("{0}* const {1} = reinterpret_cast<{0}*>(shared_memory() + {2});",
-                            info(value.dtype).c_name, tiles_.back(), shared));
+      out_.line(fmt::format("{0}* const {1} = reinterpret_cast<{0}*>(shared_memory(){2});",
+                            info(value.dtype).c_name, tiles_.back(),
+                            shared == 0 ? "" : fmt::format(" + {}", shared)));
       shared += schedule_.stages * per_group_ * size_of(value.dtype);
     }
     if (is_bulk_) {
@@ -149,9 +149,9 @@ class CopiedRowsWriter {
     std::string rows = std::to_string(schedule_.rows_per_block);
     if (may_end_ && schedule_.rows_per_block > 1) {
       rows = "rows_copied";
-      out_.line(fmt::format(
-          "const int rows_copied = static_cast<int>(minimum(static_cast<{}>({}), {} - row));",
-          writer_.index_type(), schedule_.rows_per_block, atomic(writer_.text(rows_))));
+      out_.line(fmt::format("const int rows_copied = static_cast<int>(minimum({}, {} - row));",
+                            writer_.index_number(schedule_.rows_per_block),
+                            atomic(writer_.text(rows_))));
     }
     const std::int64_t row_bytes =
         stage_bytes(writer_.body, loads_, schedule_) / schedule_.rows_per_block;

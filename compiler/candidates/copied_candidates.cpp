@@ -33,8 +33,7 @@ constexpr int kTurnRegisters = 10;
 
 class CopiedTiles {
  public:
-  CopiedTiles(const Schedule& direct, const Body& body, const Target& target,
-                   const Facts& facts)
+  CopiedTiles(const Schedule& direct, const Body& body, const Target& target, const Facts& facts)
       : direct_(direct),
         body_(body),
         target_(target),
@@ -65,8 +64,8 @@ class CopiedTiles {
 
  private:
   std::vector<Schedule> with_fills(Schedule schedule, int resident) const {
-    const std::int64_t wave =
-        std::int64_t{resident} * target_.sm_count * schedule.stages * copied_elements(body_, schedule);
+    const std::int64_t wave = std::int64_t{resident} * target_.sm_count * schedule.stages *
+                              copied_elements(body_, schedule);
     const std::int64_t fills = std::min(size_ / wave, kMaxFills);
     std::vector<Schedule> result;
     for (std::int64_t times = fills; times > 0; times = times > 1 ? 1 : 0) {

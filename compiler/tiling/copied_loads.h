@@ -1,5 +1,5 @@
-// Copied loads: the operands of a pointwise or row kernel that asynchronous copies bring to tiles in
-// shared memory.
+// Copied loads: the operands of a pointwise or row kernel that asynchronous copies bring to tiles
+// in shared memory.
 #pragma once
 
 #include <cstdint>

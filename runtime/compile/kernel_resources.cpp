@@ -123,9 +123,9 @@ struct Instruction {
   std::uint64_t high = 0;
 
   unsigned operation() const { return low & 0x1ff; }
-  bool is_load() const { return operation() == 0x181; }          // LDG
+  bool is_load() const { return operation() == 0x181; }                          // LDG
   bool is_copy() const { return operation() == 0x1ae || operation() == 0x1ba; }  // LDGSTS, UBLKCP
-  bool is_early_wait() const { return (low & 0xfff) == 0x82e; }  // ACQBULK
+  bool is_early_wait() const { return (low & 0xfff) == 0x82e; }                  // ACQBULK
   bool is_jump() const {
     constexpr std::array<unsigned, 6> kJumps = {0x147, 0x149, 0x14a,   // BRA, BRX, JMP
                                                 0x14c, 0x14d, 0x150};  // JMX, EXIT, RET

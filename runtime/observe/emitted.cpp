@@ -21,8 +21,8 @@ EmittedProgram::EmittedProgram(const Graph& graph, const Target& target,
                     without_views(graph, options))) {
   for (Kernel& kernel : program_.kernels) {
     // Counted as tuning counts: candidates with equal code are one.
-    EmittedKernel emitted = emit_candidates(
-        program_, kernel, static_cast<std::size_t>(std::max(candidate, 0)) + 1);
+    EmittedKernel emitted =
+        emit_candidates(program_, kernel, static_cast<std::size_t>(std::max(candidate, 0)) + 1);
     if (candidate >= 0 && !emitted.is_call) kernel.schedule = emitted.schedules.back();
     kernels_.push_back({.kernel = &kernel, .source = std::move(emitted.sources.back())});
   }

@@ -37,7 +37,8 @@ void fields(auto& archive, SameOrConst<Traffic> auto& traffic) {
   archive(traffic.is_bound, traffic.writes_are_bound, traffic.bytes_read, traffic.bytes_written);
 }
 
-/// Omits `code_key`, `lists`, `copied_ahead` and `bytes_read_of`, which only emission and static analysis use.
+/// Omits `code_key`, `lists`, `copied_ahead` and `bytes_read_of`, which only emission and static
+/// analysis use.
 void fields(auto& archive, SameOrConst<Source> auto& source) {
   archive(source.entry, source.text, source.arguments, source.table, source.grid, source.threads,
           source.shared_bytes, source.workspace_bytes, source.tickets, source.has_barrier,
@@ -59,7 +60,8 @@ void fields(auto& archive, SameOrConst<Schedule> auto& schedule) {
           schedule.rows_per_block, schedule.groups, schedule.resident, schedule.in_shared,
           schedule.cluster, schedule.combines_columns, schedule.splits, schedule.blocks_per_sm,
           schedule.splits_rows, schedule.has_hints, schedule.tile, schedule.is_flat,
-          schedule.copies, schedule.stages, schedule.block_limit, schedule.strips, schedule.resident_tiles, schedule.sections);
+          schedule.copies, schedule.stages, schedule.block_limit, schedule.strips,
+          schedule.resident_tiles, schedule.sections);
 }
 
 /// The loader finds the function by `source.entry`.

@@ -41,7 +41,7 @@ std::optional<StaticEstimate> static_estimate(const Target& target, const TuneRe
   const std::int64_t blocks = std::min(grid, fit * target.sm_count);
   const std::int64_t bytes_read = evaluate(source.traffic.bytes_read, request.symbols);
   estimate.threads = blocks * source.threads;
-  const std::int64_t per_block = in_flight * source.threads + source.copied_ahead;
+  const std::int64_t per_block = std::max(in_flight * source.threads, source.copied_ahead);
   estimate.bytes_in_flight = blocks * std::min(per_block, bytes_read / grid);
   estimate.bytes = bytes_read + evaluate(source.traffic.bytes_written, request.symbols);
   return estimate;

@@ -1,4 +1,4 @@
-// Pointwise graphs whose contiguous operands can be copied to shared memory asynchronously.
+// Graphs of one kernel whose contiguous operands can be copied to shared memory asynchronously.
 #pragma once
 
 #include <ostream>
@@ -19,36 +19,41 @@ struct CopiedGraph {
 
 inline void PrintTo(const CopiedGraph& graph, std::ostream* out) { *out << graph.name; }
 
-/// For a GPU with few SMs: blocks have complete and incomplete tiles, and stages are filled several
-/// times.
+/// Pointwise kernels. On a GPU with few SMs, blocks have complete and incomplete tiles, and fill
+/// their stages several times.
 inline std::vector<CopiedGraph> copied_graphs() {
   return {
-      {"one_input_of_odd_size", R"(
+      {"one_input_of_odd_size",
+       R"(
 graph scaled(x: f32[n]) {
   y = mul x, 0.5
   return y
 })",
        {{"n", 100003}}},
-      {"whole_tiles", R"(
+      {"whole_tiles",
+       R"(
 graph product(x: bf16[64, 2048], w: bf16[64, 2048]) {
   y = mul x, w
   return y
 })",
        {}},
-      {"bias", R"(
+      {"bias",
+       R"(
 graph bias_relu(x: f32[rows, 384], bias: f32[384]) {
   s = add x, bias
   y = maximum s, 0.0
   return y
 })",
        {{"rows", 331}}},
-      {"flat_rows", R"(
+      {"flat_rows",
+       R"(
 graph flat_bias(x: bf16[331, 387], bias: bf16[387]) {
   y = add x, bias
   return y
 })",
        {}},
-      {"several_dtypes", R"(
+      {"several_dtypes",
+       R"(
 graph mixed(a: f32[n], b: bf16[n], c: i8[n], d: f16[n]) {
   h = cast b {to = f32}
   i = cast c {to = f32}
@@ -59,7 +64,8 @@ graph mixed(a: f32[n], b: bf16[n], c: i8[n], d: f16[n]) {
   return y
 })",
        {{"n", 65538}}},
-      {"eight_inputs", R"(
+      {"eight_inputs",
+       R"(
 graph sum_of_eight(a: f32[n], b: f32[n], c: f32[n], d: f32[n], e: f32[n], f: f32[n], g: f32[n], h: f32[n]) {
   p = add a, b
   q = add c, d
@@ -71,7 +77,8 @@ graph sum_of_eight(a: f32[n], b: f32[n], c: f32[n], d: f32[n], e: f32[n], f: f32
   return y
 })",
        {{"n", 50001}}},
-      {"update_in_place", R"(
+      {"update_in_place",
+       R"(
 graph momentum(w: f32[n], v: f32[n], g: f32[n]) {
   a = mul v, 0.9
   b = add a, g
@@ -81,14 +88,16 @@ graph momentum(w: f32[n], v: f32[n], g: f32[n]) {
   update w, d
 })",
        {{"n", 40000}}},
-      {"strided_input", R"(
+      {"strided_input",
+       R"(
 graph gated(x: f32[300, 512], both: f32[300, 1024]) {
   g = slice both {axis = 1, begin = 512, end = 1024, step = 1}
   y = mul x, g
   return y
 })",
        {}},
-      {"offset_input", R"(
+      {"offset_input",
+       R"(
 graph shifted(x: f32[n + 8]) {
   a = slice x {axis = 0, begin = 8, end = n + 8, step = 1}
   b = slice x {axis = 0, begin = 0, end = n, step = 1}
@@ -96,12 +105,64 @@ graph shifted(x: f32[n + 8]) {
   return y
 })",
        {{"n", 40000}}},
-      {"doubles", R"(
+      {"doubles",
+       R"(
 graph squared(x: f64[n]) {
   y = mul x, x
   return y
 })",
        {{"n", 30001}}},
+  };
+}
+
+/// Kernels whose rows stay in registers. On a GPU with few SMs, blocks have several groups of rows,
+/// and the last groups are incomplete.
+inline std::vector<CopiedGraph> copied_row_graphs() {
+  return {
+      {"softmax",
+       R"(
+graph softmax(x: f32[rows, 1000]) {
+  y = softmax x {axis = 1}
+  return y
+})",
+       {{"rows", 211}}},
+      {"layer_norm",
+       R"(
+graph layer_norm(x: bf16[rows, 1024], weight: bf16[1024], bias: bf16[1024]) {
+  y = layer_norm x, weight, bias {axes = [1], eps = 1e-5}
+  return y
+})",
+       {{"rows", 203}}},
+      {"softmax_backward",
+       R"(
+graph softmax_backward(y: f32[300, 256], g: f32[300, 256]) {
+  p = mul y, g
+  s = sum p {axes = [1], keep = true}
+  d = sub g, s
+  dx = mul d, y
+  return dx
+})",
+       {}},
+      {"update_in_place",
+       R"(
+graph residual_norm(h: f32[rows, 512], r: f32[rows, 512]) {
+  s = add h, r
+  q = mul s, s
+  m = mean q {axes = [1], keep = true}
+  e = add m, 1e-6
+  i = rsqrt e
+  y = mul s, i
+  update h, s
+  return y
+})",
+       {{"rows", 251}}},
+      {"one_row_per_block",
+       R"(
+graph long_rows(x: f32[rows, 4096]) {
+  y = log_softmax x {axis = 1}
+  return y
+})",
+       {{"rows", 61}}},
   };
 }
 

@@ -28,7 +28,7 @@ struct ExplainArguments {
   bool measure = false;  ///< also tune, and time each kernel
   std::string device;    ///< host or cuda; empty: a GPU if there is one, else the host device
   std::uint64_t seed = 0;
-  int repeats = 15;  ///< timed launches of each kernel
+  int repeats = 15;    ///< timed launches of each kernel
   int candidate = -1;  ///< of every kernel; -1: the default schedules
   bool quiet = false;
   bool json = false;

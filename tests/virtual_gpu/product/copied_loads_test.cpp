@@ -1,5 +1,5 @@
-// Pointwise kernels with asynchronous copies, executed with all checks. Every candidate gives the
-// bits of the default one, whatever the order of warps and the time when copies complete.
+// Pointwise and row kernels with asynchronous copies, executed with all checks. Every candidate
+// gives the bits of the default one in any order of warps and copies.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include "tests/support/run/run.h"
 #include "tests/virtual_gpu/driver/virtual_driver.h"
 
-namespace sinter::virtual_gpu::copied_pointwise_test {
+namespace sinter::virtual_gpu::copied_loads_test {
 namespace {
 
 using ::testing::Contains;
@@ -24,8 +24,8 @@ struct Gpu {
 };
 
 void run(const test::CopiedGraph& graph, const Gpu& gpu) {
-  SCOPED_TRACE(fmt::format("{} on {}, {} order, seed {}", graph.name, gpu.arch, gpu.schedule,
-                           gpu.seed));
+  SCOPED_TRACE(
+      fmt::format("{} on {}, {} order, seed {}", graph.name, gpu.arch, gpu.schedule, gpu.seed));
   const std::string gpus = fmt::format("{} sms=1", gpu.arch);
   const driver::VirtualDriver driver({{"VIRTUAL_GPUS", gpus.c_str()},
                                       {"VIRTUAL_GPU_SCHEDULE", gpu.schedule},
@@ -45,17 +45,21 @@ void run(const test::CopiedGraph& graph, const Gpu& gpu) {
   }
 }
 
-class CopiedPointwise : public testing::TestWithParam<test::CopiedGraph> {};
+class CopiedLoads : public testing::TestWithParam<test::CopiedGraph> {};
 
-TEST_P(CopiedPointwise, GivesTheSameBitsInEveryOrder) {
+TEST_P(CopiedLoads, GivesTheSameBitsInEveryOrder) {
   run(GetParam(), {"sm_90", "adversarial", "1"});
   run(GetParam(), {"sm_90", "random", "2"});
   run(GetParam(), {"sm_80", "adversarial", "3"});
   run(GetParam(), {"sm_100", "random", "4"});
 }
 
-INSTANTIATE_TEST_SUITE_P(Graphs, CopiedPointwise, testing::ValuesIn(test::copied_graphs()),
-                         [](const auto& test) { return test.param.name; });
+std::string name_of(const testing::TestParamInfo<test::CopiedGraph>& graph) {
+  return graph.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Pointwise, CopiedLoads, testing::ValuesIn(test::copied_graphs()), name_of);
+INSTANTIATE_TEST_SUITE_P(Rows, CopiedLoads, testing::ValuesIn(test::copied_row_graphs()), name_of);
 
 }  // namespace
-}  // namespace sinter::virtual_gpu::copied_pointwise_test
+}  // namespace sinter::virtual_gpu::copied_loads_test

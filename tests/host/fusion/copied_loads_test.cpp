@@ -1,5 +1,5 @@
-// Pointwise kernels that copy their operands to shared memory. Every candidate gives the bits of
-// the unfused graph and moves the predicted bytes.
+// Pointwise and row kernels that copy their operands to shared memory. Every candidate gives the
+// bits of the unfused graph and moves the predicted bytes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include "tests/support/graphs/copied_graphs.h"
 #include "tests/support/run/run.h"
 
-namespace sinter::test::copied_pointwise_test {
+namespace sinter::test::copied_loads_test {
 namespace {
 
 using ::testing::Contains;
@@ -29,8 +29,10 @@ TEST_P(CopiedOnHost, EveryCandidateGivesTheSameBits) {
                 Contains(Field(&CandidateReport::schedule, HasSubstr(copies))));
 }
 
-INSTANTIATE_TEST_SUITE_P(Graphs, CopiedOnHost, testing::ValuesIn(copied_graphs()),
-                         [](const auto& test) { return test.param.name; });
+std::string name_of(const testing::TestParamInfo<CopiedGraph>& test) { return test.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Pointwise, CopiedOnHost, testing::ValuesIn(copied_graphs()), name_of);
+INSTANTIATE_TEST_SUITE_P(Rows, CopiedOnHost, testing::ValuesIn(copied_row_graphs()), name_of);
 
 }  // namespace
-}  // namespace sinter::test::copied_pointwise_test
+}  // namespace sinter::test::copied_loads_test
