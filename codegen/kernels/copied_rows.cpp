@@ -22,6 +22,7 @@ class CopiedRowsWriter {
         passes_(writer),
         is_bulk_(writer.schedule.copies == Copies::bulk),
         loads_(copied_loads(writer.body, writer.schedule, writer.program.facts)),
+        is_early_(stages_in_flight(writer.body, loads_, schedule_) == schedule_.stages),
         rows_(writer.body.parallel_size()),
         extent_(writer.body.reduced_size().number()),
         per_group_(copied_elements(writer.body, writer.schedule)),
@@ -49,9 +50,12 @@ class CopiedRowsWriter {
         writer_.read_ahead(loads_[i],
                            fmt::format("load<{}>({}, slot + column)", schedule_.vector, tiles_[i]));
       passes_.declare_kept_values();
-      passes_.write();
-      const TrafficSnapshot same(writer_.source);
-      write_copies(fmt::format("u + {}", schedule_.stages), true);
+      if (is_early_) {
+        passes_.write_kept_loads();
+        write_next_copies();
+      }
+      passes_.write(is_early_);
+      if (!is_early_) write_next_copies();
     });
   }
 
@@ -90,9 +94,8 @@ class CopiedRowsWriter {
     } else {
       out_.line(fmt::format("const ThreadCopies<{}> copies;", schedule_.stages));
     }
-    // The stage of the rows that the block works on is filled again when their work has ended.
-    writer_.source.copied_ahead =
-        (schedule_.stages - 1) * stage_bytes(writer_.body, loads_, schedule_);
+    writer_.source.copied_ahead = stages_in_flight(writer_.body, loads_, schedule_) *
+                                  stage_bytes(writer_.body, loads_, schedule_);
   }
 
   std::string first_of_group(const std::string& number) const {
@@ -133,6 +136,11 @@ class CopiedRowsWriter {
     if (!is_bulk_) out_.line("copies.commit();");
   }
 
+  void write_next_copies() {
+    const TrafficSnapshot same(writer_.source);
+    write_copies(fmt::format("u + {}", schedule_.stages), true);
+  }
+
   void write_thread_copies(const std::string& number) {
     const std::string row = declare_row(number);
     writer_.declare_index("slot", slot_text());
@@ -170,6 +178,7 @@ class CopiedRowsWriter {
   bool is_bulk_;
   std::vector<int> loads_;
   std::vector<std::string> tiles_;  ///< [load]: the array of its stages
+  bool is_early_;                   ///< the next copies start before the block computes
   Extent rows_;
   std::int64_t extent_;     ///< elements of a row
   std::int64_t per_group_;  ///< elements of the rows that the block computes at once

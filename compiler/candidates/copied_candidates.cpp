@@ -104,7 +104,7 @@ class CopiedRows {
     const std::int64_t needed = std::max(target_.bytes_in_flight, kCopiedBytesInFlight);
     for (schedule.stages = kMinStages; schedule.stages <= kMaxStages; ++schedule.stages) {
       const int resident = resident_blocks(schedule, bytes);
-      if (resident * (schedule.stages - 1) * bytes < needed) continue;
+      if (resident * stages_in_flight(body_, loads, schedule) * bytes < needed) continue;
       const std::int64_t rows = evaluate(body_.parallel_size(), facts_.symbols);
       const std::int64_t at_once =
           std::int64_t{resident} * target_.sm_count * schedule.rows_per_block;

@@ -65,6 +65,16 @@ std::int64_t stage_bytes(const Body& body, std::span<const int> loads, const Sch
   return bytes;
 }
 
+int stages_in_flight(const Body& body, std::span<const int> loads, const Schedule& schedule) {
+  if (!body.has_reduced_axis) return schedule.stages;
+  const PassPlan plan = plan_resident_passes(body);
+  const bool are_kept = std::ranges::all_of(loads, [&](int load) {
+    return std::ranges::binary_search(plan.kept, load) &&
+           plan.first_pass[static_cast<std::size_t>(load)] == 0;
+  });
+  return are_kept ? schedule.stages : schedule.stages - 1;
+}
+
 std::int64_t copied_shared_bytes(std::int64_t stage_bytes, const Schedule& schedule) {
   const std::int64_t barriers = schedule.copies == Copies::bulk ? kBarrierBytes : 0;
   return schedule.stages * (stage_bytes + barriers);

@@ -21,6 +21,10 @@ std::vector<int> copied_loads(const Body& body, const Schedule& schedule, const 
 std::int64_t copied_elements(const Body& body, const Schedule& schedule);
 /// Bytes of one stage: a tile of each of `loads`.
 std::int64_t stage_bytes(const Body& body, std::span<const int> loads, const Schedule& schedule);
+/// Stages that are in flight while a block computes. A stage is filled again when its elements are
+/// in registers. If a row kernel keeps other values than the copied loads, that is after its last
+/// pass.
+int stages_in_flight(const Body& body, std::span<const int> loads, const Schedule& schedule);
 /// Bytes in shared memory of all stages, and of the barriers that bulk copies need.
 std::int64_t copied_shared_bytes(std::int64_t stage_bytes, const Schedule& schedule);
 /// True if blocks of a row kernel can work on one group of rows after another with `schedule`,
