@@ -1,13 +1,17 @@
 // Graphs of one kernel whose contiguous operands can be copied to shared memory asynchronously.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "compiler/plan.h"
 #include "compiler/target/target.h"
 #include "sinter/sinter.h"
+#include "sinter/text.h"
 
 namespace sinter::test {
 
@@ -172,6 +176,16 @@ inline Target with_few_sms(std::string_view arch, int sm_count = 1) {
   target.bandwidth *= static_cast<double>(sm_count) / target.sm_count;
   target.sm_count = sm_count;
   return target;
+}
+
+/// The number of candidates of the only kernel of `graph` with copies of one kind.
+inline std::ptrdiff_t candidates_with(Copies copies, const CopiedGraph& graph,
+                                      const Target& target) {
+  std::vector<std::int64_t> symbols;
+  for (const Size& size : graph.sizes) symbols.push_back(size.value);
+  const Program program = plan(parse(graph.text), target, {.symbols = symbols}, {});
+  if (program.kernels.size() != 1) return -1;
+  return std::ranges::count(program.kernels[0].candidates, copies, &Schedule::copies);
 }
 
 }  // namespace sinter::test
