@@ -158,8 +158,16 @@ std::vector<Schedule> with_copies(std::vector<Schedule> direct, const Body& body
     added = made_by(CopiedTiles(direct.front(), body, target, facts), target);
   else if (may_copy_rows(body, direct.front()))
     added = made_by(CopiedRows(direct.front(), body, target, facts), target);
+  if (added.empty()) return direct;
   direct.insert(direct.begin() + 1, added.begin(), added.end());
-  if (direct.size() > kMaxCandidates) direct.resize(kMaxCandidates);
+  // The last schedules differ most from the first, so those before them make room. One place
+  // remains for cache hints.
+  constexpr std::size_t kLast = 3;
+  constexpr std::size_t kMost = kMaxCandidates - 1;
+  if (direct.size() > kMost) {
+    const auto end = direct.end() - kLast;
+    direct.erase(end - static_cast<std::ptrdiff_t>(direct.size() - kMost), end);
+  }
   return direct;
 }
 
