@@ -5,7 +5,7 @@ function(sinter_embed_prelude variable)
   set(shared float8.cuh types.cuh math.cuh functions.cuh special.cuh states.cuh reduce.cuh
       row_columns.cuh column_split.cuh column_clusters.cuh resident_tiles.cuh scan.cuh table.cuh tile.cuh)
   set(cuda cuda_primitives.cuh cuda_shared_states.cuh cuda_copies.cuh)
-  set(host host_api.h host_primitives.h host_copies.h host_kernel.h)
+  set(host host_api.h host_primitives.h host_kernel.h)
 
   file(GLOB present CONFIGURE_DEPENDS ${folder}/*.cuh ${folder}/*.h)
   set(output ${PROJECT_BINARY_DIR}/generated/codegen/prelude_text.cpp)

@@ -18,7 +18,7 @@ constexpr int kThreads = 256;
 constexpr int kMinThreads = 64;
 /// Resident blocks that together have enough bytes in flight. With 256 threads each, they leave 64
 /// registers per thread.
-constexpr int kBlocksPerSm = 4;
+constexpr int kCopyingBlocks = 4;
 constexpr int kRegisters = 64;
 constexpr int kMinStages = 2;
 constexpr int kMaxStages = 8;
@@ -40,8 +40,8 @@ class CopiedTiles {
         facts_(facts),
         size_(evaluate(body.parallel_size(), facts.symbols)) {}
 
-  /// The schedules for one kind of copies: one that fills its stages several times, and one that
-  /// fills them once and needs no check that they may be filled again.
+  /// The schedules for one kind of copies. The first one fills its stages several times if the
+  /// arrays are large enough. The last one fills them once, so that no stage is used again.
   std::vector<Schedule> make(Copies copies) const {
     Schedule schedule{.threads = kThreads,
                       .vector = direct_.vector,
@@ -54,7 +54,7 @@ class CopiedTiles {
       const std::int64_t bytes = stage_bytes(body_, loads, schedule);
       const std::int64_t needed = std::max(target_.bytes_in_flight, kCopiedBytesInFlight);
       schedule.stages = static_cast<int>(std::clamp<std::int64_t>(
-          divide_up(needed, kBlocksPerSm * bytes), kMinStages, kMaxStages));
+          divide_up(needed, kCopyingBlocks * bytes), kMinStages, kMaxStages));
       const int resident = blocks_per_sm(target_, schedule.threads, kRegisters,
                                          copied_shared_bytes(bytes, schedule));
       if (resident * schedule.stages * bytes >= needed) return with_fills(schedule, resident);

@@ -27,8 +27,8 @@ std::int64_t stage_bytes(const Body& body, std::span<const int> loads, const Sch
 int stages_in_flight(const Body& body, std::span<const int> loads, const Schedule& schedule);
 /// Bytes in shared memory of all stages, and of the barriers that bulk copies need.
 std::int64_t copied_shared_bytes(std::int64_t stage_bytes, const Schedule& schedule);
-/// True if blocks of a row kernel can work on one group of rows after another with `schedule`,
-/// which has no copies, while copies bring the next ones.
+/// True if blocks of a row kernel with `schedule` can work on several groups of rows in turn.
+/// Copies then bring the next ones. `schedule` itself has no copies.
 bool may_copy_rows(const Body& body, const Schedule& schedule);
 
 }  // namespace sinter
