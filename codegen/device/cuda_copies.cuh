@@ -1,6 +1,5 @@
 // Asynchronous copies of tiles from global to shared memory, for CUDA. The host device has its own
-// in
-// host_primitives.h. Tile number n of a block is in stage n % Stages.
+// in host_primitives.h. Tile number n of a block is in stage n % Stages.
 #pragma once
 
 __device__ __forceinline__ unsigned shared_address(const void* shared) {
