@@ -159,14 +159,14 @@ graph residual_norm(h: f32[rows, 512], r: f32[rows, 512]) {
   update h, s
   return y
 })",
-       {{"rows", 251}}},
+       {{"rows", 701}}},
       {"one_row_per_block",
        R"(
-graph long_rows(x: f32[rows, 4096]) {
+graph long_rows(x: f32[rows, 6400]) {
   y = log_softmax x {axis = 1}
   return y
 })",
-       {{"rows", 61}}},
+       {{"rows", 23}}},
   };
 }
 

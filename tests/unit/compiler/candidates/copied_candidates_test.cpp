@@ -12,6 +12,7 @@
 #include "compiler/candidates/candidate_list.h"
 #include "compiler/plan.h"
 #include "compiler/tiling/copied_loads.h"
+#include "ir/support/round_up.h"
 #include "sinter/text.h"
 #include "tests/support/graphs/copied_graphs.h"
 
@@ -85,6 +86,37 @@ TEST(CopiedCandidates, HaveEnoughBytesInFlight) {
         EXPECT_GE(schedule.stages, 2);
       }
       EXPECT_GE(found, target.compute_capability >= 90 ? 2 : 1);
+    }
+}
+
+/// Blocks of row kernels have several groups of rows. A stage is in flight while the block computes
+/// if the row is in registers by then.
+TEST(CopiedCandidates, RowsAreComputedInTurn) {
+  for (const CopiedGraph& graph : test::copied_row_graphs())
+    for (const std::string_view arch : {"sm_80", "sm_90", "sm_100"}) {
+      SCOPED_TRACE(fmt::format("{} on {}", graph.name, arch));
+      const Target target = with_few_sms(arch);
+      const std::int64_t rows = graph.sizes.empty() ? 300 : graph.sizes[0].value;
+      const Program program = planned(graph.text, target, {rows});
+      const Kernel& kernel = program.kernels.at(0);
+      const Body body = body_of(program, kernel);
+      int found = 0;
+      for (const Schedule& schedule : kernel.candidates) {
+        if (schedule.copies == Copies::none) continue;
+        ++found;
+        EXPECT_TRUE(schedule.resident && !schedule.in_shared && schedule.cluster == 1);
+        EXPECT_GE(schedule.unroll, 3);
+        const std::vector<int> loads = copied_loads(body, schedule, program.facts);
+        const Source source = emit(program, kernel, schedule, "k");
+        const bool keeps_loads = graph.name != "update_in_place";
+        EXPECT_EQ(source.copied_ahead, (keeps_loads ? schedule.stages : schedule.stages - 1) *
+                                           stage_bytes(body, loads, schedule));
+        EXPECT_LE(source.shared_bytes, target.shared_per_block_opt_in);
+        const std::int64_t groups = divide_up<std::int64_t>(rows, schedule.rows_per_block);
+        EXPECT_EQ(evaluate(source.grid, program.facts.symbols),
+                  divide_up<std::int64_t>(groups, schedule.unroll));
+      }
+      EXPECT_EQ(found, target.compute_capability >= 90 ? 2 : 1);
     }
 }
 
