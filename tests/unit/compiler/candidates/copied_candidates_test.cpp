@@ -108,7 +108,7 @@ TEST(CopiedCandidates, RowsAreComputedInTurn) {
         EXPECT_GE(schedule.unroll, 3);
         const std::vector<int> loads = copied_loads(body, schedule, program.facts);
         const Source source = emit(program, kernel, schedule, "k");
-        const bool keeps_loads = graph.name != "update_in_place";
+        const bool keeps_loads = graph.name != "residual";
         EXPECT_EQ(source.copied_ahead, (keeps_loads ? schedule.stages : schedule.stages - 1) *
                                            stage_bytes(body, loads, schedule));
         EXPECT_LE(source.shared_bytes, target.shared_per_block_opt_in);
