@@ -4,7 +4,7 @@ function(sinter_embed_prelude variable)
   set(folder ${PROJECT_SOURCE_DIR}/codegen/device)
   set(shared float8.cuh types.cuh math.cuh functions.cuh special.cuh states.cuh reduce.cuh
       row_columns.cuh column_split.cuh column_clusters.cuh resident_tiles.cuh scan.cuh table.cuh tile.cuh)
-  set(cuda cuda_primitives.cuh cuda_shared_states.cuh)
+  set(cuda cuda_primitives.cuh cuda_shared_states.cuh cuda_copies.cuh)
   set(host host_api.h host_primitives.h host_kernel.h)
   # Kernels get only those of these functions that they name.
   set(host_functions host_math/powers.h host_math/exponentials.h host_math/logarithms.h

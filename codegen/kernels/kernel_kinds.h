@@ -8,6 +8,9 @@ namespace sinter {
 
 /// No reduction: each thread computes `unroll` vectors.
 void write_pointwise(KernelWriter& writer);
+/// No reduction: each block computes `unroll` tiles of one vector per thread. Contiguous operands
+/// are copied to shared memory some stages ahead.
+void write_copied_pointwise(KernelWriter& writer);
 /// No reduction: each block computes a tile. Accesses that are contiguous along another axis are
 /// staged in shared memory.
 void write_tiled_pointwise(KernelWriter& writer);
@@ -17,6 +20,9 @@ void write_scatter(KernelWriter& writer);
 void write_scan(KernelWriter& writer);
 /// The threads of a block or cluster share a row and iterate over the reduced axis.
 void write_row_reduce(KernelWriter& writer);
+/// The same for blocks that compute `unroll` groups of rows in turn. Their operands are copied to
+/// shared memory some stages ahead.
+void write_copied_rows(KernelWriter& writer);
 /// Rows and columns in one read: splits of the tree over the rows, combined by the last blocks.
 void write_row_column_reduce(KernelWriter& writer);
 /// Adjacent threads have adjacent columns; several threads along the reduced axis share a column.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "codegen/kernels/kernel_kinds.h"
+#include "codegen/kernels/vector_positions.h"
 #include "codegen/statements/loads_ahead.h"
 #include "codegen/statements/loads_once.h"
 #include "codegen/text/traffic_snapshot.h"
@@ -10,24 +11,6 @@
 namespace sinter {
 
 namespace {
-
-/// Declares the position of the vector that starts at element `first` of the iteration space.
-void declare_position(KernelWriter& writer, const std::string& first) {
-  const Body& body = writer.body;
-  if (body.parallel_axes == 0) return;
-  if (body.parallel_axes == 1) {
-    writer.axis_names[0] = first;
-    return;
-  }
-  const std::string extent = atomic(writer.text(body.space.extent(body.parallel_axes - 1)));
-  writer.axis_names[body.parallel_axes - 1] =
-      writer.declare_index("column", fmt::format("{} % {}", first, extent));
-  const std::vector<int> outer = indices_below(body.parallel_axes - 1);
-  if (outer.size() == 1)
-    writer.axis_names[0] = writer.declare_index("row", fmt::format("{} / {}", first, extent));
-  else
-    writer.declare_axes(fmt::format("{} / {}", first, extent), outer, "row");
-}
 
 /// True if computing takes longer than the memory accesses. Loads then need not be in flight
 /// earlier, and longer text would only slow down the compiler.
@@ -44,37 +27,21 @@ bool is_busy(const Body& body) {
 void write_pointwise(KernelWriter& writer) {
   const Schedule& schedule = writer.schedule;
   const Body& body = writer.body;
-  const std::string type(writer.index_type());
   const Extent size = body.parallel_size();
   const std::int64_t per_block = std::int64_t{schedule.threads} * schedule.vector * schedule.unroll;
   writer.source.grid = writer.blocks_over(size, per_block);
   writer.vector_axis = body.parallel_axes - 1;
 
-  // With several axes, the extent of the last one is in the text too, so the size is no parameter.
-  const std::string size_text =
-      body.parallel_axes == 1 ? writer.size_text(size) : writer.text(size);
-  // With several axes, the vector width divides the last extent, so no vector crosses a row end.
-  const bool may_end =
-      body.parallel_axes == 1 && divisor_of(size, writer.program.facts) % schedule.vector != 0;
-  const bool is_known = body.parallel_axes == 1 ? writer.is_known(size) : size.is_number();
-  const bool may_be_outside = !is_known || size.number() % per_block != 0;
+  const VectorPositions positions(writer);
+  const std::string& size_text = positions.size_text();
+  const bool may_be_outside = positions.may_be_outside(per_block);
   Sinks sinks;
   sinks.stores = indices_below(static_cast<int>(body.stores.size()));
   const std::vector<bool> all(body.values.size(), true);
   const std::vector<int> axes = indices_below(body.parallel_axes);
 
-  const auto declare_tile = [&](const std::string& first, bool is_whole) {
-    Tile tile{.count = {}, .accumulator = {}, .index = {}};
-    if (may_end && !is_whole) {
-      tile.count = "count";
-      writer.declare_index("count", fmt::format("minimum({0}({1}), {2} - {3})", type,
-                                                schedule.vector, atomic(size_text), first));
-    }
-    declare_position(writer, first);
-    return tile;
-  };
   const auto one_vector = [&](const std::string& first, bool is_whole) {
-    writer.write_tile(all, sinks, declare_tile(first, is_whole));
+    writer.write_tile(all, sinks, positions.declare_tile(first, is_whole));
   };
 
   const std::string block = writer.block();
@@ -117,7 +84,7 @@ void write_pointwise(KernelWriter& writer) {
   const auto some_vector = [&] { if_first_exists([&] { one_vector("first", false); }); };
   if (!may_be_outside) return each(whole_vector);
   // In most threads all vectors exist. Their loads need no conditions between them.
-  const int last = apart * (schedule.unroll - 1) + (may_end ? schedule.vector - 1 : 0);
+  const int last = apart * (schedule.unroll - 1) + (positions.may_end() ? schedule.vector - 1 : 0);
   const std::string has_all = fmt::format("if (start + {} < {})", last, size_text);
   if (schedule.is_flat && !is_busy(body)) {
     // Broadcast elements are read at several positions, so the work has only one text. Loads of
@@ -126,11 +93,12 @@ void write_pointwise(KernelWriter& writer) {
     return ahead.with_arrays(schedule.unroll, [&] {
       writer.out.block(has_all, [&] {
         const TrafficSnapshot same(writer.source);
-        each([&] { ahead.write_loads("u", declare_tile("first", true)); });
+        each([&] { ahead.write_loads("u", positions.declare_tile("first", true)); });
       });
       writer.out.block("else", [&] {
         each([&] {
-          if_first_exists([&] { ahead.write_loads("u", declare_tile("first", false)); });
+          if_first_exists(
+              [&] { ahead.write_loads("u", positions.declare_tile("first", false)); });
         });
       });
       each([&] { ahead.with_loads("u", some_vector); });

@@ -312,7 +312,7 @@ void write_guarded_tile(KernelWriter& writer, const TreePlan& plan, const TileLo
     Tile tile{.count = {}, .accumulator = loop.accumulator, .index = "column + k"};
     if (!plan.whole_vectors && !loop.is_whole) {
       tile.count = "count";
-      const std::string vector = fmt::format("{}({})", writer.index_type(), writer.schedule.vector);
+      const std::string vector = writer.index_number(writer.schedule.vector);
       const std::string count = fmt::format("minimum({}, {} - column)", vector, atomic(end));
       writer.declare_index(
           "count", is_whole.empty() ? count : fmt::format("{} ? {} : {}", is_whole, vector, count));

@@ -118,6 +118,8 @@ void RowPasses::write_common_loads() {
 
 void RowPasses::declare_rows(int rows) { declare_kept(kept_of_rows_, rows); }
 
+void RowPasses::write_kept_loads() { write_loads(kept_by_pass(passes_, 0)); }
+
 void RowPasses::write_row_loads() { write_loads(kept_of_rows_); }
 
 void RowPasses::write(bool loads_done) {

@@ -25,7 +25,9 @@ class RowPasses {
   void declare_shape(std::int64_t exchange_bytes);
   /// Declares arrays for values that stay in registers or shared memory between passes.
   void declare_kept_values();
-  /// Writes all passes and the stores of row results. `loads_done`: all loads have been made.
+  /// Writes those loads of the first pass that later passes keep.
+  void write_kept_loads();
+  /// Writes all passes and the stores of row results. `loads_done`: all kept loads have been made.
   void write(bool loads_done = false);
 
   // For threads that process many rows, called in this order:

@@ -130,8 +130,8 @@ class ScanWriter {
         writer_.declare_index("column", fmt::format("start + {} * {}", kChunk, chunk));
     if (divisor_of(body_.reduced_size(), writer_.program.facts) % kChunk == 0) return;
     tile_.count = "count";
-    writer_.declare_index(
-        "count", fmt::format("minimum({}({}), {} - column)", type_, kChunk, atomic(extent_)));
+    writer_.declare_index("count", fmt::format("minimum({}, {} - column)",
+                                               writer_.index_number(kChunk), atomic(extent_)));
   }
 
   /// Writes `body` for each chunk of this thread, guarded by the chunk's existence.

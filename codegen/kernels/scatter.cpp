@@ -50,8 +50,9 @@ class ScatterWriter {
            "results computed from scattered rows need a schedule that keeps the rows");
     writer_.declare_index("first_row",
                           fmt::format("{} * {}", writer_.block(), schedule.rows_per_block));
-    writer_.declare_index("owned_rows", fmt::format("minimum({}({}), {} - first_row)", type_,
-                                                    schedule.rows_per_block, atomic(rows_)));
+    writer_.declare_index(
+        "owned_rows", fmt::format("minimum({}, {} - first_row)",
+                                  writer_.index_number(schedule.rows_per_block), atomic(rows_)));
     writer_.declare_index("thread", "static_cast<int>(threadIdx.x)");
     writer_.declare_index("threads", std::to_string(schedule.threads));
     if (is_kept_) declare_owned();

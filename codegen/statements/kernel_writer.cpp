@@ -83,6 +83,10 @@ std::string KernelWriter::elements_per_chunk() const {
   return std::to_string(kChunk) + (index_type_ == "int" ? "" : "ll");
 }
 
+std::string KernelWriter::index_number(std::int64_t number) const {
+  return index_type_ == "int" ? fmt::format("int({})", number) : fmt::format("{}ll", number);
+}
+
 std::string KernelWriter::declare_index(std::string_view name, const std::string& expression) {
   out.line(fmt::format("const {} {} = {};", index_type_, name, expression));
   return std::string(name);

@@ -87,6 +87,8 @@ class KernelWriter {
   std::string wide_text(const Index& index, bool at_element);
   /// The chunk size 4 as a literal of the index type: `4` or `4ll`.
   std::string elements_per_chunk() const;
+  /// `number` as an operand of the index type: `int(4)` or `4ll`. C++ has no `long long(4)`.
+  std::string index_number(std::int64_t number) const;
   /// `int` or `long long`.
   std::string_view index_type() const { return index_type_; }
   /// Writes `const int NAME = EXPRESSION;` and returns the name.
@@ -123,6 +125,11 @@ class KernelWriter {
   void read_ahead(int value, std::string place) {
     ahead_[static_cast<std::size_t>(value)] = std::move(place);
   }
+  // Copies of loads to shared memory (copied_loads.h):
+  /// The address of the element at the linear position `first`, of which each thread copies a
+  /// vector. Counts the bytes of the load.
+  std::string copied_from(int load, const std::string& first);
+
   /// Statements for values that are constant along the reduced axis and known after `stage` passes.
   void write_row_values(int stage, bool is_final = false);
   /// The same for `stage` and all later stages.

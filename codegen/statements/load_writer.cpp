@@ -164,6 +164,18 @@ void KernelWriter::write_load_ahead(int value, const std::string& place, const T
   count_load(v);
 }
 
+std::string KernelWriter::copied_from(int load, const std::string& first) {
+  constexpr int kBulkBytes = 16;
+  const Value& v = value_at(load);
+  const int buffer = buffer_of(v);
+  record_access(AccessKind::load, buffer,
+                schedule.copies == Copies::bulk ? kBulkBytes / size_of(v.dtype) : schedule.vector);
+  count_load(v);
+  const std::int64_t offset = v.at.constant.number();
+  return fmt::format("{} + ({}{})", buffer_name(buffer, false), first,
+                     offset == 0 ? "" : fmt::format(" + {}", offset));
+}
+
 void KernelWriter::read_from_row(int load, const Index& at, std::string row) {
   Value& value = body.values[static_cast<std::size_t>(load)];
   value.at = at;

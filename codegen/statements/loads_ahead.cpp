@@ -31,6 +31,12 @@ void LoadsAhead::write_loads(const std::string& place, const Tile& tile) {
     writer_->write_load_ahead(loads_[i], fmt::format("{}[{}]", names_[i], place), tile);
 }
 
+void LoadsAhead::write_vectors(const std::string& place,
+                               const std::function<std::string(int)>& vector_of) {
+  for (std::size_t i = 0; i < loads_.size(); ++i)
+    writer_->out.line(fmt::format("{}[{}] = {};", names_[i], place, vector_of(loads_[i])));
+}
+
 void LoadsAhead::with_loads(const std::string& place, const std::function<void()>& inside) {
   for (std::size_t i = 0; i < loads_.size(); ++i)
     writer_->read_ahead(loads_[i], fmt::format("{}[{}]", names_[i], place));

@@ -72,6 +72,8 @@ struct Source {
   Extent grid = 1;                    ///< blocks (x); 0 blocks: do not launch
   int threads = 0;
   std::int64_t shared_bytes = 0;
+  /// Bytes of asynchronous copies that a block has in flight at once.
+  std::int64_t copied_ahead = 0;
   Extent workspace_bytes = 0;
   Extent tickets = 0;
   bool has_barrier = false;  ///< block barriers or shuffles.

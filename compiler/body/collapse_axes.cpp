@@ -200,10 +200,11 @@ Body in_one_axis(Body body) {
 }
 
 bool is_linear_position(const Body& body, const Index& at, std::int64_t width) {
-  if (!has_unit_stride(at, body.parallel_axes - 1) || !at.constant.is_number() ||
+  const int axes = body.parallel_axes + (body.has_reduced_axis ? 1 : 0);
+  if (!has_unit_stride(at, axes - 1) || !at.constant.is_number() ||
       at.constant.number() % width != 0)
     return false;
-  for (int axis = 0; axis + 1 < body.parallel_axes; ++axis)
+  for (int axis = 0; axis + 1 < axes; ++axis)
     if (!is_contiguous_with_next(body, at, axis)) return false;
   return is_affine(at);
 }

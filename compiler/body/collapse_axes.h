@@ -16,8 +16,8 @@ Body collapse_axes(Body body);
 Body in_strips(Body body, std::int64_t outer, std::int64_t strip);
 /// Flattens all parallel axes into one, in their order.
 Body in_one_axis(Body body);
-/// True if `at` is the linear position over all parallel axes, in their order, plus a multiple of
-/// `width`.
+/// True if `at` is the linear position over all parallel axes and the reduced axis, in their order,
+/// plus a multiple of `width`.
 bool is_linear_position(const Body& body, const Index& at, std::int64_t width);
 /// The coordinates of a position on the row axis of a body in strips.
 struct StripPosition {

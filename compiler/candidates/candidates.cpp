@@ -7,6 +7,7 @@
 #include "compiler/candidates/cache_hints.h"
 #include "compiler/candidates/candidate_list.h"
 #include "compiler/candidates/column_candidates.h"
+#include "compiler/candidates/copied_candidates.h"
 #include "compiler/candidates/row_column_candidates.h"
 #include "compiler/program/reduction_tree.h"
 #include "compiler/tiling/kernel_kind.h"
@@ -78,13 +79,14 @@ std::vector<Schedule> candidates_without_hints(KernelKind kind, const Body& body
     case KernelKind::pointwise: {
       std::vector<Schedule> list = pointwise_candidates(body, target, facts);
       // Flat iteration follows the memory order of most accesses, so it needs no tiles.
-      if (list.front().is_flat) return list;
-      return with_tiles(std::move(list), body, target, facts);
+      if (!list.front().is_flat) list = with_tiles(std::move(list), body, target, facts);
+      return with_copies(std::move(list), body, target, facts);
     }
     case KernelKind::scatter: return scatters(body, target, facts);
     case KernelKind::scan: return scans(body, target, facts);
     case KernelKind::column_reduce: return column_candidates(body, target, facts);
-    case KernelKind::row_reduce: return row_candidates(body, target, facts, false);
+    case KernelKind::row_reduce:
+      return with_copies(row_candidates(body, target, facts, false), body, target, facts);
     case KernelKind::row_column_reduce: return row_column_candidates(body, target, facts);
     case KernelKind::full_reduce: return row_candidates(body, target, facts, true);
     case KernelKind::horizontal:  // its sections have their own candidates

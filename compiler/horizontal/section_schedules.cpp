@@ -28,6 +28,8 @@ std::optional<Schedule> with_threads(const Kernel& kernel, const Schedule& candi
   // Column states combine without clusters too. Otherwise the block counts of other sections would
   // have to be multiples of the cluster size.
   if (candidate.combines_columns) return std::nullopt;
+  // The shared memory of a launch belongs to resident data and exchanges.
+  if (candidate.copies != Copies::none) return std::nullopt;
   // The kernels of a list have different sizes.
   if (candidate.is_flat && kernel.foreach_list >= 0) return std::nullopt;
   if (clusters == Clusters::as_planned &&

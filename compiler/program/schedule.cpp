@@ -49,6 +49,9 @@ std::string to_string(const Schedule& schedule) {
   if (schedule.tile > 0)
     text += schedule.rows_per_block > 1 ? ", rows transposed in tiles"
                                         : fmt::format(", tiles of {0} x {0}", schedule.tile);
+  if (schedule.copies != Copies::none)
+    text += fmt::format(", {} of {} copies", counted(schedule.stages, "stage"),
+                        schedule.copies == Copies::bulk ? "bulk" : "asynchronous");
   if (schedule.strips) text += ", strips of " + counted(schedule.strips.channels, "channel");
   if (schedule.block_limit > 0)
     text += fmt::format(", blocks end at multiples of {}", schedule.block_limit);

@@ -39,6 +39,13 @@ struct StripSchedule {
   friend bool operator==(const StripSchedule&, const StripSchedule&) = default;
 };
 
+/// The instructions that copy contiguous operands to shared memory ahead of their use.
+enum class Copies : std::uint8_t {
+  none,    ///< loads go to registers
+  thread,  ///< each thread copies its own vectors: cp.async, from sm_80 on
+  bulk,    ///< one thread copies the tiles of its block: cp.async.bulk, from sm_90 on
+};
+
 /// A schedule affects speed only: all schedules of a kernel give the same bits.
 struct Schedule {
   int threads = 256;  ///< per block
@@ -76,6 +83,11 @@ struct Schedule {
   /// whose length is no multiple of the vector. Other layouts use narrower loads, as wide as the
   /// row length allows.
   bool is_flat = false;
+  /// Contiguous operands are copied to tiles in shared memory, `stages` tiles ahead. A tile has one
+  /// vector of each thread, or the rows that the threads of a block compute at once. A block has
+  /// `unroll` tiles (copied_loads.h).
+  Copies copies = Copies::none;
+  int stages = 0;
   /// Of a section of a horizontally fused kernel: no block crosses a multiple of this along the
   /// last axis that is split over blocks. (That axis: rows, columns, the tiled axis, or elements.)
   /// The block stops there even if it could do more work. 0: no limit (resident_tiles.h).

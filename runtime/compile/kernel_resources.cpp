@@ -123,8 +123,9 @@ struct Instruction {
   std::uint64_t high = 0;
 
   unsigned operation() const { return low & 0x1ff; }
-  bool is_load() const { return operation() == 0x181; }          // LDG
-  bool is_early_wait() const { return (low & 0xfff) == 0x82e; }  // ACQBULK
+  bool is_load() const { return operation() == 0x181; }                          // LDG
+  bool is_copy() const { return operation() == 0x1ae || operation() == 0x1ba; }  // LDGSTS, UBLKCP
+  bool is_early_wait() const { return (low & 0xfff) == 0x82e; }                  // ACQBULK
   bool is_jump() const {
     constexpr std::array<unsigned, 6> kJumps = {0x147, 0x149, 0x14a,   // BRA, BRX, JMP
                                                 0x14c, 0x14d, 0x150};  // JMX, EXIT, RET
@@ -143,7 +144,7 @@ struct Instruction {
 /// Counts global loads. In flight: the most (by bytes) that a thread issues before it waits for one
 /// of them, along straight-line code. The count restarts after each unconditional jump, so the real
 /// number may be higher. Before the wait: those before an early started kernel waits for earlier
-/// kernels (griddepcontrol.wait), or all loads if it does not.
+/// kernels (griddepcontrol.wait), or all loads if it does not. Asynchronous copies count here too.
 void count_loads(std::span<const std::byte> code, CubinReport& report) {
   struct Loads {
     int count = 0;
@@ -156,7 +157,7 @@ void count_loads(std::span<const std::byte> code, CubinReport& report) {
     Instruction instruction;
     std::memcpy(&instruction, code.data(), kInstructionBytes);
     has_waited |= instruction.is_early_wait();
-    if (instruction.is_load() && !has_waited) ++report.loads_before_wait;
+    if ((instruction.is_load() || instruction.is_copy()) && !has_waited) ++report.loads_before_wait;
     for (unsigned counter = 0; counter < kCounters; ++counter) {
       if (!instruction.waits_for(counter)) continue;
       now.count -= pending[counter].count;

@@ -147,6 +147,8 @@ class PtxReader {
         pointers_[words[1]] = origin;
     } else if (is_store && opcode.find(".param") != opcode.npos) {
       arguments_[words[1]] = find_origin(words, 1);  // of the next call
+    } else if (is_opcode(opcode, "cp.async") && words.size() > 3) {
+      take_copy(words);
     } else if ((is_load || is_store) && is_global(opcode)) {
       const Words address = words_of(address_in(line));
       const Origin origin = find_origin(address, 0);
@@ -169,6 +171,19 @@ class PtxReader {
                wide.parameter >= 0 && is_wide(opcode))
         values_.try_emplace(words[1], wide);
     }
+  }
+
+  /// `cp.async.ca.shared.global [%r1], [%rd1], 8;` loads 8 bytes. A bulk copy loads units of 16.
+  void take_copy(const Words& words) {
+    constexpr int kBulkBytes = 16;
+    int bytes = kBulkBytes;
+    if (!is_opcode(words[0], "cp.async.bulk"))
+      std::from_chars(words[3].data(), words[3].data() + words[3].size(), bytes);
+    const Origin origin = find_origin({words[2]}, 0);
+    steps_.push_back({.access = {.line = line_,
+                                 .bytes = bytes,
+                                 .parameter = origin.parameter,
+                                 .loaded_at = origin.loaded_at}});
   }
 
   /// `ld.global.nc.u64 %rd2, [%rd1+8]` → 8.

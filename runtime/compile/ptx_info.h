@@ -8,7 +8,7 @@
 
 namespace sinter {
 
-/// One load or store instruction of global memory. Or a call of a function that is not in the text
+/// One load or store instruction of global memory, or a copy from there to shared memory. Or a call of a function that is not in the text
 /// or calls itself, whose accesses are unknown.
 struct PtxAccess {
   int line = 0;        ///< in the PTX text, from 1

@@ -15,7 +15,7 @@ PlanOptions without_views(const Graph& graph, PlanOptions options);
 
 class EmittedProgram {
  public:
-  /// A kernel with the schedule that the heuristic chose.
+  /// A kernel with its default schedule, or the wanted candidate.
   struct Item {
     const Kernel* kernel;
     Source source;
@@ -23,8 +23,10 @@ class EmittedProgram {
     bool is_call() const { return kernel->kind == KernelKind::opaque; }
   };
 
+  /// With a `candidate` >= 0, every kernel has this candidate (the last, if fewer) instead of the
+  /// default schedule.
   EmittedProgram(const Graph& graph, const Target& target, std::span<const std::int64_t> symbols,
-                 const PlanOptions& options);
+                 const PlanOptions& options, int candidate = -1);
   EmittedProgram(const EmittedProgram&) = delete;
   EmittedProgram& operator=(const EmittedProgram&) = delete;
 

@@ -36,7 +36,7 @@ void add_candidates(const Kernel& kernel, KernelReport& report) {
   for (const Schedule& schedule : kernel.candidates) {
     std::string text = to_string(schedule);
     if (std::ranges::find(seen, text) != seen.end()) continue;
-    report.candidates.push_back({.schedule = text, .chosen = seen.empty()});
+    report.candidates.push_back({.schedule = text, .chosen = schedule == kernel.schedule});
     seen.push_back(std::move(text));
   }
   report.tuning = "nothing was measured: tuning would compare these with the default schedule";
@@ -88,7 +88,8 @@ Explanation explain_for(const Target& target, const Graph& graph, std::span<cons
   std::vector<NamedSize> named;
   for (const Size& size : sizes) named.push_back({size.symbol, size.value});
   const std::vector<std::int64_t> symbols = symbols_from_sizes(graph, named);
-  const EmittedProgram emitted(graph, target, symbols, plan_options(options, options.fuse));
+  const EmittedProgram emitted(graph, target, symbols, plan_options(options, options.fuse),
+                               options.force_candidate);
   const Program& program = emitted.program();
   Explanation result{.graph = std::string(graph.name()),
                      .target = std::string(target.name),

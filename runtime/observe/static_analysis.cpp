@@ -181,7 +181,8 @@ void add_static_analysis(KernelExplanation& explanation, const Program& program,
   // At most the bytes that a block reads on average: short rows leave threads idle, and data that
   // all blocks read stays in the caches.
   const std::int64_t per_block =
-      std::min(report.cubin.bytes_in_flight * report.threads, report.bytes_read / grid);
+      std::min(std::max(report.cubin.bytes_in_flight * report.threads, source.copied_ahead),
+               report.bytes_read / grid);
   explanation.bytes_in_flight = explanation.blocks_per_sm * per_block;
 }
 

@@ -13,6 +13,7 @@ constexpr Rounding last_enumerator(Rounding) { return Rounding::wide; }
 constexpr Math last_enumerator(Math) { return Math::fast; }
 constexpr Buffer::Kind last_enumerator(Buffer::Kind) { return Buffer::Kind::temporary; }
 constexpr KernelKind last_enumerator(KernelKind) { return KernelKind::opaque; }
+constexpr Copies last_enumerator(Copies) { return Copies::bulk; }
 constexpr Argument::Kind last_enumerator(Argument::Kind) { return Argument::Kind::table; }
 constexpr Literal::Kind last_enumerator(Literal::Kind) { return Literal::Kind::real; }
 
@@ -36,7 +37,8 @@ void fields(auto& archive, SameOrConst<Traffic> auto& traffic) {
   archive(traffic.is_bound, traffic.writes_are_bound, traffic.bytes_read, traffic.bytes_written);
 }
 
-/// Omits `code_key`, `lists` and `bytes_read_of`, which only emission and static analysis use.
+/// Omits `code_key`, `lists`, `copied_ahead` and `bytes_read_of`, which only emission and static
+/// analysis use.
 void fields(auto& archive, SameOrConst<Source> auto& source) {
   archive(source.entry, source.text, source.arguments, source.table, source.grid, source.threads,
           source.shared_bytes, source.workspace_bytes, source.tickets, source.has_barrier,
@@ -58,7 +60,8 @@ void fields(auto& archive, SameOrConst<Schedule> auto& schedule) {
           schedule.rows_per_block, schedule.groups, schedule.resident, schedule.in_shared,
           schedule.cluster, schedule.combines_columns, schedule.splits, schedule.blocks_per_sm,
           schedule.splits_rows, schedule.has_hints, schedule.tile, schedule.is_flat,
-          schedule.block_limit, schedule.strips, schedule.resident_tiles, schedule.sections);
+          schedule.copies, schedule.stages, schedule.block_limit, schedule.strips,
+          schedule.resident_tiles, schedule.sections);
 }
 
 /// The loader finds the function by `source.entry`.

@@ -41,7 +41,8 @@ std::optional<StaticEstimate> static_estimate(const Target& target, const TuneRe
   const std::int64_t blocks = std::min(grid, fit * target.sm_count);
   const std::int64_t bytes_read = evaluate(source.traffic.bytes_read, request.symbols);
   estimate.threads = blocks * source.threads;
-  estimate.bytes_in_flight = blocks * std::min(in_flight * source.threads, bytes_read / grid);
+  const std::int64_t per_block = std::max(in_flight * source.threads, source.copied_ahead);
+  estimate.bytes_in_flight = blocks * std::min(per_block, bytes_read / grid);
   estimate.bytes = bytes_read + evaluate(source.traffic.bytes_written, request.symbols);
   return estimate;
 }

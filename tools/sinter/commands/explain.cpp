@@ -28,7 +28,8 @@ struct ExplainArguments {
   bool measure = false;  ///< also tune, and time each kernel
   std::string device;    ///< host or cuda; empty: a GPU if there is one, else the host device
   std::uint64_t seed = 0;
-  int repeats = 15;  ///< timed launches of each kernel
+  int repeats = 15;    ///< timed launches of each kernel
+  int candidate = -1;  ///< of every kernel; -1: the default schedules
   bool quiet = false;
   bool json = false;
   std::string html;  ///< the file to write the page to; empty: none
@@ -180,7 +181,8 @@ Explanation explain_graph(const ExplainArguments& arguments, const Graph& graph,
   Options options{.rounding = numerics.rounding,
                   .math = numerics.math,
                   .skip = options_from_environment().skip,
-                  .target = target};
+                  .target = target,
+                  .force_candidate = arguments.candidate};
   const std::vector<Size> named = named_sizes(graph, sizes.values);
   if (!arguments.measure) return sinter::explain(graph, named, options);
   const Device device = measured_device(arguments);
@@ -219,11 +221,18 @@ void declare_explain(CLI::App& app, Action& action) {
                   "measured GPU")
       ->type_name("ARCH");
   add_numerics(command, arguments->numerics);
+  CLI::Option* const candidate =
+      command
+          .add_option("--candidate", arguments->candidate,
+                      "Explain this candidate of every kernel (the last, if fewer), from 0")
+          ->type_name("N")
+          ->check(CLI::NonNegativeNumber);
   CLI::Option* const measure =
       command.add_flag("--measure", arguments->measure,
                        "Tune on a device, and time each kernel and a copy of the same bytes");
   add_device_and_seed(command, arguments->device, arguments->seed);
   add_repeats(command, arguments->repeats, "Timed launches of each kernel");
+  measure->excludes(candidate);
   for (const char* option : {"--device", "--seed", "--repeats"})
     command.get_option(option)->needs(measure);
   add_quiet(command, arguments->quiet);

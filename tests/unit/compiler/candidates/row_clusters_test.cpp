@@ -58,7 +58,9 @@ TEST_P(ResidentRows, UsesTheSmallestClusterThatHoldsTheRows) {
   for (const Schedule& schedule : kernel.candidates) {
     const Source source = emit(program, kernel, schedule, "rows");
     EXPECT_EQ(source.cluster, schedule.cluster);
-    EXPECT_TRUE(source.grid.is(4096 / schedule.rows_per_block * schedule.cluster));
+    const std::int64_t groups = 4096 / schedule.rows_per_block;
+    const std::int64_t turns = schedule.copies == Copies::none ? 1 : schedule.unroll;
+    EXPECT_TRUE(source.grid.is((groups + turns - 1) / turns * schedule.cluster));
     EXPECT_LE(source.shared_bytes, find_target("h200")->shared_per_block_opt_in);
     if (schedule.resident) {
       EXPECT_TRUE(source.traffic.bytes_read.is(bytes)) << to_string(schedule);

@@ -132,7 +132,7 @@ TEST(SavedFile, ReportsUnreadableSections) {
   sections.pop_back();
   sections[2].kind.version = 4;
   EXPECT_EQ(problem(),
-            about("version 4 of the kernels for sm_90, but this sinter reads version 1"));
+            about("version 4 of the kernels for sm_90, but this sinter reads version 2"));
   const Bytes file = pack_saved_file(sections);
   const SavedExecutable saved = read_saved(file, kPath);
   EXPECT_EQ(read_kernels(saved, 0, kPath).arch, "sm_80") << "what it can read, it does";
@@ -150,9 +150,9 @@ TEST(SavedFile, RejectsMisplacedSections) {
   for (std::size_t i = 0; i < kRow; ++i) std::swap(file[kHeader + i], file[kHeader + kRow + i]);
   EXPECT_THAT(problem_of(sealed(file)),
               HasSubstr("a section does not begin where the previous one ends"));
-  // Exchange only their kinds.
+  // Exchange only their kinds, names and versions.
   file = sound();
-  for (std::size_t i = 0; i < 32; ++i) std::swap(file[kHeader + i], file[kHeader + kRow + i]);
+  for (std::size_t i = 0; i < 36; ++i) std::swap(file[kHeader + i], file[kHeader + kRow + i]);
   EXPECT_THAT(problem_of(sealed(file)), StartsWith("load: norm.sinterx is invalid: the program: "));
   for (const std::size_t at : {kOffset, kBytes, kRow + kOffset, kRow + kBytes})
     for (const std::uint64_t value :

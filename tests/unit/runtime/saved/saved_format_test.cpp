@@ -40,7 +40,7 @@ TEST(SavedFormat, HashChangesOnlyWithTheVersion) {
                       .vector_bytes = 16,
                       .traffic = {true, false, rows, 9}};
   Schedule schedule{10,   11, 12, 13,   14,    15, true, false, 16,
-                    true, 17, 18, true, false, 19, true, 20};
+                    true, 17, 18, true, false, 19, true, Copies::bulk, 64, 20};
   schedule.strips = {21, 22};
   schedule.resident_tiles = {23, 24, 25, 26, true, 27};
   schedule.sections = {Schedule{.threads = 28}};
@@ -114,9 +114,9 @@ TEST(SavedFormat, HashChangesOnlyWithTheVersion) {
                            .skip = {"fuse_launches"},
                            .recorded_ops = 60,
                            .functions = {{"f", 61, true}}};
-  EXPECT_EQ(kKernelsSection.version, 1U);
+  EXPECT_EQ(kKernelsSection.version, 2U);
   EXPECT_EQ(kProgramSection.version, 1U);
-  EXPECT_EQ(hash_of(pack(kernels)), "342b4ea0664cd25c");
+  EXPECT_EQ(hash_of(pack(kernels)), "9172bac55db70154");
   EXPECT_EQ(hash_of(pack(saved)), "37c3b74af674ef18");
 }
 
