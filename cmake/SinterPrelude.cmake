@@ -7,7 +7,7 @@ function(sinter_embed_prelude variable)
   set(cuda cuda_primitives.cuh cuda_shared_states.cuh cuda_copies.cuh)
   set(host host_api.h host_primitives.h host_kernel.h)
   # Kernels get only those of these functions that they name.
-  set(host_functions host_math/powers.h host_math/exponentials.h host_math/logarithms.h
+  set(host_functions host_math/extremes.h host_math/powers.h host_math/exponentials.h host_math/logarithms.h
       host_math/error_function.h host_math/trigonometry.h host_math/inverse_functions.h
       host_math/fast_functions.h)
 

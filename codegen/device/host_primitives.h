@@ -45,8 +45,8 @@ __device__ __forceinline__ unsigned long long bits_of(double value) {
   __builtin_memcpy(&bits, &value, 8);
   return bits;
 }
-// A compiler may see the constants of this device: the functions in host_math fold to the bits that
-// they compute, and HostCompiler's flags keep it from folding those of the C library.
+// A compiler may see the constants of this device. The functions in host_math fold to the bits that
+// they compute. Flags of HostCompiler keep it from folding functions of the C library.
 __device__ __forceinline__ float opaque_value(float value) { return value; }
 __device__ __forceinline__ double opaque_value(double value) { return value; }
 

@@ -69,7 +69,7 @@ __device__ __forceinline__ T minimum_of_floats(T a, T b) {
   if (a == b) return is_negative(a) ? a : b;
   return a < b ? a : b;
 }
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 800
+#if defined(__CUDACC__) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 800)
 __device__ __forceinline__ float maximum(float a, float b) { return maximum_of_floats(a, b); }
 __device__ __forceinline__ float minimum(float a, float b) { return minimum_of_floats(a, b); }
 #endif
