@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(Patterns, SizeClasses,
                              {.file = "rms_norm_i8", .few = 1},
                              {.file = "rms_norm_f8e4m3", .few = 1},
                              {.file = "row_var_mean", .few = 2},
-                             {.file = "row_argmax"},
+                             {.file = "row_argmax", .few = 1},
                              {.file = "layer_norm_backward", .few = 2, .divisor = 16},
                              {.file = "rms_norm_backward", .few = 1, .divisor = 16},
                              // Longer columns of f32 are read again.
