@@ -11,6 +11,25 @@ namespace sinter {
 
 namespace {
 
+/// The last axis as vectors divide it. For CPUs each row begins with a vector, also if no whole
+/// vectors fill it: the last one is shorter.
+Extent row_of_vectors(const KernelWriter& writer) {
+  const Extent row = writer.body.space.extent(writer.body.parallel_axes - 1);
+  const int vector = writer.schedule.vector;
+  const bool is_padded =
+      writer.schedule.is_for_cpu() && !(row.is_number() && row.number() % vector == 0);
+  return is_padded ? ceil_div(row, vector) * Extent(vector) : row;
+}
+
+/// The iteration space with padded rows.
+Extent padded_size(const KernelWriter& writer) {
+  const Body& body = writer.body;
+  if (body.parallel_axes <= 1 || !writer.schedule.is_for_cpu()) return body.parallel_size();
+  Extent size = row_of_vectors(writer);
+  for (int axis = 0; axis + 1 < body.parallel_axes; ++axis) size = size * body.space.extent(axis);
+  return size;
+}
+
 /// Declares the position of the vector that starts at element `first` of the iteration space.
 void declare_position(KernelWriter& writer, const std::string& first) {
   const Body& body = writer.body;
@@ -19,7 +38,7 @@ void declare_position(KernelWriter& writer, const std::string& first) {
     writer.axis_names[0] = first;
     return;
   }
-  const std::string extent = atomic(writer.text(body.space.extent(body.parallel_axes - 1)));
+  const std::string extent = atomic(writer.text(row_of_vectors(writer)));
   writer.axis_names[body.parallel_axes - 1] =
       writer.declare_index("column", fmt::format("{} % {}", first, extent));
   const std::vector<int> outer = indices_below(body.parallel_axes - 1);
@@ -45,7 +64,7 @@ void write_pointwise(KernelWriter& writer) {
   const Schedule& schedule = writer.schedule;
   const Body& body = writer.body;
   const std::string type(writer.index_type());
-  const Extent size = body.parallel_size();
+  const Extent size = padded_size(writer);
   const std::int64_t per_block = std::int64_t{schedule.threads} * schedule.vector * schedule.unroll;
   writer.source.grid = writer.blocks_over(size, per_block);
   writer.vector_axis = body.parallel_axes - 1;
@@ -63,8 +82,20 @@ void write_pointwise(KernelWriter& writer) {
   const std::vector<bool> all(body.values.size(), true);
   const std::vector<int> axes = indices_below(body.parallel_axes);
 
+  const bool is_padded =
+      body.parallel_axes > 1 && row_of_vectors(writer) != body.space.extent(body.parallel_axes - 1);
   const auto declare_tile = [&](const std::string& first, bool is_whole) {
     Tile tile{.count = {}, .accumulator = {}, .index = {}};
+    if (is_padded) {
+      declare_position(writer, first);
+      tile.count = "count";
+      writer.declare_index(
+          "count",
+          fmt::format("minimum({}({}), {} - {})", type, schedule.vector,
+                      atomic(writer.text(body.space.extent(body.parallel_axes - 1))),
+                      writer.axis_names[body.parallel_axes - 1]));
+      return tile;
+    }
     if (may_end && !is_whole) {
       tile.count = "count";
       writer.declare_index("count", fmt::format("minimum({0}({1}), {2} - {3})", type,

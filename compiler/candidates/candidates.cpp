@@ -7,6 +7,7 @@
 #include "compiler/candidates/cache_hints.h"
 #include "compiler/candidates/candidate_list.h"
 #include "compiler/candidates/column_candidates.h"
+#include "compiler/candidates/cpu_candidates.h"
 #include "compiler/candidates/row_column_candidates.h"
 #include "compiler/program/reduction_tree.h"
 #include "compiler/tiling/kernel_kind.h"
@@ -97,6 +98,8 @@ std::vector<Schedule> candidates_without_hints(KernelKind kind, const Body& body
 
 std::vector<Schedule> candidates(KernelKind kind, const Body& body, const Target& target,
                                  const Facts& facts) {
+  if (target.is_cpu)
+    if (std::vector<Schedule> list = cpu_candidates(kind, body, facts); !list.empty()) return list;
   return with_cache_hints(candidates_without_hints(kind, body, target, facts), body, target, facts);
 }
 

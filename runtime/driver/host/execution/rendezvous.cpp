@@ -374,7 +374,7 @@ void BlockRunner::diverged() {
   if (signal == SIGFPE)
     text += ": divides an integer by zero";
   else if (stacks_.is_guard(address))
-    text += fmt::format(": needs more than {} KiB of stack", StackPool::kStackBytes >> 10);
+    text += fmt::format(": needs more than {} KiB of stack", (current_ == 0 ? StackPool::kFirstStackBytes : StackPool::kStackBytes) >> 10);
   else
     text += fmt::format(": touches {}, which is {}", address, describe_address(address));
   const bool is_address = signal != SIGFPE && !stacks_.is_guard(address);
