@@ -73,8 +73,10 @@ void write_pointwise(KernelWriter& writer) {
   const std::string size_text =
       body.parallel_axes == 1 ? writer.size_text(size) : writer.text(size);
   // With several axes, the vector width divides the last extent, so no vector crosses a row end.
-  const bool may_end =
-      body.parallel_axes == 1 && divisor_of(size, writer.program.facts) % schedule.vector != 0;
+  const std::int64_t divisor = schedule.is_for_cpu() && size.is_number()
+                                   ? size.number()
+                                   : divisor_of(size, writer.program.facts);
+  const bool may_end = body.parallel_axes == 1 && divisor % schedule.vector != 0;
   const bool is_known = body.parallel_axes == 1 ? writer.is_known(size) : size.is_number();
   const bool may_be_outside = !is_known || size.number() % per_block != 0;
   Sinks sinks;

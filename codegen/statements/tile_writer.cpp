@@ -214,7 +214,11 @@ void KernelWriter::write_tile(const std::vector<bool>& values, const Sinks& sink
   drop_unused_philox_indices(in_loop, values, sinks);
   std::erase_if(in_loop, [&](int value) { return is_only_stored(value, values, sinks); });
 
-  bool has_loop = !in_loop.empty() || !sinks.reductions.empty() || !sinks.columns.empty() ||
+  const bool adds_elements = std::ranges::any_of(sinks.reductions, [&](int index) {
+    return !schedule.is_for_cpu() ||
+           whole_operand(body.reductions[static_cast<std::size_t>(index)]).empty();
+  });
+  bool has_loop = !in_loop.empty() || adds_elements || !sinks.columns.empty() ||
                   sinks.after_each != nullptr;
   std::vector<std::string> results;
   for (const int store : sinks.stores) {

@@ -1,7 +1,6 @@
 #include "compiler/candidates/cpu_candidates.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "compiler/body/access.h"
 #include "compiler/candidates/candidate_list.h"
@@ -53,13 +52,12 @@ std::int64_t kept_bytes_of_row(const Body& body, const Tree& tree) {
 std::vector<Schedule> rows(const Body& body, const Facts& facts, bool split) {
   const Tree tree = tree_of(evaluate(body.reduced_size(), facts.symbols));
   for (std::int64_t vector = kRowVector; vector >= kChunk; vector /= 2) {
-    std::optional<Schedule> made = distribute_row(
-        body, tree, 1, {.vector = static_cast<int>(vector), .splits_rows = split});
-    if (!made || made->groups != 1) continue;
-    made->threads = 1;
-    made->resident = !split && body.passes() > 1 && body.reduced_size().is_number() &&
-                     kept_bytes_of_row(body, tree) <= kMostResidentBytes;
-    return {*made};
+    if (tree.accumulators * kChunk < vector && vector > kChunk) continue;
+    Schedule schedule{
+        .threads = 1, .vector = static_cast<int>(vector), .splits_rows = split};
+    schedule.resident = !split && body.passes() > 1 && body.reduced_size().is_number() &&
+                        kept_bytes_of_row(body, tree) <= kMostResidentBytes;
+    return {schedule};
   }
   return {};
 }

@@ -310,7 +310,8 @@ void BlockRunner::record_access(device_abi::Block* block, const void* address, u
   // Shared memory is not counted.
   const auto offset = static_cast<const unsigned char*>(address) - self.shared;
   if (offset >= 0 && offset + bytes <= static_cast<std::ptrdiff_t>(self.work_.shared_bytes)) return;
-  const Access access{reinterpret_cast<std::uintptr_t>(address), bytes, site, is_store};
+  const bool is_for_cpu = (self.size.x | self.size.y | self.size.z) == 1;
+  const Access access{reinterpret_cast<std::uintptr_t>(address), bytes, site, is_store, is_for_cpu};
   AccessFault fault = AccessFault::none;
   bool has_memory = true;
   try {
