@@ -99,7 +99,8 @@ std::vector<Schedule> candidates_without_hints(KernelKind kind, const Body& body
 std::vector<Schedule> candidates(KernelKind kind, const Body& body, const Target& target,
                                  const Facts& facts) {
   if (target.is_cpu)
-    if (std::vector<Schedule> list = cpu_candidates(kind, body, facts); !list.empty()) return list;
+    if (std::vector<Schedule> list = cpu_candidates(kind, body, target, facts); !list.empty())
+      return list;
   return with_cache_hints(candidates_without_hints(kind, body, target, facts), body, target, facts);
 }
 

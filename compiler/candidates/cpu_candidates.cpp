@@ -27,7 +27,19 @@ constexpr std::int64_t kBlocks = 64;
 /// The most bytes of a row that stays on the stack between passes: half of a second-level cache.
 constexpr std::int64_t kMostResidentBytes = 512 << 10;
 
-std::vector<Schedule> pointwise(const Body& body, const Facts& facts) {
+/// The tiles of `target` in blocks of one thread, if they are the heuristic's choice there. A block
+/// transposes its tile in the first-level cache, where strided accesses cost little.
+std::vector<Schedule> tiled(const Body& body, const Target& target, const Facts& facts) {
+  std::vector<Schedule> list =
+      with_tiles(pointwise_candidates(body, target, facts), body, target, facts);
+  list.resize(1);
+  if (list.front().tile == 0) return {};
+  list.front().threads = 1;
+  return list;
+}
+
+std::vector<Schedule> pointwise(const Body& body, const Target& target, const Facts& facts) {
+  if (std::vector<Schedule> tiles = tiled(body, target, facts); !tiles.empty()) return tiles;
   const int axis = body.parallel_axes - 1;
   const std::int64_t row = axis < 0 ? 1 : evaluate(body.space.extent(axis), facts.symbols);
   const std::int64_t size = evaluate(body.parallel_size(), facts.symbols);
@@ -75,9 +87,10 @@ std::vector<Schedule> columns(const Body& body, const Facts& facts) {
 
 }  // namespace
 
-std::vector<Schedule> cpu_candidates(KernelKind kind, const Body& body, const Facts& facts) {
+std::vector<Schedule> cpu_candidates(KernelKind kind, const Body& body, const Target& target,
+                                     const Facts& facts) {
   switch (kind) {
-    case KernelKind::pointwise: return pointwise(body, facts);
+    case KernelKind::pointwise: return pointwise(body, target, facts);
     case KernelKind::row_reduce: return rows(body, facts, false);
     case KernelKind::full_reduce: return rows(body, facts, true);
     case KernelKind::column_reduce: return columns(body, facts);

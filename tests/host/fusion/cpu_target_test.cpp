@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/oracle/random_inputs.h"
+#include "ir/verify/symbol_sizes.h"
 #include "runtime/device/device_state.h"
 #include "runtime/driver/host/host_driver.h"
 #include "tests/support/files/golden.h"
@@ -88,7 +89,11 @@ INSTANTIATE_TEST_SUITE_P(
              "graph g(x: f32[200, 16384]) {\n y = softmax x {axis = -1}\n return y\n}\n",
              "threads 1, vector 128, resident"},
         Case{"full_sum", "graph g(x: f32[100003]) {\n y = sum x {axes = [0]}\n return y\n}\n",
-             "threads 1, vector 4, split over blocks"},
+             "threads 1, vector 128, split"},
+        Case{"transposed",
+             "graph g(x: f32[256, 512], z: f32[512, 256]) {\n"
+             " t = permute x {axes = [1, 0]}\n y = add t, z\n return y\n}\n",
+             "threads 1, vector 4, tiles of 32 x 32"},
         Case{"columns", "graph g(x: f32[1000, 96]) {\n y = sum x {axes = [0]}\n return y\n}\n",
              "threads 1, vector 96"}),
     [](const auto& test) { return test.param.name; });
