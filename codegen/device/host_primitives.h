@@ -154,7 +154,7 @@ __device__ __forceinline__ Vector<T, N> load(const T* pointer, Index index,
                                              int site = __builtin_LINE()) {
   SINTER_TOUCH(pointer + index, N * sizeof(T), site, false);
   Vector<T, N> value;
-  __builtin_memcpy(&value, pointer + index, sizeof(value));
+  __builtin_memcpy(&value, pointer + index, N * sizeof(T));  // a Vector may end with padding
   return value;
 }
 template <int N, class T, class Index>
@@ -186,7 +186,7 @@ template <int N, class T, class Index>
 __device__ __forceinline__ void store(T* pointer, Index index, const Vector<T, N>& value,
                                       int site = __builtin_LINE()) {
   SINTER_TOUCH(pointer + index, N * sizeof(T), site, true);
-  __builtin_memcpy(pointer + index, &value, sizeof(value));
+  __builtin_memcpy(pointer + index, &value, N * sizeof(T));
 }
 template <class T, class Index>
 __device__ __forceinline__ void store(T* pointer, Index index, T value,

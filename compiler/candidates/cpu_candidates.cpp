@@ -19,7 +19,7 @@ constexpr std::int64_t kVector = 64;
 constexpr std::int64_t kRowVector = 128;
 /// The most columns of a block. Each one has a state per level of its tree.
 constexpr std::int64_t kMostColumns = 256;
-constexpr std::int64_t kFewestColumns = 8;
+constexpr std::int64_t kFewestColumns = 16;  // at least 16 bytes of any dtype
 /// Elements per block: the start of a block then costs little.
 constexpr std::int64_t kElementsPerBlock = 4096;
 /// Large tensors have at least so many blocks, for the threads of the CPU.
