@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"odd_rows", "graph g(x: bf16[37, 101], w: bf16[101]) {\n y = mul x, w\n return y\n}\n",
              "threads 1, vector 64"},
         Case{"short_rows", "graph g(x: f32[300, 3], w: f32[3]) {\n y = mul x, w\n return y\n}\n",
-             "threads 1, vector 4"},
+             "threads 1, vector 4, unroll 4"},
         Case{"resident_row",
              "graph g(x: f32[5, 1000]) {\n y = softmax x {axis = -1}\n return y\n}\n",
              "threads 1, vector 128, resident"},
