@@ -150,7 +150,7 @@ __device__ __forceinline__ Vector<T, N> load(const T* pointer, Index index,
                                              int site = __builtin_LINE()) {
   SINTER_TOUCH(pointer + index, N * sizeof(T), site, false);
   Vector<T, N> value;
-  __builtin_memcpy(&value, pointer + index, sizeof(value));
+  __builtin_memcpy(&value, pointer + index, N * sizeof(T));  // a Vector may end with padding
   return value;
 }
 template <int N, class T, class Index>
@@ -182,7 +182,7 @@ template <int N, class T, class Index>
 __device__ __forceinline__ void store(T* pointer, Index index, const Vector<T, N>& value,
                                       int site = __builtin_LINE()) {
   SINTER_TOUCH(pointer + index, N * sizeof(T), site, true);
-  __builtin_memcpy(pointer + index, &value, sizeof(value));
+  __builtin_memcpy(pointer + index, &value, N * sizeof(T));
 }
 template <class T, class Index>
 __device__ __forceinline__ void store(T* pointer, Index index, T value,
@@ -215,6 +215,8 @@ __device__ __forceinline__ void store_shared(State* place, State state) {
 // Other CUDA threads run on this OS thread while one waits, so each restores its position when it
 // resumes.
 __device__ __forceinline__ void block_barrier() {
+  const sinter::device_abi::Index3 size = sinter_position.block->size;
+  if ((size.x | size.y | size.z) == 1) return;
   const sinter::device_abi::ThreadPosition position = sinter_position;
   sinter_services->block_barrier(position.block);
   sinter_position = position;

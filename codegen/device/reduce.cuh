@@ -92,6 +92,22 @@ struct RowAccumulators {
     accumulators[tile % Shape::kPerThread][k / 4].add(element, index);
   }
 
+  /// For CPUs: adds the first `count` elements of this thread's vector with the index `tile`. `first`
+  /// is the index of its first element. The inner loop is along the accumulators, which are
+  /// independent, so a compiler can vectorise it.
+  template <class T>
+  __device__ __forceinline__ void add_vector(int tile, const Vector<T, Shape::kVector>& vector,
+                                             long long first, int count) {
+    State* const own = accumulators[tile % Shape::kPerThread];
+    if (count == Shape::kVector) {
+      for (int k = 0; k < 4; ++k)
+        for (int j = 0; j < Shape::kChunks; ++j)
+          own[j].add(vector.data[4 * j + k], first + 4 * j + k);
+    } else {
+      for (int i = 0; i < count; ++i) own[i / 4].add(vector.data[i], first + i);
+    }
+  }
+
   /// The state of the part whose elements have been added. Every thread of the group gets it. The
   /// next elements belong to the next part.
   __device__ __forceinline__ State take_part(Exchange& exchange) {
@@ -415,6 +431,54 @@ struct ColumnReduction {
 
   static __device__ __forceinline__ State* place(State* shared, int along, int k) {
     return shared + place_in_exchange<Shape>(along, k);
+  }
+};
+
+/// For CPUs: the same for the one thread of a block, with a long vector of columns. The innermost
+/// loops are along the columns, so that a compiler can vectorise them.
+template <class State, class Shape, int Parts>
+struct LongColumnReduction {
+  static constexpr int kVector = Shape::kVector;
+  static constexpr int kLevels = TreeLevels<Shape::kPerThread>::kNumber;
+  static constexpr int kPartLevels = TreeLevels<Parts>::kNumber;
+  static_assert(Shape::kLanes == 1 && Shape::kGroups == 1, "one thread has all accumulators");
+  State current[kVector];
+  State accumulators[kLevels > 0 ? kLevels : 1][kVector];  // as in FarFirst
+  State parts[kPartLevels > 0 ? kPartLevels : 1][kVector];
+
+  __device__ __forceinline__ LongColumnReduction() { clear(); }
+  __device__ __forceinline__ void clear() {
+    for (int k = 0; k < kVector; ++k) current[k] = State::identity();
+  }
+
+  /// Adds a row. All its columns exist.
+  template <class T>
+  __device__ __forceinline__ void add_vector(const Vector<T, kVector>& row, long long index, int) {
+    for (int k = 0; k < kVector; ++k) current[k].add(row.data[k], index);
+  }
+  __device__ __forceinline__ void finish_accumulator(int number) {
+    take(accumulators, kLevels, number);
+    if (number != Shape::kPerThread - 1) clear();
+  }
+  __device__ __forceinline__ void finish_part(int number, Exchange&) {
+    take(parts, kPartLevels, number);
+    if (number != Parts - 1) clear();
+  }
+  __device__ __forceinline__ void finish(State (&result)[kVector], Exchange&) {
+    for (int k = 0; k < kVector; ++k) result[k] = current[k];
+  }
+
+ private:
+  /// FarFirst::take for all columns. The result is in `current`.
+  template <int Count>
+  __device__ __forceinline__ void take(State (&waiting)[Count][kVector], int levels, int number) {
+    for (int level = 0; level < levels; ++level) {
+      if ((number >> level & 1) == 0) {
+        for (int k = 0; k < kVector; ++k) waiting[level][k] = current[k];
+        return;
+      }
+      for (int k = 0; k < kVector; ++k) current[k] = State::join(waiting[level][k], current[k]);
+    }
   }
 };
 

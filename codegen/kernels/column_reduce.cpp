@@ -116,7 +116,9 @@ class ColumnWriter {
   void write_pass(int pass) {
     writer_.pass = pass;
     const Sinks sinks{
-        .reductions = declare_reductions(writer_, "ColumnReduction", plan_.parts_per_group, pass),
+        .reductions = declare_reductions(
+            writer_, schedule_.is_for_cpu() ? "LongColumnReduction" : "ColumnReduction",
+            plan_.parts_per_group, pass),
         .stores = stores_of_pass(body_, pass),
         .kept = kept_by_pass(passes_, pass)};
     if (sinks.reductions.empty() && sinks.stores.empty()) return;

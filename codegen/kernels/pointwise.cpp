@@ -27,12 +27,11 @@ bool is_busy(const Body& body) {
 void write_pointwise(KernelWriter& writer) {
   const Schedule& schedule = writer.schedule;
   const Body& body = writer.body;
-  const Extent size = body.parallel_size();
   const std::int64_t per_block = std::int64_t{schedule.threads} * schedule.vector * schedule.unroll;
-  writer.source.grid = writer.blocks_over(size, per_block);
   writer.vector_axis = body.parallel_axes - 1;
 
   const VectorPositions positions(writer);
+  writer.source.grid = writer.blocks_over(positions.size(), per_block);
   const std::string& size_text = positions.size_text();
   const bool may_be_outside = positions.may_be_outside(per_block);
   Sinks sinks;
@@ -47,7 +46,7 @@ void write_pointwise(KernelWriter& writer) {
   const std::string block = writer.block();
   const std::string thread = "static_cast<int>(threadIdx.x)";
   if (schedule.block_limit > 0) {
-    writer.declare_block_range(block, size, per_block);
+    writer.declare_block_range(block, positions.size(), per_block);
     writer.out.unrolled("u", std::to_string(schedule.unroll), [&] {
       writer.declare_index("first", fmt::format("start + ({} + u * {}) * {}", thread,
                                                 schedule.threads, schedule.vector));

@@ -33,6 +33,12 @@ TreePlan plan_tree(const KernelWriter& writer, int vector_chunks) {
   const Tree& tree = plan.tree;
   plan.tiles = divide_up(tree.chunks_per_part, stride);
   plan.whole_vectors = divisor_of(extent, writer.program.facts) % (kChunk * vector_chunks) == 0;
+  if (schedule.is_for_cpu()) {  // vectors may cross the end of a part too
+    plan.ends_parts = plan.tree.parts > 1 && !(extent.is_number() &&
+                                               tree.chunks_per_part % vector_chunks == 0);
+    plan.whole_vectors =
+        extent.is_number() && extent.number() % (kChunk * vector_chunks) == 0 && !plan.ends_parts;
+  }
   if (plan.is_fixed) {
     // A rolled loop over tiles ends with a whole round over the accumulators.
     const bool whole_rounds = plan.tiles <= plan.accumulators_per_thread ||
@@ -313,7 +319,10 @@ void write_guarded_tile(KernelWriter& writer, const TreePlan& plan, const TileLo
     if (!plan.whole_vectors && !loop.is_whole) {
       tile.count = "count";
       const std::string vector = writer.index_number(writer.schedule.vector);
-      const std::string count = fmt::format("minimum({}, {} - column)", vector, atomic(end));
+      std::string count = fmt::format("minimum({}, {} - column)", vector, atomic(end));
+      if (plan.ends_parts)
+        count = fmt::format("minimum({}({} * ({} - Shape::chunk(tile))), {})", writer.index_type(),
+                            kChunk, chunks_text(plan), count);
       writer.declare_index(
           "count", is_whole.empty() ? count : fmt::format("{} ? {} : {}", is_whole, vector, count));
     }

@@ -27,6 +27,7 @@ struct TreePlan {
   bool whole_parts = false;      ///< no tile crosses the end of its part
   bool whole_extent = false;     ///< no part crosses the end of the extent
   bool whole_vectors = false;    ///< the extent is a multiple of the vector
+  bool ends_parts = false;       ///< a vector may cross the end of its part
 };
 TreePlan plan_tree(const KernelWriter& writer, int vector_chunks);
 

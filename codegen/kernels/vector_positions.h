@@ -12,7 +12,9 @@ class VectorPositions {
  public:
   explicit VectorPositions(KernelWriter& writer);
 
-  /// The number of elements of the iteration space, as an expression.
+  /// The number of elements of the iteration space. For CPUs, rows are padded to whole vectors.
+  Extent size() const { return size_; }
+  /// The same as an expression.
   const std::string& size_text() const { return size_text_; }
   /// True if the last vector may be incomplete.
   bool may_end() const { return may_end_; }
@@ -30,6 +32,7 @@ class VectorPositions {
   std::string size_text_;
   bool may_end_ = false;
   bool is_known_ = false;
+  bool is_padded_ = false;  ///< the last vector of each row may be incomplete
 };
 
 }  // namespace sinter

@@ -316,6 +316,8 @@ std::string kernel_head(const Schedule& schedule, std::string_view entry,
 }
 
 Source KernelWriter::finish() {
+  // A block of one thread has nobody to wait for.
+  if (schedule.is_for_cpu()) source.has_barrier = false;
   const std::string head = is_anonymous_ ? "" : head_comment();
   const std::string list = parameters();
   source.text = head + custom_definitions(head) + kernel_head(schedule, source.entry, list) +
@@ -359,6 +361,7 @@ std::string KernelWriter::size_text(Extent size) {
 }
 
 SectionFunction KernelWriter::finish_section() {
+  if (schedule.is_for_cpu()) source.has_barrier = false;
   const std::string head = is_anonymous_ ? "" : head_comment();
   const std::string list = parameters();
   std::string text = fmt::format("{}{} {{\n", source.entry, list) + out.text() + "}\n";

@@ -319,6 +319,13 @@ class KernelWriter {
                                     const Tile& tile);
   void write_elements(std::span<const int> values, const Sinks& sinks, const Tile& tile,
                       std::span<const std::string> results);
+  // Reductions of schedules for CPUs, which add the elements of a vector behind the loop:
+  std::string whole_operand(const BodyReduction& reduction) const;
+  std::string elements_to_add(const BodyReduction& reduction) const {
+    return result_text(reduction) + "_elements";
+  }
+  std::vector<std::string> declare_vectors_to_add(const Sinks& sinks);
+  void add_vectors(const std::vector<std::string>& vectors, const Sinks& sinks, const Tile& tile);
   // Random words of adjacent elements, computed together before the loop over the elements:
   int philox_index_of(const Value& value) const;
   bool has_consecutive_words(int value) const;

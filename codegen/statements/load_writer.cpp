@@ -16,6 +16,7 @@ std::int64_t KernelWriter::alignment_of(int buffer, DType dtype, int aligned) co
 }
 
 int KernelWriter::elements_at_once(const Index& at, DType dtype, int buffer, int aligned) {
+  if (schedule.is_for_cpu()) return schedule.vector;
   return widest_access(at, dtype, alignment_of(buffer, dtype, aligned),
                        body.space.extent(vector_axis), vector_axis, schedule.vector, program.facts);
 }

@@ -20,6 +20,7 @@ constexpr std::int64_t kMaxInlineBytes = 128;
 bool KernelWriter::uses_division_call(int value, const Sinks& sinks) const {
   const Value& v = value_at(value);
   if (v.kind != Value::Kind::op || v.node->op != Op::div || is_kept(value)) return false;
+  if (schedule.is_for_cpu()) return false;
   if (tile_copies * schedule.vector * size_of(v.dtype) <= kMaxInlineBytes) return false;
   const bool is_fast = v.dtype == DType::f32 && program.numerics.math == Math::fast;
   if (is_fast || (v.dtype != DType::f32 && v.dtype != DType::f64)) return false;

@@ -121,6 +121,45 @@ bool KernelWriter::is_only_stored(int value, const std::vector<bool>& values,
          !has_use(value, values, sinks) && stores_of(value, sinks) == 1;
 }
 
+/// The vector whose elements `reduction` adds, if it exists before the loop; else empty.
+std::string KernelWriter::whole_operand(const BodyReduction& reduction) const {
+  constexpr std::string_view kElement = "[k]";
+  const std::string& text = texts_[static_cast<std::size_t>(reduction.operand)];
+  if (!varies_along_vector(reduction.operand) || !text.ends_with(kElement)) return "";
+  std::string name = text.substr(0, text.size() - kElement.size());
+  const bool is_name = name.find_first_of("( ") == name.npos;
+  return is_name ? name : "";
+}
+
+/// For CPUs: the vectors that add_vectors adds behind the loop over the elements. The additions have
+/// a loop of their own, because compilers vectorise it along the accumulators.
+std::vector<std::string> KernelWriter::declare_vectors_to_add(const Sinks& sinks) {
+  std::vector<std::string> vectors;
+  for (const int index : sinks.reductions) {
+    const BodyReduction& reduction = body.reductions[static_cast<std::size_t>(index)];
+    vectors.push_back(whole_operand(reduction));
+    if (!vectors.back().empty()) continue;
+    vectors.back() = elements_to_add(reduction);
+    out.line(fmt::format("Vector<{}, {}> {};", compute_c_type(value_at(reduction.operand).dtype),
+                         schedule.vector, vectors.back()));
+  }
+  return vectors;
+}
+
+void KernelWriter::add_vectors(const std::vector<std::string>& vectors, const Sinks& sinks,
+                               const Tile& tile) {
+  for (std::size_t i = 0; i < vectors.size(); ++i) {
+    const BodyReduction& reduction =
+        body.reductions[static_cast<std::size_t>(sinks.reductions[i])];
+    std::string first = tile.index;  // of element 0
+    if (const auto k = first.find(" + k"); k != first.npos) first.erase(k);
+    out.line(fmt::format("{}.add_vector({}{}, {}, {});", result_text(reduction),
+                         tile.accumulator.empty() ? "" : tile.accumulator + ", ", vectors[i],
+                         gives_index(reduction.node->op) ? first : "0",
+                         tile.count.empty() ? std::to_string(schedule.vector) : tile.count));
+  }
+}
+
 /// Writes the body of the loop over a vector's elements.
 void KernelWriter::write_elements(std::span<const int> values, const Sinks& sinks, const Tile& tile,
                                   std::span<const std::string> results) {
@@ -133,6 +172,12 @@ void KernelWriter::write_elements(std::span<const int> values, const Sinks& sink
   }
   for (const int index : sinks.reductions) {
     const BodyReduction& reduction = body.reductions[static_cast<std::size_t>(index)];
+    if (schedule.is_for_cpu()) {
+      if (whole_operand(reduction).empty())
+        out.line(fmt::format("{}[k] = {};", elements_to_add(reduction),
+                             operand_text(reduction.operand)));
+      continue;
+    }
     const std::string guard = tile.count.empty() ? "" : fmt::format("if (k < {}) ", tile.count);
     const std::string accumulator = tile.accumulator.empty() ? "" : tile.accumulator + ", ";
     out.line(fmt::format("{}{}.add({}k, {}, {});", guard, result_text(reduction), accumulator,
@@ -169,7 +214,11 @@ void KernelWriter::write_tile(const std::vector<bool>& values, const Sinks& sink
   drop_unused_philox_indices(in_loop, values, sinks);
   std::erase_if(in_loop, [&](int value) { return is_only_stored(value, values, sinks); });
 
-  bool has_loop = !in_loop.empty() || !sinks.reductions.empty() || !sinks.columns.empty() ||
+  const bool adds_elements = std::ranges::any_of(sinks.reductions, [&](int index) {
+    return !schedule.is_for_cpu() ||
+           whole_operand(body.reductions[static_cast<std::size_t>(index)]).empty();
+  });
+  bool has_loop = !in_loop.empty() || adds_elements || !sinks.columns.empty() ||
                   sinks.after_each != nullptr;
   std::vector<std::string> results;
   for (const int store : sinks.stores) {
@@ -178,9 +227,12 @@ void KernelWriter::write_tile(const std::vector<bool>& values, const Sinks& sink
     results.push_back(is_whole ? quotients_name(to.value) : declare_stored_vector(to));
     has_loop |= !is_whole;
   }
+  std::vector<std::string> added;
+  if (schedule.is_for_cpu()) added = declare_vectors_to_add(sinks);
   if (has_loop)
     out.unrolled("k", std::to_string(schedule.vector),
                  [&] { write_elements(in_loop, sinks, tile, results); });
+  if (schedule.is_for_cpu()) add_vectors(added, sinks, tile);
   out.block_if(store_condition, [&] {
     for (std::size_t i = 0; i < sinks.stores.size(); ++i)
       write_store(body.stores[static_cast<std::size_t>(sinks.stores[i])], results[i], tile.count);

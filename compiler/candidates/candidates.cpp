@@ -8,6 +8,7 @@
 #include "compiler/candidates/candidate_list.h"
 #include "compiler/candidates/column_candidates.h"
 #include "compiler/candidates/copied_candidates.h"
+#include "compiler/candidates/cpu_candidates.h"
 #include "compiler/candidates/row_column_candidates.h"
 #include "compiler/program/reduction_tree.h"
 #include "compiler/tiling/kernel_kind.h"
@@ -99,6 +100,9 @@ std::vector<Schedule> candidates_without_hints(KernelKind kind, const Body& body
 
 std::vector<Schedule> candidates(KernelKind kind, const Body& body, const Target& target,
                                  const Facts& facts) {
+  if (target.is_cpu)
+    if (std::vector<Schedule> list = cpu_candidates(kind, body, target, facts); !list.empty())
+      return list;
   return with_cache_hints(candidates_without_hints(kind, body, target, facts), body, target, facts);
 }
 

@@ -36,6 +36,8 @@ std::optional<Schedule> with_threads(const Kernel& kernel, const Schedule& candi
       candidate.blocks_per_row() != kernel.schedule.blocks_per_row())
     return std::nullopt;
   if (has_cluster && candidate.threads != threads) return std::nullopt;
+  // Schedules for CPUs have other vectors than those for GPUs.
+  if (candidate.is_for_cpu() != (threads == 1)) return std::nullopt;
   Schedule schedule = candidate;
   // The tiles of a scan wait for one another only in a launch without other kernels.
   if (kernel.kind == KernelKind::scan) schedule.splits_rows = false;

@@ -97,6 +97,9 @@ struct Schedule {
   std::vector<Schedule> sections =
       {};  ///< of a horizontally fused kernel: one per section, all with its `threads`
 
+  /// For CPUs: one thread per block, whose loops over the elements of a vector the host compiler
+  /// vectorises. Vectors are longer than 16 bytes then, and may end anywhere.
+  bool is_for_cpu() const { return threads == 1; }
   /// Blocks that share one row.
   int blocks_per_row() const { return combines_columns ? 1 : cluster; }
   friend bool operator==(const Schedule&, const Schedule&) = default;

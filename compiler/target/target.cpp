@@ -86,6 +86,18 @@ constexpr Target kArchTargets[] = {
 };
 // clang-format on
 
+// The H200 without clusters, so that fusion decides alike. A grid-wide barrier never pays: blocks
+// would wait as fibers for what a second launch does at less cost.
+constexpr Target kCpu = [] {
+  Target cpu = kTargets[0];
+  cpu.name = "cpu";
+  cpu.max_cluster = 1;
+  cpu.active_clusters.fill(kUnknownClusters);
+  cpu.barrier_seconds = 1;
+  cpu.is_cpu = true;
+  return cpu;
+}();
+
 constexpr std::span<const Target> kAllTargets[] = {kTargets, kArchTargets};
 
 /// Warps whose registers fit one SM; 0 if one block does not fit.
@@ -111,6 +123,8 @@ int blocks_by_shared(const Target& target, std::int64_t shared_bytes) {
 
 std::span<const Target> known_targets() { return kTargets; }
 
+const Target& cpu_target() { return kCpu; }
+
 std::vector<std::string_view> known_archs() {
   std::vector<std::string_view> known;
   for (const std::span<const Target> targets : kAllTargets)
@@ -125,10 +139,12 @@ std::vector<std::string_view> known_archs_and_names() {
     for (const Target& target : targets)
       for (const std::string_view word : {target.arch, target.name})
         if (!std::ranges::count(known, word)) known.push_back(word);
+  known.push_back(kCpu.name);
   return known;
 }
 
 const Target* find_target(std::string_view arch_or_name) {
+  if (arch_or_name == kCpu.name) return &kCpu;
   for (const std::span<const Target> targets : kAllTargets)
     for (const Target& target : targets)
       if (target.name == arch_or_name || target.arch == arch_or_name) return &target;

@@ -43,16 +43,21 @@ struct Target {
   double cooperative_loss = 0.01;
   double tile_copy_seconds = 1e-6;  ///< a block waits so long for its copy of a resident tile
   double tile_speedup = 4;          ///< speed of work on resident tiles, relative to memory
+  /// Schedules are for the host device's CPU: blocks of one thread with long vectors
+  /// (cpu_candidates.h). The other properties serve kernels that have no such schedule.
+  bool is_cpu = false;
 };
 
 /// Every GPU that sinter knows by name; the first is the default.
 std::span<const Target> known_targets();
+/// The CPU of the host device, under the name `cpu`.
+const Target& cpu_target();
 /// Every architecture that find_target accepts.
 std::vector<std::string_view> known_archs();
 /// Every architecture and name that find_target accepts.
 std::vector<std::string_view> known_archs_and_names();
-/// Returns the target for an architecture such as `sm_90` or a name such as `h200`; nullptr if
-/// unknown. An architecture without a named GPU, such as `sm_103`, has a target of its own.
+/// Returns the target for an architecture such as `sm_90` or a name such as `h200` or `cpu`; nullptr
+/// if unknown. An architecture without a named GPU, such as `sm_103`, has a target of its own.
 const Target* find_target(std::string_view arch_or_name);
 /// The compute capability of an architecture: 90 for `sm_90`. 0 if `arch` is not an architecture.
 int compute_capability_of(std::string_view arch);

@@ -2,6 +2,7 @@
 #include "sinter/device.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +18,7 @@
 #include "runtime/driver/driver_advice.h"
 #include "runtime/driver/host/host_driver.h"
 #include "runtime/logging/trace.h"
+#include "runtime/support/environment.h"
 #include "runtime/support/fork_guard.h"
 #include "runtime/support/options_table.h"
 #include "sinter/error.h"
@@ -34,6 +36,15 @@ std::int64_t idle_bytes_of(const DeviceState& device) {
   check(device.driver, device.driver.cuDeviceTotalMem(&total, device.handle), "cuDeviceTotalMem",
         device.name);
   return static_cast<std::int64_t>(total / 8);
+}
+
+/// The target whose schedules the host device runs: that of SINTER_HOST_TARGET, or a real GPU.
+const Target& host_target() {
+  const std::string name = environment_variable("SINTER_HOST_TARGET");
+  if (name.empty()) return known_targets()[0];
+  if (const Target* const target = find_target(name)) return *target;
+  throw UserError(fmt::format("SINTER_HOST_TARGET is {}, but there is no such target; known are {}",
+                              name, fmt::join(known_archs_and_names(), ", ")));
 }
 
 /// The devices of a driver. Each is opened at its first use, because a context takes memory of its
@@ -91,10 +102,9 @@ DeviceState::DeviceState(const Driver& driver, int ordinal)
   name = text.data();
   check(driver, driver.cuDevicePrimaryCtxRetain(&context, handle), "cuDevicePrimaryCtxRetain",
         [&] { return fmt::format("device {} ({})", ordinal, name); });
-  // The host device runs the schedules of a real GPU.
   arch = is_host ? std::string(known_targets()[0].arch)
                  : fmt::format("sm_{}", compute_capability(driver, handle));
-  target = is_host ? known_targets()[0] : gpu_target(*this);
+  target = is_host ? host_target() : gpu_target(*this);
   memory_pool = std::make_unique<MemoryPool>(*this);
   memory_pool->set_idle_limit(idle_bytes_of(*this));
   staging = std::make_unique<Staging>(*this);

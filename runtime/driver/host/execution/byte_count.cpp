@@ -97,7 +97,7 @@ AccessFault count_access(AccessCounter& counter, SiteCache& cache, const Access&
     cached = map;
   }
   const unsigned alignment = std::min(access.bytes & -access.bytes, 16u);
-  if (access.address % alignment != 0) return AccessFault::misaligned;
+  if (access.address % alignment != 0 && !access.may_be_misaligned) return AccessFault::misaligned;
   cached->mark(access.address, access.bytes);
   return AccessFault::none;
 }

@@ -39,9 +39,14 @@ void Fiber::start(boost::context::detail::transfer_t transfer) {
 bool StackPool::reserve(std::size_t count) {
   if (count <= stacks_.size()) return true;
   stacks_.reserve(count);
+  if (stacks_.empty() && !add(1, kFirstStackBytes)) return false;
+  return count == stacks_.size() || add(count - stacks_.size(), kStackBytes);
+}
+
+bool StackPool::add(std::size_t count, std::size_t stack_bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const std::size_t stride = page + kStackBytes;
-  const std::size_t bytes = stride * (count - stacks_.size());
+  const std::size_t stride = page + stack_bytes;
+  const std::size_t bytes = stride * count;
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED) return false;

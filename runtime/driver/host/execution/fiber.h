@@ -98,6 +98,8 @@ class Fiber {
 class StackPool {
  public:
   static constexpr std::size_t kStackBytes = 64 << 10;
+  /// Of the first stack: the one thread of a block for CPUs keeps a whole row there.
+  static constexpr std::size_t kFirstStackBytes = 4 << 20;
 
   struct Stack {
     std::byte* bottom;
@@ -111,6 +113,8 @@ class StackPool {
   bool is_guard(const void* address) const;
 
  private:
+  bool add(std::size_t count, std::size_t stack_bytes);
+
   std::vector<Stack> stacks_;
 };
 

@@ -311,7 +311,8 @@ void BlockRunner::record_access(device_abi::Block* block, const void* address, u
   // Shared memory is not counted.
   const auto offset = static_cast<const unsigned char*>(address) - self.shared;
   if (offset >= 0 && offset + bytes <= static_cast<std::ptrdiff_t>(self.work_.shared_bytes)) return;
-  const Access access{reinterpret_cast<std::uintptr_t>(address), bytes, site, is_store};
+  const bool is_for_cpu = (self.size.x | self.size.y | self.size.z) == 1;
+  const Access access{reinterpret_cast<std::uintptr_t>(address), bytes, site, is_store, is_for_cpu};
   AccessFault fault = AccessFault::none;
   bool has_memory = true;
   try {
@@ -382,7 +383,7 @@ void BlockRunner::diverged() {
   if (signal == SIGFPE)
     text += ": divides an integer by zero";
   else if (stacks_.is_guard(address))
-    text += fmt::format(": needs more than {} KiB of stack", StackPool::kStackBytes >> 10);
+    text += fmt::format(": needs more than {} KiB of stack", (current_ == 0 ? StackPool::kFirstStackBytes : StackPool::kStackBytes) >> 10);
   else
     text += fmt::format(": touches {}, which is {}", address, describe_address(address));
   const bool is_address = signal != SIGFPE && !stacks_.is_guard(address);
