@@ -420,7 +420,7 @@ class FusedLaunchWriter {
 
   void finish() {
     std::string text = naming_ == Naming::anonymous ? "" : head_comment();
-    if (resident_tiles_) text += resident_tiles_->copy_functions(parameters_.index_type) + "\n";
+    if (resident_tiles_) text += resident_tiles_->copy_function(parameters_.index_type) + "\n";
     for (const Callee& callee : callees_) {
       if (callee.sections > 1 && naming_ != Naming::anonymous)
         text += fmt::format("// {} sections run this code; the first of them:\n", callee.sections);

@@ -73,8 +73,8 @@ void TileRounds::read_from_resident_tiles(KernelWriter& writer, std::size_t sect
   const TileAxes& axes = resident_tiles_.sections[section].axes;
   for (const ResidentTileArray& array : resident_tiles_.arrays) {
     const int buffer = array.access.buffer;
-    if (array.is_produced && std::ranges::find(writer.kernel.stores, buffer, &Store::buffer) !=
-                                 writer.kernel.stores.end())
+    if (std::ranges::find(writer.kernel.stores, buffer, &Store::buffer) !=
+        writer.kernel.stores.end())
       writer.write_to_shared(buffer, shared_tile_of(array, writer, axes), array.is_in_memory);
     const bool is_loaded = std::ranges::any_of(writer.body.values, [&](const Value& value) {
       return value.kind == Value::Kind::load && program_.buffer_of.lookup(value.node) == buffer;
@@ -135,7 +135,7 @@ std::string_view TileRounds::tile_number(std::size_t section) const {
 std::vector<Argument> TileRounds::arguments() const {
   std::vector<Argument> arguments;
   for (std::size_t i = 0; i < copies_.size(); ++i) {
-    if (!is_copied(i, Copies::again)) continue;
+    if (resident_tiles_.arrays[i].is_produced) continue;
     const ResidentTileAccess& access = resident_tiles_.arrays[i].access;
     arguments.push_back({.kind = Argument::Kind::buffer,
                          .index = access.buffer,
@@ -180,19 +180,9 @@ Extent TileRounds::bytes_read() const {
   return bytes;
 }
 
-bool TileRounds::is_copied(std::size_t array, Copies copies) const {
-  return !resident_tiles_.arrays[array].is_produced || (copies == Copies::again && !is_local());
-}
-
-bool TileRounds::copies(Copies copies) const {
-  for (std::size_t i = 0; i < copies_.size(); ++i)
-    if (is_copied(i, copies)) return true;
-  return false;
-}
-
-bool TileRounds::copies_more_again() const {
-  return !is_local() &&
-         std::ranges::any_of(resident_tiles_.arrays, &ResidentTileArray::is_produced);
+bool TileRounds::copies() const {
+  return std::ranges::any_of(resident_tiles_.arrays,
+                             [](const ResidentTileArray& array) { return !array.is_produced; });
 }
 
 int TileRounds::local_barriers() const {
@@ -205,14 +195,8 @@ int TileRounds::barriers() const {
   return first + (kernel_.sections.back().phase - first) * tile_schedule_.rounds;
 }
 
-std::string TileRounds::copy_functions(std::string_view index_type) const {
-  std::string text = copy_function(index_type, Copies::first);
-  if (!copies_more_again()) return text;
-  return (text.empty() ? text : text + "\n") + copy_function(index_type, Copies::again);
-}
-
-std::string TileRounds::copy_function(std::string_view index_type, Copies which) const {
-  if (!copies(which)) return {};
+std::string TileRounds::copy_function(std::string_view index_type) const {
+  if (!copies()) return {};
   SourceWriter out(1);
   std::vector<std::string> parameters;
   // The most bytes of remainders that a thread has in flight, so that they fit in registers.
@@ -227,7 +211,7 @@ std::string TileRounds::copy_function(std::string_view index_type, Copies which)
     at_once = 0;
   };
   for (std::size_t i = 0; i < copies_.size(); ++i) {
-    if (!is_copied(i, which)) continue;
+    if (resident_tiles_.arrays[i].is_produced) continue;
     const ResidentTileAccess& access = resident_tiles_.arrays[i].access;
     const Copy& copy = copies_[i];
     const std::string_view type = info(access.dtype).c_name;
@@ -257,23 +241,21 @@ std::string TileRounds::copy_function(std::string_view index_type, Copies which)
   parameters.push_back(fmt::format("const {} outer", index_type));
   parameters.push_back(fmt::format("const {} group", index_type));
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < copies_.size(); ++i)
-    if (is_copied(i, which))
-      names.push_back(program_.name_of(
-          program_.buffers[static_cast<std::size_t>(resident_tiles_.arrays[i].access.buffer)]));
+  for (const ResidentTileArray& array : resident_tiles_.arrays)
+    if (!array.is_produced)
+      names.push_back(
+          program_.name_of(program_.buffers[static_cast<std::size_t>(array.access.buffer)]));
   const std::string head =
       naming_ == Naming::anonymous
           ? ""
-          : fmt::format("// {} {} of {} {} of {} {}\n", which == Copies::first ? "keeps" : "copies",
-                        tile_schedule_.channels, resident_tiles_.channels,
-                        resident_tiles_.has_units ? "units" : "channels", fmt::join(names, ", "),
-                        which == Copies::first ? "for all phases" : "again for one phase");
+          : fmt::format("// keeps {} of {} {} of {} for all phases\n", tile_schedule_.channels,
+                        resident_tiles_.channels, resident_tiles_.has_units ? "units" : "channels",
+                        fmt::join(names, ", "));
   // Not inlined, because compilers would keep the common subexpressions of all calls in registers
   // through all sections.
-  const std::string name = function_name(which);
-  return head + fmt::format("static __device__ __noinline__ void\n{}({}) {{\n{}}}\n", name,
-                            fmt::join(parameters, ",\n" + std::string(name.size() + 1, ' ')),
-                            out.text());
+  return head + fmt::format(
+                    "static __device__ __noinline__ void\n{0}_keep({1}) {{\n{2}}}\n", entry_,
+                    fmt::join(parameters, ",\n" + std::string(entry_.size() + 6, ' ')), out.text());
 }
 
 void TileRounds::write(const LaunchText& launch) const {
@@ -301,20 +283,9 @@ void TileRounds::write(const LaunchText& launch) const {
                    write_round);
 }
 
-std::string TileRounds::function_name(Copies which) const {
-  const bool is_other = which == Copies::again && copies_more_again();
-  return entry_ + (is_other ? "_keep_again" : "_keep");
-}
-
-std::string TileRounds::copy_call(const LaunchText& launch, Copies which) const {
-  std::vector<std::string> arrays;
-  for (std::size_t i = 0, argument = 0; i < copies_.size(); ++i) {
-    if (!is_copied(i, Copies::again)) continue;
-    if (is_copied(i, which)) arrays.push_back(launch.arrays[argument]);
-    ++argument;
-  }
-  return fmt::format("{}({}, resident_tile, outer, group);", function_name(which),
-                     fmt::join(arrays, ", "));
+std::string TileRounds::copy_call(const LaunchText& launch) const {
+  return fmt::format("{}_keep({}, resident_tile, outer, group);", entry_,
+                     fmt::join(launch.arrays, ", "));
 }
 
 void TileRounds::write_local(const LaunchText& launch) const {
@@ -327,7 +298,7 @@ void TileRounds::write_local(const LaunchText& launch) const {
     out.line(fmt::format("const {} outer = item / {};", launch.index_type, groups()));
     out.line(fmt::format("const {} group = item % {};", launch.index_type, groups()));
     out.line("unsigned char* const resident_tile = resident_tiles;");
-    if (copies(Copies::first)) out.line(copy_call(launch, Copies::first));
+    if (copies()) out.line(copy_call(launch));
     write_resident_tile(launch, sections);
   });
 }
@@ -367,8 +338,7 @@ void TileRounds::write_resident_tiles(const LaunchText& launch, int phase) const
                   last, resident_tiles_.bytes_of_resident_tile(tile_schedule_.channels)));
     const std::string again =
         last == 0 ? "if (!has_place) " : fmt::format("if (!has_place && place >= {}) ", last);
-    if (phase == first && copies(Copies::first)) out.line(copy_call(launch, Copies::first));
-    if (phase > first) out.line(again + copy_call(launch, Copies::again));
+    if (phase >= first) out.line((phase == first ? "" : again) + copy_call(launch));
     write_resident_tile(launch, sections);
   });
 }

@@ -52,8 +52,8 @@ class TileRounds {
   Extent bytes_read() const;
   /// Reserves shared memory for resident tiles behind the sections' own, and declares pointers.
   void declare(SourceWriter& out, Source& source) const;
-  /// The functions that copy one resident tile from memory; empty if no array is copied.
-  std::string copy_functions(std::string_view index_type) const;
+  /// The function that copies one resident tile from memory; empty if no array is copied.
+  std::string copy_function(std::string_view index_type) const;
 
   /// Writes all phases of all rounds.
   void write(const LaunchText& launch) const;
@@ -76,16 +76,8 @@ class TileRounds {
   /// The blocks of one round of a section whose rounds have some channels each.
   std::int64_t blocks_per_round(std::size_t section) const;
   const ResidentTileArray& array_of(int buffer) const;
-  /// The first copy of a tile leaves out the arrays that the phase produces. A block that has more
-  /// tiles than places copies them too, `again`, in later phases.
-  enum class Copies : std::uint8_t { first, again };
-  bool is_copied(std::size_t array, Copies copies) const;
   /// True if any array is copied from memory into resident tiles.
-  bool copies(Copies copies) const;
-  /// True if the two kinds of copies differ.
-  bool copies_more_again() const;
-  std::string function_name(Copies which) const;
-  std::string copy_function(std::string_view index_type, Copies which) const;
+  bool copies() const;
   bool is_local() const { return tile_schedule_.is_local; }
   /// The number of grid barriers of a kernel with local tiles.
   int local_barriers() const;
@@ -99,7 +91,7 @@ class TileRounds {
   /// The sections of `phase` that have no resident tiles.
   void write_other_sections(const LaunchText& launch, int phase) const;
   /// The call that copies a resident tile from memory.
-  std::string copy_call(const LaunchText& launch, Copies which) const;
+  std::string copy_call(const LaunchText& launch) const;
 
   const Program& program_;
   const Kernel& kernel_;

@@ -232,8 +232,7 @@ void GreedyFuser::score(int owner, auto offer_all) {
   queue_.end_list(owner);
 }
 
-bool GreedyFuser::drain() {
-  bool has_merged = false;
+void GreedyFuser::drain() {
   while (const std::optional<Candidate> best =
              queue_.pop([&](int group, int version) { return is_current(group, version); })) {
     const int a = best->a, b = best->b;
@@ -242,7 +241,6 @@ bool GreedyFuser::drain() {
     const MergeDecision decision = decide(a, b);
     if (!decision.merges) continue;
     groups.merge(a, b, std::move(between));
-    has_merged = true;
     if (max_arrays_ > kMaxArguments)
       merges_.push_back({.into = a, .from = b, .arrays = groups.arguments(a)});
     if (decision.seconds) remember(a, *decision.seconds);
@@ -251,7 +249,6 @@ bool GreedyFuser::drain() {
       groups.visit_producers(a, [&](int producer) { offer(a, producer, a); });
     });
   }
-  return has_merged;
 }
 
 void GreedyFuser::merge_neighbours() {
@@ -264,12 +261,6 @@ void GreedyFuser::merge_neighbours() {
 }
 
 void GreedyFuser::merge_siblings() {
-  // A merged group has other siblings than its parts had.
-  while (merge_adjacent_siblings()) {
-  }
-}
-
-bool GreedyFuser::merge_adjacent_siblings() {
   DenseMap<const Node*, int> last_reader;
   std::vector<std::pair<int, int>> pairs;
   for (int group = 0; group < groups.size(); ++group) {
@@ -287,7 +278,7 @@ bool GreedyFuser::merge_adjacent_siblings() {
         offer(owner, owner, pairs[next].second);
     });
   }
-  return drain();
+  drain();
 }
 
 }  // namespace sinter

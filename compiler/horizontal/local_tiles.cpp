@@ -161,6 +161,23 @@ class LocalTileFinder {
                                      : resident_tiles_.segments * resident_tiles_.rows;
   }
 
+  /// True if `section` writes all of `buffer` without reading it, and no other section writes it.
+  bool writes_all_of(std::size_t section, int buffer) const {
+    if (memory(buffer).kind == Buffer::Kind::input || schedules_[section].tile > 0) return false;
+    for (std::size_t i = 0; i < sections_.size(); ++i)
+      if (i != section && accessed_[i].stored.contains(parent(buffer))) return false;
+    int stores = 0;
+    for (const BodyStore& store : sections_.bodies[section].stores) {
+      if (sections_[section].stores[static_cast<std::size_t>(store.request)].buffer != buffer)
+        continue;
+      if (!store.conditions.empty() || store.elements != product(store.node->shape) ||
+          store.is_final || store.of_columns)
+        return false;
+      ++stores;
+    }
+    return stores == 1 && !accessed_[section].loaded.contains(parent(buffer));
+  }
+
   /// The elements of `buffer` that sections with resident tiles load, summed over their loads.
   std::int64_t loaded_elements(int buffer) const {
     std::int64_t elements = 0;
@@ -189,8 +206,7 @@ class LocalTileFinder {
         if (!access.has_same_addresses(array.access)) unfit.insert(access.buffer);
         if (access.is_store) {
           array.is_produced = true;
-          if (!writes_all_of(sections_, schedules_, accessed_, i, access.buffer))
-            unfit.insert(access.buffer);
+          if (!writes_all_of(i, access.buffer)) unfit.insert(access.buffer);
         } else if (loaded.insert(access.buffer).second) {
           ++array.loading_sections;
         }

@@ -23,15 +23,14 @@ class ResidentTileFinder {
   std::optional<ResidentTiles> find() {
     find_written();
     std::optional<ResidentTiles> best;
-    for (const ResidentTileShape& shape : resident_tile_shapes(sections_, schedules_))
-      for (const bool with_produced : {false, true}) {
-        set_shape(shape);
-        find_arrays(with_produced);
-        if (resident_tiles_.arrays.empty()) continue;
-        if (best && best->bytes_saved() >= resident_tiles_.bytes_saved()) continue;
-        assign_rounds();
-        best = resident_tiles_;
-      }
+    for (const ResidentTileShape& shape : resident_tile_shapes(sections_, schedules_)) {
+      set_shape(shape);
+      find_arrays();
+      if (resident_tiles_.arrays.empty()) continue;
+      if (best && best->bytes_saved() >= resident_tiles_.bytes_saved()) continue;
+      assign_rounds();
+      best = resident_tiles_;
+    }
     return best;
   }
 
@@ -77,57 +76,48 @@ class ResidentTileFinder {
     return found == last_written_.end() ? -1 : found->second;
   }
 
-  /// Finds arrays that several sections load at the same addresses. With `with_produced`: also
-  /// those that one section writes and later ones load.
-  void find_arrays(bool with_produced) {
+  /// Finds arrays that several sections load at the same addresses.
+  void find_arrays() {
     std::map<int, ResidentTileArray> arrays;
-    std::map<int, int> first_used;  // by buffer: a phase
+    std::map<int, int> first_loaded;  // by buffer: a phase
     std::set<int> unfit;
     for (std::size_t i = 0; i < sections_.size(); ++i) {
       if (!axes_[i]) continue;
       std::set<int> loaded;
       for (const ResidentTileAccess& access : accesses(i)) {
-        if (access.is_store &&
-            !(with_produced && writes_all_of(sections_, schedules_, accessed_, i, access.buffer)))
-          continue;
+        if (access.is_store) continue;
         const int written = last_written(access.buffer);
         const auto [known, is_new] = arrays.try_emplace(
             access.buffer,
             ResidentTileArray{.access = access,
                               .per_channel = resident_tiles_.segments * resident_tiles_.rows,
                               .last_written_phase = written});
-        first_used.try_emplace(access.buffer, sections_[i].phase);
+        first_loaded.try_emplace(access.buffer, sections_[i].phase);
         const bool is_part = written >= 0 && parent(access.buffer) != access.buffer;
-        if (!access.has_same_addresses(known->second.access) || is_part ||
-            (!access.is_store && written >= sections_[i].phase))
+        if (!access.has_same_addresses(known->second.access) || written >= sections_[i].phase ||
+            is_part)
           unfit.insert(access.buffer);
-        known->second.is_produced |= access.is_store;
-        if (!access.is_store && loaded.insert(access.buffer).second)
-          ++known->second.loading_sections;
+        if (loaded.insert(access.buffer).second) ++known->second.loading_sections;
       }
     }
     for (auto& [buffer, array] : arrays) {
-      if (saved_loads(array) < 1 || unfit.contains(buffer) ||
+      if (array.loading_sections < 2 || unfit.contains(buffer) ||
           !is_resident_tile(resident_tiles_, array.access))
         continue;
       array.loaded_elements = resident_tiles_.elements(array) * array.loading_sections;
       resident_tiles_.arrays.push_back(array);
     }
-    drop_rewritten_arrays(first_used);
-    // If not all arrays fit, those with the most saved loads come first.
-    std::ranges::stable_sort(resident_tiles_.arrays, std::greater<>(), saved_loads);
+    drop_rewritten_arrays(first_loaded);
+    // If not all arrays fit, those with the most loads come first.
+    std::ranges::stable_sort(resident_tiles_.arrays, std::greater<>(),
+                             &ResidentTileArray::loading_sections);
   }
 
-  /// A copy takes one load. An array that a section produces is not copied.
-  static int saved_loads(const ResidentTileArray& array) {
-    return array.loading_sections - (array.is_produced ? 0 : 1);
-  }
-
-  /// All resident tiles are filled in one phase: the first that loads or produces one. Drops the
-  /// arrays that this phase, except for the produced ones, or a later one writes.
-  void drop_rewritten_arrays(const std::map<int, int>& first_used) {
+  /// All resident tiles are copied in one phase: the first that loads one. Drops the arrays that
+  /// this phase or a later one writes.
+  void drop_rewritten_arrays(const std::map<int, int>& first_loaded) {
     const auto first = [&](const ResidentTileArray& array) {
-      return first_used.at(array.access.buffer);
+      return first_loaded.at(array.access.buffer);
     };
     const auto earliest = [&] {
       int phase = std::numeric_limits<int>::max();
@@ -136,7 +126,7 @@ class ResidentTileFinder {
       return phase;
     };
     std::erase_if(resident_tiles_.arrays, [phase = earliest()](const ResidentTileArray& array) {
-      return array.last_written_phase >= phase + (array.is_produced ? 1 : 0);
+      return array.last_written_phase >= phase;
     });
     resident_tiles_.copy_phase = resident_tiles_.arrays.empty() ? 0 : earliest();
   }
@@ -286,26 +276,6 @@ ResidentTileCopy copy_of(const ResidentTiles& resident_tiles, const ResidentTile
   const std::int64_t widest = std::min<std::int64_t>(alignment, 16) / size_of(at.dtype);
   while (copy.vector * 2 <= widest && step % (copy.vector * 2) == 0) copy.vector *= 2;
   return copy;
-}
-
-bool writes_all_of(const FusedSections& sections, std::span<const Schedule> schedules,
-                   std::span<const AccessedBuffers> accessed, std::size_t section, int buffer) {
-  const auto at = static_cast<std::size_t>(buffer);
-  if (sections.program.buffers[at].kind == Buffer::Kind::input || schedules[section].tile > 0)
-    return false;
-  const int whole = parent_or_self(sections.program, buffer);
-  for (std::size_t i = 0; i < sections.size(); ++i)
-    if (i != section && accessed[i].stored.contains(whole)) return false;
-  int stores = 0;
-  for (const BodyStore& store : sections.bodies[section].stores) {
-    if (sections[section].stores[static_cast<std::size_t>(store.request)].buffer != buffer)
-      continue;
-    if (!store.conditions.empty() || store.elements != product(store.node->shape) ||
-        store.is_final || store.of_columns)
-      return false;
-    ++stores;
-  }
-  return stores == 1 && !accessed[section].loaded.contains(whole);
 }
 
 std::optional<ResidentTiles> find_resident_tiles(const FusedSections& sections,

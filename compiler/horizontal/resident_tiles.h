@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "compiler/body/body.h"
-#include "compiler/body/sub_buffer.h"
 #include "compiler/horizontal/tile_axes.h"
 #include "compiler/program/kernel.h"
 #include "compiler/target/target.h"
@@ -31,8 +30,7 @@ struct ResidentTileArray {
   std::int64_t loaded_elements = 0;  ///< elements that all of them load
   std::int64_t per_channel = 1;      ///< elements of one channel in a tile
   int last_written_phase = -1;  ///< the last phase that writes it before it is copied; -1: none
-  /// A section writes it to the resident tile; `is_in_memory`: also to memory. Without local tiles:
-  /// always, and only in the copy phase.
+  /// Local tiles: a section writes it to the resident tile; `is_in_memory`: also to memory.
   bool is_produced = false;
   bool is_in_memory = true;
   /// True if channels are contiguous in memory, false if rows are.
@@ -58,7 +56,7 @@ struct ResidentTiles {
   std::int64_t rows = 1;                  ///< of each segment
   std::vector<ResidentTileArray> arrays;  ///< most loads first
   std::vector<ResidentTileSection> sections;
-  int copy_phase = 0;            ///< the phase that fills the tiles
+  int copy_phase = 0;            ///< the phase that copies the tiles
   int first_repeated_phase = 0;  ///< the first phase that has work in every round
   bool may_have_rounds = false;  ///< false: all tiles must fit at once
   bool is_local = false;         ///< these are local tiles (local_tiles.h)
@@ -95,11 +93,6 @@ struct FusedSections {
   std::size_t size() const { return kernels.size(); }
   const Kernel& operator[](std::size_t section) const { return kernels[section]; }
 };
-
-/// True if `section` writes all of `buffer` without reading it, and no other section writes it.
-/// `accessed`: by section.
-bool writes_all_of(const FusedSections& sections, std::span<const Schedule> schedules,
-                   std::span<const AccessedBuffers> accessed, std::size_t section, int buffer);
 
 /// The resident tiles that `sections` with `schedules` can keep; nullopt if there are none.
 std::optional<ResidentTiles> find_resident_tiles(const FusedSections& sections,

@@ -152,88 +152,33 @@ class Lowering {
     return divided(named(squared_deviations(), "squares"), reduced_extent(node_) - correction);
   }
 
-  /// The sum of (x - mean)². The elements of the first level are parts, each with its own mean and
-  /// sum. Further levels combine the parts, so that one read of `x` suffices.
+  /// The sum of (x - mean)².
   Tensor squared_deviations() {
     const Tensor x = accumulated();
     if (reduced_extent(node_).is(0)) return zero(x.dtype());
-    Levels rest = levels();
-    const Extent size = extent_of(rest.front());
-    const auto mean = [&] { return named(mean_of(x), "mean"); };
-    if (rest.size() > 1 && !are_large_parts(size))
-      return sum(squared(deviation(x, mean(), reduced_axes(node_), "deviation")), rest);
-    const Levels first = {rest.front()};
-    rest.erase(rest.begin());
-    const auto part_mean = [&] {
-      return rest.empty() ? mean() : named(divided(sum(x, first), size), "part_mean");
-    };
-    const Tensor squares =
-        takes_two_passes(size, first.front())
-            ? sum(squared(deviation(x, part_mean(), first.front(), "deviation")), first)
-            : reduce_levels(Op::welford, x, first, keep(), location_);
-    if (rest.empty()) return squares;
-    AxesVector axes;
-    for (AxesVector& level : rest)
-      for (std::int64_t& axis : level) {
-        if (keep() == Keep::no)
-          axis -=
-              std::ranges::count_if(first.front(), [&](auto removed) { return removed < axis; });
-        axes.push_back(axis);
-      }
-    // Two sums, because the first kernel should not wait for the mean of all elements.
-    const Tensor apart = sum(squared(deviation(part_mean(), mean(), axes, "apart")), rest);
-    const Tensor count = record_size(graph_, size, x.dtype(), location_);
-    return add(operand(sum(squares, rest)), operand(mul(operand(apart), operand(count))));
-  }
-
-  Tensor sum(Tensor x, const Levels& over) {
-    return reduce_levels(Op::sum, x, over, keep(), location_);
-  }
-
-  Tensor squared(Tensor x) { return mul(operand(x), operand(x)); }
-
-  /// `x` - `mean`, where `mean` has one element for all positions of `axes`.
-  Tensor deviation(Tensor x, Tensor mean, std::span<const std::int64_t> axes,
-                   std::string_view suffix) {
+    if (!takes_two_passes()) return reduce(Op::welford, x);
+    // Uses the same nodes as a recorded `mean`, so that both are shared.
+    const Tensor mean = named(mean_of(x), "mean");
     ShapeVector kept(x.shape().begin(), x.shape().end());
-    for (const std::int64_t axis : axes) kept[static_cast<std::size_t>(axis)] = 1;
-    return named(sub(operand(x), operand(reshape(operand(mean), kept))), suffix);
+    for (const std::int64_t axis : reduced_axes(node_)) kept[static_cast<std::size_t>(axis)] = 1;
+    const Tensor mean_kept = reshape(operand(mean), kept);
+    const Tensor deviation = named(sub(operand(x), operand(mean_kept)), "deviation");
+    return reduce(Op::sum, mul(operand(deviation), operand(deviation)));
   }
 
-  /// The number of elements of one level.
-  Extent extent_of(const AxesVector& level) {
-    Extent size = 1;
-    for (const std::int64_t axis : level)
-      size = size * operand().shape()[static_cast<std::size_t>(axis)];
-    return size;
-  }
-
-  /// True if `count` is at most `limit`. Adds a guard that keeps the answer valid.
-  bool is_at_most(Extent count, std::int64_t limit, std::string_view if_true,
-                  std::string_view if_false) {
+  bool takes_two_passes() {
+    // A second level cannot combine partial Welford states as if they were elements.
+    if (levels().size() != 1) return true;
+    const Extent count = reduced_extent(node_);
+    const std::int64_t limit = kLargestTwoPassVariance;
     const bool small = evaluate(count, facts_.symbols) <= limit;
-    add_guard(notes_.guards, {.value = count,
-                              .low = small ? 0 : limit + 1,
-                              .high = small ? limit : std::numeric_limits<std::int64_t>::max(),
-                              .reason = std::string(small ? if_true : if_false)});
+    add_guard(notes_.guards,
+              {.value = count,
+               .low = small ? 0 : limit + 1,
+               .high = small ? limit : std::numeric_limits<std::int64_t>::max(),
+               .reason = small ? "a variance of few elements takes two passes"
+                               : "a variance of many elements uses Welford's algorithm"});
     return small;
-  }
-
-  /// True if the parts of a variance, `level` with `size` elements, take two passes.
-  bool takes_two_passes(Extent size, const AxesVector& level) {
-    const std::span<const Extent> shape = operand().shape();
-    std::int64_t last = std::ssize(shape) - 1;
-    while (last > 0 && shape[static_cast<std::size_t>(last)].is(1)) --last;
-    const bool is_row = std::ranges::find(level, last) != level.end();
-    return is_at_most(size, is_row ? kLargestTwoPassRow : kLargestTwoPassColumn,
-                      "a variance of few elements takes two passes",
-                      "a variance of many elements uses Welford's algorithm");
-  }
-
-  bool are_large_parts(Extent size) {
-    return !is_at_most(size, kSmallestVariancePart - 1,
-                       "a variance with short parts takes two passes over all elements",
-                       "a variance combines the means and deviations of long parts");
   }
 
   GraphData& graph_;

@@ -8,15 +8,10 @@
 
 namespace sinter {
 
-/// One level of a variance over at most this many elements takes two passes over them (mean, then
+/// A single-level variance over at most this many elements takes two passes over them (mean, then
 /// squared deviations). Over more elements it uses Welford's algorithm, in the order of the
-/// reduction tree. Longer columns do not stay on the SM, so that two passes would read them twice.
-inline constexpr std::int64_t kLargestTwoPassRow = std::int64_t{1} << 16;
-inline constexpr std::int64_t kLargestTwoPassColumn = std::int64_t{1} << 15;
-/// A variance of several levels combines the means and deviations of the parts that its first level
-/// reduces. If parts have fewer elements than this, their states would take too much memory. The
-/// variance then takes two passes over all elements.
-inline constexpr std::int64_t kSmallestVariancePart = 32;
+/// reduction tree.
+inline constexpr std::int64_t kLargestTwoPassVariance = std::int64_t{1} << 16;
 
 struct Lowered {
   Graph graph;

@@ -76,8 +76,7 @@ Interval sum_of(const ReducedView& view) {
                       std::min<std::int64_t>(view.depth.steps(), view.size() - 1));
 }
 
-// The bound holds for the two-pass algorithm, for Welford's updates and merges along the tree, and
-// for parts whose means and deviations are combined.
+// The bound holds for the two-pass algorithm and for Welford's updates and merges along the tree.
 //
 // Let u be the unit of rounding, X the largest magnitude, R the range of the elements, and S the
 // result. Let a be the number of elements taken in order, and b the number of combines, on the
@@ -90,10 +89,7 @@ Interval sum_of(const ReducedView& view) {
 // twice its term. By Cauchy-Schwarz, the |δ| sum up to at most √(2 n S) and the |x - m| to √(n S).
 // The w of one level of merges sum up to n / 4. So the |δ| w of all merges sum up to √(n b S) / 2.
 // A term has at most 8 roundings of its own, one addition per update and two per merge. The
-// two-pass mean is off by less than t = u X (a + b + 2), which adds n t². If there are several
-// levels, each part of k elements with the mean p adds a term k (p - m)². Both means are off by
-// less than t, so the term is off by 4 t k |p - m| + 4 k t². By Cauchy-Schwarz, these sum up to
-// 4 t √(n S) + 4 n t².
+// two-pass mean is off by less than t = u X (a + b + 2), which adds n t².
 Interval deviations_of(const ReducedView& view) {
   const Totals totals = totals_of(view);
   if (totals.has_nan) return certain(kNan);
@@ -125,13 +121,10 @@ Interval deviations_of(const ReducedView& view) {
   const long double t = u * largest * static_cast<long double>(steps + 2);
   const long double result = squares.total();
   const long double most = result + from_operands.total();
-  const long double of_means = from_operands.total() + view.gamma(steps + merge_count + 8) * most +
-                               e * (1 + std::sqrt(2.0L)) * std::sqrt(n * most) +
-                               2 * e * std::sqrt(n * merges * most) + e * e * n * (1 + merges) +
-                               t * t * n;
-  const long double parts =
-      view.depth.levels > 1 ? 4 * t * std::sqrt(n * most) + 4 * t * t * n : 0.0L;
-  const long double error = of_means + parts;
+  const long double error = from_operands.total() + view.gamma(steps + merge_count + 8) * most +
+                            e * (1 + std::sqrt(2.0L)) * std::sqrt(n * most) +
+                            2 * e * std::sqrt(n * merges * most) + e * e * n * (1 + merges) +
+                            t * t * n;
   const long double limit = largest_finite(view.accumulator);
   if (most + error > limit || n * largest > limit)
     return undecided(round_to(view.accumulator, result));

@@ -68,14 +68,6 @@ TEST_P(WrittenResidentTiles, FromAnEarlierPhaseInRounds) {
   run(batch_norm_backward_of_sum(257, 64, 64), "rounds");
 }
 
-TEST_P(ResidentTiles, ResultsOfThePhaseThatFillsThem) {
-  run(batch_norm_backward_of_result(257, 32, 64), "1 round");
-}
-
-TEST_P(ResidentTiles, ResultsOfThePhaseThatFillsThemInRounds) {
-  run(batch_norm_backward_of_result(257, 48, 64), "rounds");
-}
-
 INSTANTIATE_TEST_SUITE_P(Workers, ResidentTiles, testing::Values(3, 40));
 INSTANTIATE_TEST_SUITE_P(Workers, WrittenResidentTiles, testing::Values(3));
 
@@ -125,15 +117,6 @@ TEST(ResidentTilesOfTheHost, AreReadOnce) {
   const KernelReport& kernel = result.report.kernels[0];
   EXPECT_NE(kernel.schedule.find(" channel"), std::string::npos) << kernel.schedule;
   EXPECT_LE(kernel.bytes_read + kernel.bytes_written, 1.2 * double(kernel.minimal_bytes));
-}
-
-TEST(ResidentTilesOfTheHost, ResultsAreNotReadAgain) {
-  const RunResult result =
-      run_and_check(batch_norm_backward_of_result(257, 32, 64), {}, {.replay = false});
-  ASSERT_EQ(result.report.kernels.size(), 1U);
-  const KernelReport& kernel = result.report.kernels[0];
-  EXPECT_NE(kernel.schedule.find(" channel"), std::string::npos) << kernel.schedule;
-  EXPECT_LE(kernel.bytes_read + kernel.bytes_written, 1.1 * double(kernel.minimal_bytes));
 }
 
 }  // namespace

@@ -53,29 +53,6 @@ graph backward_of_sum(a: bf16[{0}, {3}, {2}] {{strides = [{4}, 1, {3}]}}, b: bf1
                      images, channels, rows, 2 * channels, 2 * channels * rows, channels * rows);
 }
 
-/// batch_norm_backward of a sum of two arrays that is also a result. The phase that reduces the sum
-/// also writes it, and a later phase needs it again.
-inline std::string batch_norm_backward_of_result(int images, int channels, int rows) {
-  return fmt::format(R"(
-graph backward_of_result(a: bf16[{0}, {1}, {2}] {{strides = [{3}, 1, {1}]}},
-                         b: bf16[{0}, {1}, {2}] {{strides = [{3}, 1, {1}]}},
-                         x: bf16[{0}, {1}, {2}] {{strides = [{3}, 1, {1}]}}, w: f32[1, {1}, 1]) {{
-  dy = add a, b
-  g = cast dy {{to = f32}}
-  v = cast x {{to = f32}}
-  s = sum g {{axes = [0, 2], keep = true}}
-  p = mul g, v
-  t = sum p {{axes = [0, 2], keep = true}}
-  c = mul v, t
-  d = sub g, c
-  e = sub d, s
-  f = mul e, w
-  y = cast f {{to = bf16}}
-  return dy, y, s
-}})",
-                     images, channels, rows, channels * rows);
-}
-
 /// Batch norm in training, followed by a mean over each channel of each image. Each image is one
 /// segment of the rows that the statistics reduce.
 inline std::string pooled_batch_norm(const std::string& dtype, int images, int channels, int rows,

@@ -16,7 +16,6 @@ namespace sinter::resident_tiles_test {
 namespace {
 
 using test::batch_norm_backward;
-using test::batch_norm_backward_of_result;
 using test::batch_norm_backward_of_sum;
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
@@ -85,23 +84,6 @@ TEST(ResidentTilesTest, ResultsOfAnEarlierPhaseAreCopiedAfterIt) {
   const std::int64_t read = evaluate(source.traffic.bytes_read, {});
   EXPECT_GE(read, 2 * 4 * kElements) << "4 bytes of a, 2 of the sum, 2 of x per element";
   EXPECT_LE(read, 2 * 4 * kElements + 900'000);
-}
-
-TEST(ResidentTilesTest, AResultOfThePhaseThatFillsTilesStaysInThem) {
-  const Program program = planned(batch_norm_backward_of_result(512, 64, 49));
-  ASSERT_THAT(program.kernels, SizeIs(1));
-  const Schedule& schedule = program.kernels[0].schedule;
-  ASSERT_TRUE(schedule.resident_tiles) << to_string(schedule);
-  EXPECT_EQ(schedule.resident_tiles.arrays, 2);
-  const Source source = emitted(program);
-  EXPECT_THAT(source.text, AllOf(HasSubstr("of 64 channels of x for all phases"),
-                                 HasSubstr("of 64 channels of dy, x again for one phase"),
-                                 HasSubstr("if (!has_place) ")));
-  constexpr std::int64_t kElements = 512 * 64 * 49;
-  const std::int64_t read = evaluate(source.traffic.bytes_read, {});
-  EXPECT_GE(read, 2 * 3 * kElements) << "a, b and x, but not dy";
-  EXPECT_LE(read, 2 * 3 * kElements + 600'000);
-  EXPECT_GE(evaluate(source.traffic.bytes_written, {}), 2 * 2 * kElements) << "dy and y";
 }
 
 TEST(ResidentTilesTest, PrefersTheMostBytesAmongSimilarlyFastChoices) {
