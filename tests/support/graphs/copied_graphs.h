@@ -147,7 +147,7 @@ graph softmax_backward(y: f32[300, 256], g: f32[300, 256]) {
   return dx
 })",
        {}},
-      {"update_in_place",
+      {"residual",
        R"(
 graph residual_norm(h: f32[rows, 512], r: f32[rows, 512]) {
   s = add h, r
