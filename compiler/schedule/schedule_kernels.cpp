@@ -238,8 +238,10 @@ class Scheduler {
     return loads;
   }
 
-  /// Guards that no vector of a schedule crosses the end of a part of a row.
+  /// Guards that no vector of a schedule crosses the end of a part of a row. Kernels for CPUs have
+  /// shorter vectors there.
   void guard_vectors(const Body& body, std::span<const Schedule> choices) {
+    if (choices.front().is_for_cpu()) return;
     const std::int64_t parts = tree_of(evaluate(body.reduced_size(), program_.facts.symbols)).parts;
     if (parts == 1 || body.scan || body.scatter || reduces_columns(body, program_.facts)) return;
     const int widest = std::ranges::max(choices, {}, &Schedule::vector).vector;
