@@ -3,7 +3,8 @@
 function(sinter_embed_prelude variable)
   set(folder ${PROJECT_SOURCE_DIR}/codegen/device)
   set(shared float8.cuh types.cuh math.cuh functions.cuh special.cuh states.cuh reduce.cuh
-      row_columns.cuh column_split.cuh column_clusters.cuh resident_tiles.cuh scan.cuh table.cuh tile.cuh)
+      columns/column_reduce.cuh columns/row_columns.cuh columns/column_split.cuh columns/column_clusters.cuh
+      resident_tiles.cuh scan.cuh table.cuh tile.cuh)
   set(cuda cuda_primitives.cuh cuda_shared_states.cuh cuda_copies.cuh)
   set(host host_api.h host_primitives.h host_kernel.h)
   # Kernels get only those of these functions that they name.
@@ -11,7 +12,8 @@ function(sinter_embed_prelude variable)
       host_math/error_function.h host_math/trigonometry.h host_math/inverse_functions.h
       host_math/fast_functions.h)
 
-  file(GLOB present CONFIGURE_DEPENDS ${folder}/*.cuh ${folder}/*.h ${folder}/host_math/*.h)
+  file(GLOB present CONFIGURE_DEPENDS ${folder}/*.cuh ${folder}/*.h ${folder}/columns/*.cuh
+       ${folder}/host_math/*.h)
   set(output ${PROJECT_BINARY_DIR}/generated/codegen/prelude_text.cpp)
   set(script ${PROJECT_SOURCE_DIR}/cmake/embed_prelude.cmake)
   list(JOIN cuda "," cuda_list)

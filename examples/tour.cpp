@@ -18,10 +18,10 @@ int main() {
 
   const Device device = default_device();  // the first GPU, else the CPU
   const Stream stream = device.stream();
-  const Array xs = device.empty(bf16, {512, 4096});
+  const Array xs = device.empty(bf16, {64, 4096});
   const Array ws = device.empty(bf16, {4096});
-  const Array ys = device.empty(bf16, {512, 4096});
-  const std::vector<std::uint16_t> ones(512 * 4096, 0x3f80);  // 1.0 in bf16
+  const Array ys = device.empty(bf16, {64, 4096});
+  const std::vector<std::uint16_t> ones(64 * 4096, 0x3f80);  // 1.0 in bf16
   device.upload(xs, ones, stream);
   device.upload(ws, ones.data(), stream);
 

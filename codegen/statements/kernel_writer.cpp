@@ -316,7 +316,7 @@ std::string kernel_head(const Schedule& schedule, std::string_view entry,
 }
 
 Source KernelWriter::finish() {
-  // A block of one thread has nobody to wait for.
+  // A block of one thread needs no barrier.
   if (schedule.is_for_cpu()) source.has_barrier = false;
   const std::string head = is_anonymous_ ? "" : head_comment();
   const std::string list = parameters();

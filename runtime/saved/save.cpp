@@ -64,10 +64,12 @@ SaveTarget find_save_target(const ExecutableState& state, const std::string& nam
     fail_save(state, fmt::format("options.archs has host, but the program was compiled for {}; "
                                  "save one that is compiled for host_device()",
                                  state.device.name));
-  if (const Target* target = find_target(name))
+  const Target* const target = find_target(name);
+  if (target && !target->is_cpu)
     return {.arch = std::string(target->arch), .target = *target};
   std::vector<std::string_view> known = {kHostArch};
-  for (const std::string_view word : known_archs_and_names()) known.push_back(word);
+  for (const std::string_view word : known_archs_and_names())
+    if (word != cpu_target().name) known.push_back(word);
   fail_save(state,
             fmt::format("options.archs has {}, which is neither an architecture nor a GPU that "
                         "sinter knows; it knows {}",

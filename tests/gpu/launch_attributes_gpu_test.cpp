@@ -34,7 +34,7 @@ graph shares(x: f32[n]) {
   y = div x, s
   return y
 })",
-                                      .symbols = {100000}};
+                                      .symbols = {600000}};
 
 bool has_clusters() { return default_device().state()->target.max_cluster > 1; }
 

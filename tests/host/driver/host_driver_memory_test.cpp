@@ -120,12 +120,12 @@ extern "C" __global__ void wild(float* x) {
 TEST_F(HostDriverMemoryTest, ReportsStackOverflows) {
   const CUfunction kernel = function({.entry = "deep", .text = R"(
 extern "C" __global__ void deep(float* x, const int n) {
-  volatile float big[100000];
+  volatile float big[1100000];  // the first stack of a block has 4 MiB
   for (int i = 0; i < n; ++i) big[i] = i;
   x[0] = big[n - 1];
 }
 )"});
-  ASSERT_EQ(launch(kernel, {}, allocate(4), 100000), CUDA_SUCCESS);
+  ASSERT_EQ(launch(kernel, {}, allocate(4), 1100000), CUDA_SUCCESS);
   EXPECT_NE(driver.cuCtxSynchronize(), CUDA_SUCCESS);
 }
 

@@ -84,15 +84,13 @@ class ChooseCandidateTest : public ::testing::Test {
     const std::vector<CompileUnit> units = {{emitted.sources}};
     unit = device.compile_service.get(device).compile(units, {})[0].unit;
   }
-  /// One graph of nodes per measured candidate, without the graphs of captured launches.
-  static std::uint64_t graphs_of_nodes() {
-    return host::calls("cuGraphInstantiateWithFlags") - host::calls("cuStreamBeginCapture");
-  }
+  /// Each measured candidate has two graphs: with full edges and with programmatic ones.
+  static std::uint64_t measurements() { return host::calls("cuGraphInstantiateWithFlags") / 2; }
   TuneResult choose_it() {
     compile_it();
-    const std::uint64_t before = graphs_of_nodes();
+    const std::uint64_t before = measurements();
     const TuneResult result = choose_candidate(device, device.target, request(), options);
-    measured = graphs_of_nodes() - before;
+    measured = measurements() - before;
     return result;
   }
   TuneRequest request() const {
@@ -274,9 +272,9 @@ TEST_F(ChooseCandidateTest, SkipsFilteredCandidates) {
   known.cubins.assign(3, {.registers = 32, .bytes_in_flight = 64});
   known.cubins[1].spill_bytes = 4;
   unit = std::make_shared<const CompiledUnit>(known);
-  const std::uint64_t before = graphs_of_nodes();
+  const std::uint64_t before = measurements();
   const TuneResult result = choose_candidate(device, device.target, request(), options);
-  EXPECT_EQ(graphs_of_nodes(), before + 2);
+  EXPECT_EQ(measurements(), before + 2);
   EXPECT_EQ(result.candidates[1].problem,
             "not measured: it spills 4 bytes per thread, the default 0");
   EXPECT_THAT(table(result), HasSubstr("it spills 4 bytes"));

@@ -232,6 +232,7 @@ bool Gpu::run_some() {
   state_->remove_finished();
   if (!has_run || state_->turns_until_check-- == 0) {
     state_->turns_until_check = 64;
+    state_->wake_waiting();  // a warp that has just begun to wait for a finished launch can continue
     check_deadlock(state_->running);
   }
   return true;

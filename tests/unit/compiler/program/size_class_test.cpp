@@ -80,9 +80,10 @@ TEST(SizeClasses, WasteNothingForPowersOfTwo) {
     EXPECT_EQ(class_of_residency(length).high, length);
 }
 
-TEST(SizeClasses, OfZeroHoldNothingElse) {
+/// The tree's class has no other length, but an array of a kernel has an element.
+TEST(SizeClasses, OfZeroHaveSpaceForOneElement) {
   EXPECT_EQ(class_of_tree(0).high, 0);
-  EXPECT_EQ(class_of_residency(0).high, 0);
+  EXPECT_EQ(class_of_residency(0).high, 1);
 }
 
 TEST(SizeClasses, GiveTheChunksOfAPart) {

@@ -323,6 +323,19 @@ TEST(DeadlockChecks, NameTheBarriersOfTwoWarps) {
             "bar.sync 2;)");
 }
 
+/// All warps but one are at the barrier when that one waits for earlier launches, which have ended.
+TEST(DeadlockChecks, AWarpThatWaitsForFinishedLaunchesCanContinue) {
+  std::string waits;
+  for (int i = 0; i < 3; ++i) waits += "\ngriddepcontrol.wait;\nbar.sync 0;";
+  const std::string kernel = lane_kernel(waits + "\nmov.u32 %r2, 0;");
+  for (std::uint64_t seed = 0; seed < 64; ++seed) {
+    KernelRunner runner({.schedule = Schedule::adversarial, .seed = seed});
+    const std::uint64_t out = runner.allocate(1024 * 4).address;
+    EXPECT_EQ(violation_of([&] { runner.run(kernel, {.block = {1024, 1, 1}}, out); }), "none")
+        << seed;
+  }
+}
+
 TEST(DeadlockChecks, NameASpinAndThoseThatWaitForIt) {
   const std::string spin = R"(
     mov.u32 %r2, 9;
