@@ -301,7 +301,7 @@ class ColumnWriter {
     writer_.out.directive("#pragma unroll");
     writer_.out.line(
         fmt::format("for (int k = 0; k < {}; ++k) {}[k] = {};", schedule_.vector, name,
-                    plan_.tree.extent == 0 ? empty_result(reduction) : states + "[k].result()"));
+                    plan_.is_empty ? empty_result(reduction) : states + "[k].result()"));
     writer_.set_result(reduction, schedule_.vector == 1 ? name + "[0]" : name + "[k]");
   }
 

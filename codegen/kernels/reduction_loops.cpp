@@ -22,6 +22,7 @@ TreePlan plan_tree(const KernelWriter& writer, int vector_chunks) {
   const SizeClass sizes = keeps_rows ? class_of_residency(extent, writer.program.facts)
                                      : SizeClass{.low = planned, .high = planned};
   plan.tree = tree_of(sizes.high);
+  plan.is_empty = planned == 0;
   plan.vector_chunks = vector_chunks;
   plan.lanes = schedule.threads_per_row / schedule.groups;
   plan.parts_per_group =
@@ -34,8 +35,8 @@ TreePlan plan_tree(const KernelWriter& writer, int vector_chunks) {
   plan.tiles = divide_up(tree.chunks_per_part, stride);
   plan.whole_vectors = divisor_of(extent, writer.program.facts) % (kChunk * vector_chunks) == 0;
   if (schedule.is_for_cpu()) {  // vectors may cross the end of a part too
-    plan.ends_parts = plan.tree.parts > 1 && !(extent.is_number() &&
-                                               tree.chunks_per_part % vector_chunks == 0);
+    plan.ends_parts =
+        plan.tree.parts > 1 && !(extent.is_number() && tree.chunks_per_part % vector_chunks == 0);
     plan.whole_vectors =
         extent.is_number() && extent.number() % (kChunk * vector_chunks) == 0 && !plan.ends_parts;
   }

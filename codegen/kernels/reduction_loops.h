@@ -17,6 +17,7 @@ namespace sinter {
 /// The reduction tree of a kernel's reduced axis, distributed as its schedule says.
 struct TreePlan {
   Tree tree;              ///< at the planned sizes; resident: of the longest row of the size class
+  bool is_empty = false;  ///< there is no element, although arrays have space for one
   int lanes = 1;          ///< threads of one group
   int vector_chunks = 1;  ///< chunks per vector along the reduced axis
   int parts_per_group = 1;

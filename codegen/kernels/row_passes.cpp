@@ -317,12 +317,11 @@ void RowPasses::write_guarded(const std::vector<bool>& values, const Sinks& sink
 
 void RowPasses::finish_reduction(int index) {
   const BodyReduction& reduction = body_.reductions[static_cast<std::size_t>(index)];
-  declare_result(
-      writer_, reduction,
-      plan_.tree.extent == 0
-          ? empty_result(reduction)
-          : fmt::format("{}.finish({}).result()", tree_name(writer_, index),
-                        schedule_.blocks_per_row() > 1 ? "exchange, cluster" : "exchange"));
+  declare_result(writer_, reduction,
+                 plan_.is_empty ? empty_result(reduction)
+                                : fmt::format("{}.finish({}).result()", tree_name(writer_, index),
+                                              schedule_.blocks_per_row() > 1 ? "exchange, cluster"
+                                                                             : "exchange"));
 }
 
 }  // namespace sinter
