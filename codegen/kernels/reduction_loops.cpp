@@ -21,7 +21,8 @@ TreePlan plan_tree(const KernelWriter& writer, int vector_chunks) {
   const std::int64_t planned = evaluate(extent, writer.program.facts.symbols);
   const SizeClass sizes = keeps_rows ? class_of_residency(extent, writer.program.facts)
                                      : SizeClass{.low = planned, .high = planned};
-  plan.tree = tree_of(sizes.high);
+  // No array of C++ is empty, so kept rows have space for an element.
+  plan.tree = tree_of(std::max<std::int64_t>(sizes.high, keeps_rows ? 1 : 0));
   plan.is_empty = planned == 0;
   plan.vector_chunks = vector_chunks;
   plan.lanes = schedule.threads_per_row / schedule.groups;

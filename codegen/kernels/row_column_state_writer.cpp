@@ -42,7 +42,8 @@ void RowColumnStateWriter::for_each_column(const std::function<void(std::size_t)
 /// Column states that wait for their partner in the tree follow the exchange in shared memory. The
 /// states that a block or cluster combines reuse this memory later.
 void RowColumnStateWriter::declare() {
-  const std::int64_t longest = class_of_residency(body_.reduced_size(), writer_.program.facts).high;
+  const std::int64_t longest = std::max<std::int64_t>(
+      class_of_residency(body_.reduced_size(), writer_.program.facts).high, 1);
   for (const BodyReduction& column : body_.columns) {
     const std::string name = writer_.name_for(column.node, "_tree");
     shared_offsets_.push_back(writer_.source.shared_bytes);

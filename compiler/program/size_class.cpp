@@ -27,9 +27,6 @@ SizeClass class_of_tree(std::int64_t length) {
 }
 
 SizeClass class_of_residency(std::int64_t length) {
-  // An empty row has the space of one element, since no array of C++ is empty. The guard of its
-  // tree excludes the other length.
-  if (length == 0) return {.low = 0, .high = 1};
   const SizeClass tree = class_of_tree(length);
   if (length <= kLongestOfOneClass || length > kLongestResident) return tree;
   // Trees of several parts change at a power of two, and that of one part behind it. Powers of two

@@ -80,10 +80,9 @@ TEST(SizeClasses, WasteNothingForPowersOfTwo) {
     EXPECT_EQ(class_of_residency(length).high, length);
 }
 
-/// The tree's class has no other length, but an array of a kernel has an element.
-TEST(SizeClasses, OfZeroHaveSpaceForOneElement) {
+TEST(SizeClasses, OfZeroHoldNothingElse) {
   EXPECT_EQ(class_of_tree(0).high, 0);
-  EXPECT_EQ(class_of_residency(0).high, 1);
+  EXPECT_EQ(class_of_residency(0).high, 0);
 }
 
 TEST(SizeClasses, GiveTheChunksOfAPart) {
