@@ -5,7 +5,7 @@ function(sinter_embed_prelude variable)
   set(shared float8.cuh types.cuh math.cuh functions.cuh special.cuh states.cuh reduce.cuh
       columns/column_reduce.cuh columns/row_columns.cuh columns/column_split.cuh columns/column_clusters.cuh
       resident_tiles.cuh scan.cuh table.cuh tile.cuh)
-  set(cuda cuda_primitives.cuh cuda_shared_states.cuh cuda_copies.cuh)
+  set(cuda cuda_primitives.cuh cuda_blocks.cuh cuda_shared_states.cuh cuda_copies.cuh)
   set(host host_api.h host_primitives.h host_kernel.h)
   # Kernels get only those of these functions that they name.
   set(host_functions host_math/extremes.h host_math/powers.h host_math/exponentials.h host_math/logarithms.h

@@ -92,8 +92,8 @@ struct RowAccumulators {
     accumulators[tile % Shape::kPerThread][k / 4].add(element, index);
   }
 
-  /// For CPUs: adds the first `count` elements of this thread's vector with the index `tile`. `first`
-  /// is the index of its first element. The inner loop is along the accumulators, which are
+  /// For CPUs: adds the first `count` elements of this thread's vector with the index `tile`.
+  /// `first` is the index of its first element. The inner loop is along the accumulators, which are
   /// independent, so a compiler can vectorise it.
   template <class T>
   __device__ __forceinline__ void add_vector(int tile, const Vector<T, Shape::kVector>& vector,

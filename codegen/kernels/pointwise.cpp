@@ -96,8 +96,7 @@ void write_pointwise(KernelWriter& writer) {
       });
       writer.out.block("else", [&] {
         each([&] {
-          if_first_exists(
-              [&] { ahead.write_loads("u", positions.declare_tile("first", false)); });
+          if_first_exists([&] { ahead.write_loads("u", positions.declare_tile("first", false)); });
         });
       });
       each([&] { ahead.with_loads("u", some_vector); });

@@ -39,8 +39,8 @@ VectorPositions::VectorPositions(KernelWriter& writer)
                                    : divisor_of(size_, writer.program.facts);
   may_end_ = has_one_axis && divisor % writer.schedule.vector != 0;
   is_known_ = has_one_axis ? writer.is_known(size_) : size_.is_number();
-  is_padded_ = body.parallel_axes > 1 &&
-               row_of_vectors(writer) != body.space.extent(body.parallel_axes - 1);
+  is_padded_ =
+      body.parallel_axes > 1 && row_of_vectors(writer) != body.space.extent(body.parallel_axes - 1);
 }
 
 bool VectorPositions::may_be_outside(std::int64_t per_block) const {
@@ -54,9 +54,9 @@ Tile VectorPositions::declare_tile(const std::string& first, bool is_whole) cons
     const int last = writer_.body.parallel_axes - 1;
     tile.count = "count";
     writer_.declare_index(
-        "count",
-        fmt::format("minimum({}, {} - {})", writer_.index_number(writer_.schedule.vector),
-                    atomic(writer_.text(writer_.body.space.extent(last))), writer_.axis_names[last]));
+        "count", fmt::format("minimum({}, {} - {})", writer_.index_number(writer_.schedule.vector),
+                             atomic(writer_.text(writer_.body.space.extent(last))),
+                             writer_.axis_names[last]));
     return tile;
   }
   if (may_end_ && !is_whole) {

@@ -131,8 +131,8 @@ std::string KernelWriter::whole_operand(const BodyReduction& reduction) const {
   return is_name ? name : "";
 }
 
-/// For CPUs: the vectors that add_vectors adds behind the loop over the elements. The additions have
-/// a loop of their own, because compilers vectorise it along the accumulators.
+/// For CPUs: the vectors that add_vectors adds behind the loop over the elements. The additions
+/// have a loop of their own, because compilers vectorise it along the accumulators.
 std::vector<std::string> KernelWriter::declare_vectors_to_add(const Sinks& sinks) {
   std::vector<std::string> vectors;
   for (const int index : sinks.reductions) {
@@ -149,8 +149,7 @@ std::vector<std::string> KernelWriter::declare_vectors_to_add(const Sinks& sinks
 void KernelWriter::add_vectors(const std::vector<std::string>& vectors, const Sinks& sinks,
                                const Tile& tile) {
   for (std::size_t i = 0; i < vectors.size(); ++i) {
-    const BodyReduction& reduction =
-        body.reductions[static_cast<std::size_t>(sinks.reductions[i])];
+    const BodyReduction& reduction = body.reductions[static_cast<std::size_t>(sinks.reductions[i])];
     std::string first = tile.index;  // of element 0
     if (const auto k = first.find(" + k"); k != first.npos) first.erase(k);
     out.line(fmt::format("{}.add_vector({}{}, {}, {});", result_text(reduction),
@@ -218,8 +217,8 @@ void KernelWriter::write_tile(const std::vector<bool>& values, const Sinks& sink
     return !schedule.is_for_cpu() ||
            whole_operand(body.reductions[static_cast<std::size_t>(index)]).empty();
   });
-  bool has_loop = !in_loop.empty() || adds_elements || !sinks.columns.empty() ||
-                  sinks.after_each != nullptr;
+  bool has_loop =
+      !in_loop.empty() || adds_elements || !sinks.columns.empty() || sinks.after_each != nullptr;
   std::vector<std::string> results;
   for (const int store : sinks.stores) {
     const BodyStore& to = body.stores[static_cast<std::size_t>(store)];

@@ -44,8 +44,8 @@ std::vector<Schedule> pointwise(const Body& body, const Target& target, const Fa
   const std::int64_t row = axis < 0 ? 1 : evaluate(body.space.extent(axis), facts.symbols);
   const std::int64_t size = evaluate(body.parallel_size(), facts.symbols);
   const std::int64_t vector = std::clamp<std::int64_t>(bit_ceil(row), 1, kVector);
-  const std::int64_t vectors = std::max<std::int64_t>(size / std::max<std::int64_t>(row, 1), 1) *
-                               divide_up(row, vector);
+  const std::int64_t vectors =
+      std::max<std::int64_t>(size / std::max<std::int64_t>(row, 1), 1) * divide_up(row, vector);
   const std::int64_t unroll = std::clamp<std::int64_t>(
       bit_floor(std::max<std::int64_t>(vectors / kBlocks, 1)), 1, kElementsPerBlock / vector);
   CandidateList list;
@@ -65,8 +65,7 @@ std::vector<Schedule> rows(const Body& body, const Facts& facts, bool split) {
   const Tree tree = tree_of(evaluate(body.reduced_size(), facts.symbols));
   for (std::int64_t vector = kRowVector; vector >= kChunk; vector /= 2) {
     if (tree.accumulators * kChunk < vector && vector > kChunk) continue;
-    Schedule schedule{
-        .threads = 1, .vector = static_cast<int>(vector), .splits_rows = split};
+    Schedule schedule{.threads = 1, .vector = static_cast<int>(vector), .splits_rows = split};
     schedule.resident = !split && body.passes() > 1 && body.reduced_size().is_number() &&
                         kept_bytes_of_row(body, tree) <= kMostResidentBytes;
     return {schedule};

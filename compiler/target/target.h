@@ -56,8 +56,9 @@ const Target& cpu_target();
 std::vector<std::string_view> known_archs();
 /// Every architecture and name that find_target accepts.
 std::vector<std::string_view> known_archs_and_names();
-/// Returns the target for an architecture such as `sm_90` or a name such as `h200` or `cpu`; nullptr
-/// if unknown. An architecture without a named GPU, such as `sm_103`, has a target of its own.
+/// Returns the target for an architecture such as `sm_90` or a name such as `h200` or `cpu`;
+/// nullptr if unknown. An architecture without a named GPU, such as `sm_103`, has a target of its
+/// own.
 const Target* find_target(std::string_view arch_or_name);
 /// The compute capability of an architecture: 90 for `sm_90`. 0 if `arch` is not an architecture.
 int compute_capability_of(std::string_view arch);

@@ -1,6 +1,6 @@
 // Conversions of f8e4m3 and f8e5m2 (OCP 8-bit floating point, revision 1.0). They round once, to
-// nearest even, and saturate: numbers beyond the largest number become that number. An infinity stays
-// one in f8e5m2, and becomes the largest number in f8e4m3, which has no infinity.
+// nearest even, and saturate: numbers beyond the largest number become that number. An infinity
+// stays one in f8e5m2, and becomes the largest number in f8e4m3, which has no infinity.
 #pragma once
 
 #include <cmath>

@@ -8,8 +8,8 @@
 
 namespace sinter {
 
-/// One load or store instruction of global memory, or a copy from there to shared memory. Or a call of a function that is not in the text
-/// or calls itself, whose accesses are unknown.
+/// One load or store instruction of global memory, or a copy from there to shared memory. Or a call
+/// of a function that is not in the text or calls itself, whose accesses are unknown.
 struct PtxAccess {
   int line = 0;        ///< in the PTX text, from 1
   int bytes = 0;       ///< per thread

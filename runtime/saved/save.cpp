@@ -65,8 +65,7 @@ SaveTarget find_save_target(const ExecutableState& state, const std::string& nam
                                  "save one that is compiled for host_device()",
                                  state.device.name));
   const Target* const target = find_target(name);
-  if (target && !target->is_cpu)
-    return {.arch = std::string(target->arch), .target = *target};
+  if (target && !target->is_cpu) return {.arch = std::string(target->arch), .target = *target};
   std::vector<std::string_view> known = {kHostArch};
   for (const std::string_view word : known_archs_and_names())
     if (word != cpu_target().name) known.push_back(word);

@@ -46,9 +46,8 @@ TEST(LargeArrays, KernelsWith64BitIndicesCompile) {
       for (const Kernel& kernel : program.kernels)
         for (const Schedule& schedule : kernel.candidates) {
           const Source source = emit(program, kernel, schedule, "k");
-          EXPECT_NO_THROW(compile_unit({&source, 1}, "sm_90"))
-              << to_string(schedule) << "\n"
-              << source.text;
+          EXPECT_NO_THROW(compile_unit({&source, 1}, "sm_90")) << to_string(schedule) << "\n"
+                                                               << source.text;
         }
     }
   }

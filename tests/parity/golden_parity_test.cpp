@@ -46,8 +46,7 @@ constexpr std::int64_t kMostElements = 1 << 18;
 std::vector<Pattern> chosen_patterns(const std::filesystem::path& file) {
   std::vector<Pattern> chosen = patterns_in(file);
   std::erase_if(chosen, [](const Pattern& pattern) {
-    return pattern.has_symbolic_columns() ||
-           input_elements(small_pattern(pattern)) > kMostElements;
+    return pattern.has_symbolic_columns() || input_elements(small_pattern(pattern)) > kMostElements;
   });
   for (const auto& [form, pattern] : one_of_each_form(file))
     if (std::ranges::find(chosen, pattern.name, &Pattern::name) == chosen.end())

@@ -134,8 +134,8 @@ struct Explanation {
 
 /// Plans and emits `graph` for these sizes and `options.target`. If NVRTC is available, this also
 /// compiles every kernel with its default schedule, or with `options.force_candidate`. The options
-/// `rounding`, `math`, `skip` and `fuse` matter too. Needs no device. Throws UserError for invalid sizes or an unknown target,
-/// CompileError for a kernel that NVRTC rejects.
+/// `rounding`, `math`, `skip` and `fuse` matter too. Needs no device. Throws UserError for invalid
+/// sizes or an unknown target, CompileError for a kernel that NVRTC rejects.
 Explanation explain(const Graph& graph, std::span<const Size> sizes, const Options& options = {});
 Explanation explain(const Graph& graph, std::initializer_list<Size> sizes = {},
                     const Options& options = {});

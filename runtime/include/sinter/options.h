@@ -62,7 +62,9 @@ struct Options {
   /// A file with measured constants of the GPU to plan for, in place of assumptions: launch costs,
   /// barriers, bandwidth. bench/measure_gpu writes it. Empty: the assumptions.
   std::string target_file = {};
-  std::string target = {};  ///< host device and explain: the GPU to plan for; empty: h200
+  /// Host device and explain: the GPU to plan for, or `cpu` for schedules of the CPU itself. Empty:
+  /// that of SINTER_HOST_TARGET, else h200.
+  std::string target = {};
   CacheOptions cache = {};
   /// The bytes of released memory of Arrays and Contexts that a device keeps for reuse. The value
   /// -1 leaves the setting of the device, at first an eighth of a GPU's memory and 0 on the host
@@ -80,9 +82,9 @@ struct Options {
   /// unless a cache has them. Candidates are compiled and measured in the background; later runs
   /// use the fastest, with the same bits.
   bool never_stall = false;
-  /// From 1 on: the number of runs of a Context with equal sizes of all symbols. Then the program is
-  /// compiled in the background for exactly these sizes. Later runs with them, in all Contexts, use
-  /// those kernels, with the same bits. At most 16 sizes per Executable. 0: never.
+  /// From 1 on: the number of runs of a Context with equal sizes of all symbols. Then the program
+  /// is compiled in the background for exactly these sizes. Later runs with them, in all Contexts,
+  /// use those kernels, with the same bits. At most 16 sizes per Executable. 0: never.
   int specialize = 0;
   int force_candidate =
       -1;  ///< >= 0: this candidate of every kernel (the last, if fewer); no tuning

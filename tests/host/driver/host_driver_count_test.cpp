@@ -106,8 +106,7 @@ extern "C" __global__ void crooked(const float* x, float* y) {
   store(y, 0, load<4>(x, 1)[0]);
 }
 )"};
-  ASSERT_EQ(launch(function(kernel, true), {.threads = 2}, allocate(64), allocate(64)),
-            CUDA_SUCCESS);
+  ASSERT_EQ(launch(function(kernel, true), {}, allocate(64), allocate(64)), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_ERROR_MISALIGNED_ADDRESS);
   EXPECT_THAT(host::last_error(), HasSubstr("line 3: loads 16 bytes"));
 }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "tests/host/execution/captured_fixture.h"
+#include "tests/support/doubles/graph_edges.h"
 
 namespace sinter::test::early_edges_test {
 namespace {
@@ -13,27 +14,15 @@ using ::testing::HasSubstr;
 
 /// The edges that the runtime asked the driver for, in the order of the calls.
 struct Spy {
-  std::vector<bool> programmatic = {};                         ///< of each edge
-  std::vector<std::pair<CUgraphNode, CUgraphNode>> ends = {};  ///< of programmatic edges
-  int dropped = -1;      ///< the edge that does not reach the driver
-  bool refuses = false;  ///< edges with data are not supported
+  std::vector<bool> programmatic = {};     ///< of each edge
+  std::vector<test::GraphEdge> ends = {};  ///< of programmatic edges
+  int dropped = -1;                        ///< the edge that does not reach the driver
+  bool refuses = false;                    ///< edges with data are not supported
 
   void restart() { programmatic.clear(); }
   bool keeps(bool is_programmatic) {
     programmatic.push_back(is_programmatic);
     return static_cast<int>(programmatic.size()) - 1 != dropped;
-  }
-  /// True if other edges lead from the first node of an edge to its second one.
-  bool is_implied(std::size_t edge) const {
-    std::vector<CUgraphNode> open = {ends[edge].first};
-    while (!open.empty()) {
-      const CUgraphNode node = open.back();
-      open.pop_back();
-      if (node == ends[edge].second) return true;
-      for (std::size_t i = 0; i < ends.size(); ++i)
-        if (i != edge && ends[i].first == node) open.push_back(ends[i].second);
-    }
-    return false;
   }
 };
 Spy& spy() {
@@ -185,7 +174,8 @@ TEST_F(EarlyEdges, EachOfThemIsNecessary) {
       host::configure({.seed = static_cast<std::uint64_t>(step)});
       if (replay(context, step) != expected[static_cast<std::size_t>(step)]) first_wrong = step;
     }
-    const bool is_implied = edge < 0 || whole.is_implied(static_cast<std::size_t>(edge));
+    const bool is_implied =
+        edge < 0 || test::is_implied(whole.ends, static_cast<std::size_t>(edge));
     EXPECT_EQ(first_wrong < 0, is_implied) << "edge " << edge;
     necessary += !is_implied;
   }

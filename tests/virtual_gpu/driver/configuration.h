@@ -45,13 +45,13 @@ struct Configuration {
   std::vector<Fault> faults;
   /// The driver also loads PTX of newer versions, as if an older compiler had made it.
   bool accepts_newer_ptx = false;
-  /// Each launch of a kernel with `griddepcontrol.wait` may start before its predecessors have ended.
-  /// They are the kernel before it in the stream, or those before it in a CUDA Graph.
+  /// Each launch of a kernel with `griddepcontrol.wait` may start before its predecessors have
+  /// ended. They are the kernel before it in the stream, or those before it in a CUDA Graph.
   bool starts_early = false;
   std::optional<MutationName> removed;  ///< from each module that has the kernel
   std::string examinations_file;        ///< of Examinations; empty: none
-  bool logs = false;    ///< prints the reason of each refused call
-  std::string problem;  ///< of the variables; empty: none
+  bool logs = false;                    ///< prints the reason of each refused call
+  std::string problem;                  ///< of the variables; empty: none
 };
 
 /// Reads these variables; `get` returns null for one that is not set:

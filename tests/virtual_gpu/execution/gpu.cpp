@@ -49,7 +49,7 @@ struct Gpu::State {
   std::uint64_t next_phase = 1;
   std::uint64_t writes = 0;
   std::uint64_t finished_instructions = 0;  ///< of warps, in launches that have ended
-  double used = 0;  ///< the share of the GPU that resident blocks take
+  double used = 0;                          ///< the share of the GPU that resident blocks take
 
   int turns_until_check = 64;  ///< for deadlocks
 
@@ -232,7 +232,8 @@ bool Gpu::run_some() {
   state_->remove_finished();
   if (!has_run || state_->turns_until_check-- == 0) {
     state_->turns_until_check = 64;
-    state_->wake_waiting();  // a warp that has just begun to wait for a finished launch can continue
+    state_
+        ->wake_waiting();  // a warp that has just begun to wait for a finished launch can continue
     check_deadlock(state_->running);
   }
   return true;

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/support/doubles/graph_edges.h"
 #include "tests/support/files/scratch_folder.h"
 #include "tests/virtual_gpu/product/start_early.h"
 #include "tests/virtual_gpu/product/two_gpus.h"
@@ -33,22 +34,9 @@ constexpr std::int64_t kSize = 300;
 /// The edges that the runtime asked the driver for, and the one that does not reach it.
 struct Spy {
   const Driver* driver = nullptr;
-  std::vector<std::pair<CUgraphNode, CUgraphNode>> programmatic = {};
+  std::vector<test::GraphEdge> programmatic = {};
   int full = 0;
   int dropped = -1;  ///< among the programmatic edges
-
-  /// True if other edges lead from the first node of an edge to its second one.
-  bool is_implied(std::size_t edge) const {
-    std::vector<CUgraphNode> open = {programmatic[edge].first};
-    while (!open.empty()) {
-      const CUgraphNode node = open.back();
-      open.pop_back();
-      if (node == programmatic[edge].second) return true;
-      for (std::size_t i = 0; i < programmatic.size(); ++i)
-        if (i != edge && programmatic[i].first == node) open.push_back(programmatic[i].second);
-    }
-    return false;
-  }
 };
 Spy& spy() {
   static Spy one;
@@ -166,7 +154,7 @@ TEST_F(VirtualEarlyEdges, EachOfThemIsNecessaryUnlessOthersImplyIt) {
     } catch (const DriverError& error) {
       is_race = error.code() == CUDA_ERROR_LAUNCH_FAILED;
     }
-    EXPECT_EQ(is_race, !whole.is_implied(edge)) << "edge " << edge;
+    EXPECT_EQ(is_race, !test::is_implied(whole.programmatic, edge)) << "edge " << edge;
     necessary += is_race;
   }
   EXPECT_GT(necessary, 8);

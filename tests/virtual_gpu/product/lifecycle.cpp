@@ -192,8 +192,8 @@ std::vector<float> Lifecycle::run(const TwoGpus& gpus) const {
   return all;
 }
 
-/// Runs on two streams, one of them wrapped; replays with other arrays, and without elements. Kernels
-/// start early, also in replays.
+/// Runs on two streams, one of them wrapped; replays with other arrays, and without elements.
+/// Kernels start early, also in replays.
 std::vector<float> Lifecycle::run_programs(const Device& device) const {
   const Executable executable = compile(parse(kPrograms), device, options_without_phases());
   executable.prepare({{"rows", kRows}});

@@ -19,7 +19,7 @@ struct Access {
   unsigned bytes;
   int site;  // line of the source
   bool is_store;
-  bool may_be_misaligned = false;  // by a block for CPUs, whose vectors need no alignment
+  bool may_be_misaligned = false;  // by a kernel for CPUs, whose vectors need no alignment
 };
 
 enum class AccessFault { none, outside, misaligned };

@@ -40,8 +40,8 @@ BlockRunner::BlockRunner() : fibers_(kMaxThreads) { warps = warp_storage_; }
 BlockRunner* BlockRunner::running() { return runner_at_work; }
 
 const device_abi::Services& BlockRunner::services() {
-  static constexpr device_abi::Services kServices = {block_barrier,  warp_barrier, grid_barrier,
-                                                     cluster_arrive, cluster_wait, cluster_map,
+  static constexpr device_abi::Services kServices = {block_barrier,  warp_barrier,  grid_barrier,
+                                                     cluster_arrive, cluster_wait,  cluster_map,
                                                      record_access,  wait_for_prior};
   return kServices;
 }
@@ -311,7 +311,7 @@ void BlockRunner::record_access(device_abi::Block* block, const void* address, u
   // Shared memory is not counted.
   const auto offset = static_cast<const unsigned char*>(address) - self.shared;
   if (offset >= 0 && offset + bytes <= static_cast<std::ptrdiff_t>(self.work_.shared_bytes)) return;
-  const bool is_for_cpu = (self.size.x | self.size.y | self.size.z) == 1;
+  const bool is_for_cpu = self.work_.kernel->threads == 1;  // so its vectors need no alignment
   const Access access{reinterpret_cast<std::uintptr_t>(address), bytes, site, is_store, is_for_cpu};
   AccessFault fault = AccessFault::none;
   bool has_memory = true;
@@ -383,7 +383,9 @@ void BlockRunner::diverged() {
   if (signal == SIGFPE)
     text += ": divides an integer by zero";
   else if (stacks_.is_guard(address))
-    text += fmt::format(": needs more than {} KiB of stack", (current_ == 0 ? StackPool::kFirstStackBytes : StackPool::kStackBytes) >> 10);
+    text +=
+        fmt::format(": needs more than {} KiB of stack",
+                    (current_ == 0 ? StackPool::kFirstStackBytes : StackPool::kStackBytes) >> 10);
   else
     text += fmt::format(": touches {}, which is {}", address, describe_address(address));
   const bool is_address = signal != SIGFPE && !stacks_.is_guard(address);

@@ -39,8 +39,8 @@ TEST(SavedFormat, HashChangesOnlyWithTheVersion) {
                       .may_start_early = true,
                       .vector_bytes = 16,
                       .traffic = {true, false, rows, 9}};
-  Schedule schedule{10,   11, 12, 13,   14,    15, true, false, 16,
-                    true, 17, 18, true, false, 19, true, Copies::bulk, 64, 20};
+  Schedule schedule{10, 11, 12,   13,    14, 15,   true,         false, 16, true,
+                    17, 18, true, false, 19, true, Copies::bulk, 64,    20};
   schedule.strips = {21, 22};
   schedule.resident_tiles = {23, 24, 25, 26, true, 27};
   schedule.sections = {Schedule{.threads = 28}};

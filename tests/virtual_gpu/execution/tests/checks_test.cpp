@@ -331,7 +331,10 @@ TEST(DeadlockChecks, AWarpThatWaitsForFinishedLaunchesCanContinue) {
   for (std::uint64_t seed = 0; seed < 64; ++seed) {
     KernelRunner runner({.schedule = Schedule::adversarial, .seed = seed});
     const std::uint64_t out = runner.allocate(1024 * 4).address;
-    EXPECT_EQ(violation_of([&] { runner.run(kernel, {.block = {1024, 1, 1}}, out); }), "none")
+    EXPECT_EQ(violation_of([&] {
+                runner.run(kernel, {.block = {1024, 1, 1}}, out);
+              }),
+              "none")
         << seed;
   }
 }

@@ -1,5 +1,5 @@
 // Kernels whose blocks work together give the same results under every schedule. The kernels are
-// models of the prelude's functions in codegen/device/cuda_primitives.cuh and scan.cuh.
+// models of the prelude's functions in codegen/device/cuda_blocks.cuh and scan.cuh.
 #include "tests/virtual_gpu/execution/scheduler.h"
 
 #include <gtest/gtest.h>
