@@ -50,7 +50,7 @@ struct BulkCopies {
       // Orders the initialization before the copies, which use the barriers in the async proxy.
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
-    __syncthreads();
+    synchronize();  // earlier code may have used the same shared memory
   }
   // True in the thread that makes the copies.
   __device__ __forceinline__ bool issues() const { return threadIdx.x == 0; }
@@ -82,9 +82,15 @@ struct BulkCopies {
     } while (is_done == 0);
   }
   // All threads have read the tile, so its stage may be filled again.
-  __device__ __forceinline__ void release() const { __syncthreads(); }
+  __device__ __forceinline__ void release() const { synchronize(); }
 
   __device__ __forceinline__ unsigned barrier(int number) const {
     return barriers + static_cast<unsigned>(number % Stages) * 8;
+  }
+  // A barrier that also orders accesses before it, in the generic proxy, before copies behind it, in
+  // the async proxy. Without the fence, a load may still be in flight when a copy overwrites its data.
+  static __device__ __forceinline__ void synchronize() {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
   }
 };
