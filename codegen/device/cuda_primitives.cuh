@@ -50,6 +50,12 @@ __device__ __forceinline__ float fast_exp2(float a) {
   asm("ex2.approx.f32 %0, %1;" : "=f"(result) : "f"(a));
   return result;
 }
+// Takes one instruction: 0 if the result is below the smallest normal number.
+__device__ __forceinline__ float exp2_or_zero(float a) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(a));
+  return result;
+}
 __device__ __forceinline__ float fast_log(float a) { return __logf(a); }
 __device__ __forceinline__ float fast_log2(float a) { return __log2f(a); }
 __device__ __forceinline__ float fast_sin(float a) { return __sinf(a); }

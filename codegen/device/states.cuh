@@ -120,28 +120,43 @@ struct Welford {
 };
 
 /// The log of the sum of exp. The state is the largest element and the sum of exp(element -
-/// largest). That sum is at least 1 if there is an element, and NaN if an element is NaN. Takes one
-/// exponential per element, the accurate one under Math::fast too.
+/// largest). That sum is at least 1 if there is a finite element. Takes one exponential per element.
+/// Under Math::fast it is the same one.
 template <class T>
 struct LogSumExp {
   // The order of equal largest elements changes no result. For -0 and +0 the total exceeds 1, so
   // the sign of the largest is lost in the sum.
   static constexpr bool kCommutes = true;
-  T largest;
-  T total;
-  static __device__ __forceinline__ LogSumExp identity() { return {Ends<T>::lowest(), 0}; }
+  T largest;  ///< NaN if an element is NaN; at least the lowest finite number
+  T total;    ///< of no meaning if `largest` is not finite
+  // A finite number, so that its difference to an infinite element is not NaN.
+  static __device__ __forceinline__ LogSumExp identity() { return {lowest_finite(T()), 0}; }
   __device__ __forceinline__ void add(T element, long long) { *this = join(*this, {element, 1}); }
   static __device__ __forceinline__ LogSumExp join(LogSumExp a, LogSumExp b) {
-    const bool b_leads = b.largest > a.largest;
-    const LogSumExp high = b_leads ? b : a;
-    const LogSumExp low = b_leads ? a : b;
-    // The difference of equal infinities would be NaN.
-    const T apart = low.largest == high.largest ? 0 : low.largest - high.largest;
-    return {high.largest, high.total + low.total * exponential(apart)};
+    const T apart = b.largest - a.largest;
+    const bool b_leads = apart > 0;
+    const T high = b_leads ? b.total : a.total;
+    const T low = b_leads ? a.total : b.total;
+    return {maximum(a.largest, b.largest), high + low * decay(apart)};
   }
   __device__ __forceinline__ T result() const {
-    // One element is its own result, -0 included. opaque_value keeps the compiler from folding the
-    // logarithm of a constant total.
-    return total == 1 ? largest : largest + logarithm(opaque_value(total));
+    // One element is its own result, -0 included. The total of several infinities is NaN.
+    // opaque_value keeps the compiler from folding the logarithm of a constant total.
+    return total == 1 || largest == Ends<T>::highest() ? largest
+                                                       : largest + logarithm(opaque_value(total));
+  }
+
+ private:
+  static __device__ __forceinline__ float lowest_finite(float) { return as_float(0xff7fffffu); }
+  static __device__ __forceinline__ double lowest_finite(double) {
+    return as_double(0xffefffffffffffffull);
+  }
+  /// exp(-|apart|). The rounding of the product is an error of |apart| / 2^24, as large as that of
+  /// the difference. It matters little, because the weight is the smaller the larger it is.
+  static __device__ __forceinline__ float decay(float apart) {
+    return exp2_or_zero(copy_sign(apart, -1.0f) * 1.44269504f);
+  }
+  static __device__ __forceinline__ double decay(double apart) {
+    return exponential(copy_sign(apart, -1.0));
   }
 };

@@ -39,7 +39,8 @@ long double exact_logsumexp(const ReducedView& view, long double sign) {
 // u d, so the exponent is off by at most u (M - x). Let p = exp(x - M) / S; the p sum up to 1. Then
 // S becomes at most the sum of exp((1 - u) (x - M)) = S^(1 - u) times the sum of p^(1 - u). That
 // sum is at most n^u by Jensen's inequality. Likewise S becomes at least S^(1 + u) / n^u. S is
-// between 1 and n, so log S is off by at most u log n.
+// between 1 and n, so log S is off by at most u log n. A device may compute exp(-d) as 2^(-d log2 e).
+// The constant and the product are then rounded too, which doubles and triples this error.
 //
 // In addition, each step computes an exponential (off by 2 u per ulp), rounds a product and rounds
 // a sum. No number is negative, so log S is off by at most T times the error of a step. A value
@@ -64,7 +65,7 @@ long double logsumexp_error(const ReducedView& view, long double largest) {
   const long double smallest_normal = std::ldexp(1.0L, accumulator.min_exponent);
   const long double of_sum =
       u * (2 * info(Op::exp).ulp + 2) * steps + 2 * n * steps * smallest_normal;
-  const long double of_logarithms = u * (1 + 2 * info(Op::log).ulp) * std::log(n);
+  const long double of_logarithms = u * (3 + 2 * info(Op::log).ulp) * std::log(n);
   const long double magnitude = largest + std::log(n);
   const long double of_results =
       magnitude * (u * static_cast<long double>(view.depth.levels - 1) + 0x1p-62L);
