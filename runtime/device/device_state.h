@@ -20,6 +20,7 @@
 
 namespace sinter {
 
+class ComparisonKernel;
 class CompileService;
 class Staging;
 class TuningStore;
@@ -65,6 +66,7 @@ struct DeviceState {
   Target target;
   OnFirstUse<CompileService> compile_service;
   OnFirstUse<TuningStore> tuning_store;
+  OnFirstUse<ComparisonKernel> comparison_kernel;
   std::unique_ptr<MemoryPool> memory_pool;
   std::unique_ptr<Staging> staging;
 };

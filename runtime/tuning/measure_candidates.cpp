@@ -9,6 +9,7 @@
 #include "ir/shape/extent.h"
 #include "runtime/device/launch_grid.h"
 #include "runtime/support/quartiles.h"
+#include "runtime/tuning/kept_results.h"
 #include "runtime/tuning/kernel_timer.h"
 #include "runtime/tuning/scratch_buffers.h"
 #include "sinter/error.h"
@@ -86,8 +87,8 @@ class Tuner {
   void run(Tune tune) {
     const std::int64_t set_bytes = ScratchBuffers::bytes_per_set(request_);
     const Effort effort = effort_for(device_, set_bytes, tune);
-    // The sets, and the memory that flushes L2.
-    const std::int64_t scratch_bytes = set_bytes * effort.sets + 2 * device_.target.l2_bytes;
+    // The sets, the results of the default, and the memory that flushes L2.
+    const std::int64_t scratch_bytes = set_bytes * (effort.sets + 1) + 2 * device_.target.l2_bytes;
     result_.summary = no_tuning_reason(device_, request_, set_bytes, scratch_bytes);
     if (!result_.summary.empty()) return;
     const Stream stream = Device(&device_).stream();
@@ -105,16 +106,15 @@ class Tuner {
 
   /// Compares the bits of every candidate with those of the default, which runs first.
   void drop_differing(ScratchBuffers& buffers, CUstream stream) {
-    std::vector<std::byte> expected;
+    std::unique_ptr<const KeptResults> expected;
     for (std::size_t i = 0; i < request_.sources.size(); ++i) {
       if (!is_active(i)) continue;
       request_.cancellation.check();
       buffers.restore();
       launch_once(device_, timed_kernel(device_, request_, i), buffers, stream);
-      std::vector<std::byte> results = buffers.results();
-      if (i == 0)
-        expected = std::move(results);
-      else if (!buffers.equal(expected, results)) {
+      if (i == 0) {
+        expected = std::make_unique<const KeptResults>(device_, buffers, stream);
+      } else if (!expected->equal_current()) {
         result_.candidates[i].problem =
             "its result differs from the default's: a bug in sinter, please report it";
         result_.candidates[i].differs = true;

@@ -56,19 +56,6 @@ std::vector<std::byte> random_pattern(DType dtype, std::int64_t bytes, NumberRan
   return result;
 }
 
-bool is_nan(DType dtype, const std::byte* element) {
-  return is_floating(dtype) && std::isnan(read_real(dtype, element));
-}
-
-bool equal_elements(DType dtype, const std::byte* a, const std::byte* b, std::size_t bytes) {
-  if (std::memcmp(a, b, bytes) == 0) return true;
-  const auto size = static_cast<std::size_t>(size_of(dtype));
-  for (std::size_t i = 0; i < bytes; i += size)
-    if (std::memcmp(a + i, b + i, size) != 0 && !(is_nan(dtype, a + i) && is_nan(dtype, b + i)))
-      return false;
-  return true;
-}
-
 /// A range of bytes of an array.
 struct ByteRange {
   std::int64_t begin = 0;
@@ -196,6 +183,13 @@ void ScratchBuffers::upload(CUdeviceptr to, std::span<const std::byte> bytes,
         [&] { return fmt::format("{}, or a candidate before", what); });
 }
 
+std::span<const std::byte> ScratchBuffers::pattern(const Buffer& buffer, std::int64_t bytes) {
+  const NumberRange range = range_of(program_, buffer);
+  std::vector<std::byte>& known = patterns_[{buffer.dtype, range.low, range.high}];
+  if (std::ssize(known) < bytes) known = random_pattern(buffer.dtype, bytes, range);
+  return std::span(known).first(static_cast<std::size_t>(bytes));
+}
+
 /// Uploads a random pattern of up to 1 MiB, and copies it until the slot is full.
 void ScratchBuffers::fill(const Slot& slot) {
   const std::int64_t bytes = slot.end - slot.begin;
@@ -204,7 +198,7 @@ void ScratchBuffers::fill(const Slot& slot) {
   const Buffer& buffer = program_.buffers[static_cast<std::size_t>(slot.array)];
   const CUdeviceptr to = address(slot.offset, 0);
   std::int64_t filled = std::min(bytes, kPatternBytes);
-  upload(to, random_pattern(buffer.dtype, filled, range_of(program_, buffer)), kScratchData);
+  upload(to, pattern(buffer, filled), kScratchData);
   while (filled < bytes) {
     const std::int64_t more = std::min(filled, bytes - filled);
     check(driver,
@@ -275,25 +269,21 @@ void ScratchBuffers::restore() {
     if (slot.is_written) fill(slot);
 }
 
-void ScratchBuffers::read(const Part& part, std::byte* to) const {
-  const Driver& driver = device_.driver;
-  check(driver,
-        driver.cuMemcpyDtoHAsync(to, address(part.offset, 0), static_cast<std::size_t>(part.bytes),
-                                 stream_),
-        "cuMemcpyDtoHAsync", "results of tuning");
-  check(driver, driver.cuStreamSynchronize(stream_), "cuStreamSynchronize",
-        "scratch data for tuning, or a candidate before");
+std::vector<ScratchBuffers::Result> ScratchBuffers::results() const {
+  std::vector<Result> results;
+  for (const Part& part : layout_.parts)
+    if (part.is_compared && part.bytes > 0)
+      results.push_back(
+          {.pointer = address(part.offset, 0), .bytes = part.bytes, .dtype = part.dtype});
+  return results;
 }
 
-std::vector<std::byte> ScratchBuffers::results() const {
-  std::vector<std::byte> bytes;
-  for (const Part& part : layout_.parts) {
-    if (!part.is_compared || part.bytes == 0) continue;
-    const std::size_t start = bytes.size();
-    bytes.resize(start + static_cast<std::size_t>(part.bytes));
-    read(part, bytes.data() + start);
-  }
-  return bytes;
+void ScratchBuffers::read(CUdeviceptr from, std::span<std::byte> to) const {
+  const Driver& driver = device_.driver;
+  check(driver, driver.cuMemcpyDtoHAsync(to.data(), from, to.size(), stream_), "cuMemcpyDtoHAsync",
+        "results of tuning");
+  check(driver, driver.cuStreamSynchronize(stream_), "cuStreamSynchronize",
+        "scratch data for tuning, or a candidate before");
 }
 
 HostArray ScratchBuffers::array(int buffer) const {
@@ -305,19 +295,8 @@ HostArray ScratchBuffers::array(int buffer) const {
                   evaluate_all(known.strides, symbols_));
   ensure(static_cast<std::int64_t>(array.bytes().size()) == part.bytes,
          "scratch data and its array differ in size");
-  if (part.bytes > 0) read(part, array.bytes().data());
+  if (part.bytes > 0) read(address(part.offset, 0), array.bytes());
   return array;
-}
-
-bool ScratchBuffers::equal(std::span<const std::byte> a, std::span<const std::byte> b) const {
-  std::size_t start = 0;
-  for (const Part& part : layout_.parts) {
-    if (!part.is_compared) continue;
-    const auto bytes = static_cast<std::size_t>(part.bytes);
-    if (!equal_elements(part.dtype, a.data() + start, b.data() + start, bytes)) return false;
-    start += bytes;
-  }
-  return true;
 }
 
 }  // namespace sinter

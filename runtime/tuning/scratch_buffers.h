@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -31,9 +32,16 @@ class ScratchBuffers {
   std::vector<std::uint64_t> arguments(const Source& source, int set) const;
   /// Restores the initial contents of the buffers in the first set that the kernel writes.
   void restore();
-  /// The contents of the buffers in the first set that every candidate writes, concatenated. Waits
-  /// for the stream.
-  std::vector<std::byte> results() const;
+  /// The memory of a buffer.
+  struct Result {
+    CUdeviceptr pointer = 0;
+    std::int64_t bytes = 0;
+    DType dtype = DType::f32;
+  };
+  /// The buffers in the first set that every candidate writes, without empty ones.
+  std::vector<Result> results() const;
+  /// Copies memory of the device to `to`. Waits for the stream.
+  void read(CUdeviceptr from, std::span<std::byte> to) const;
   /// True if a candidate touches this buffer of the program.
   bool is_touched(int buffer) const { return layout_.part_of.contains(buffer); }
   /// True if the scratch data contains the buffer's memory, directly or inside a larger array.
@@ -45,8 +53,6 @@ class ScratchBuffers {
   HostArray array(int buffer) const;
   /// The value of a run-time scalar, by the index of its input.
   HostArray number(int input) const;
-  /// True if both results have equal bits, or NaN at the same elements.
-  bool equal(std::span<const std::byte> a, std::span<const std::byte> b) const;
 
  private:
   /// The memory of one array, from the first to the last byte that the kernel touches.
@@ -81,8 +87,8 @@ class ScratchBuffers {
   void fill(const Slot& slot);
   /// Copies pageable memory to the device. Waits for the stream.
   void upload(CUdeviceptr to, std::span<const std::byte> bytes, std::string_view what) const;
-  /// Copies the contents of a part of the first set to `to`. Waits for the stream.
-  void read(const Part& part, std::byte* to) const;
+  /// Random numbers of this type for up to 1 MiB of `buffer`.
+  std::span<const std::byte> pattern(const Buffer& buffer, std::int64_t bytes);
   CUdeviceptr address(std::int64_t offset, int set) const;
   std::uint64_t value(const Argument& argument, int set) const;
   CUdeviceptr table(const Source& source, int set) const;
@@ -94,6 +100,8 @@ class ScratchBuffers {
   const Layout layout_;
   const int sets_;
   DeviceMemory memory_;
+  /// The patterns of all fills, by type and by the range of their numbers.
+  std::map<std::tuple<DType, double, double>, std::vector<std::byte>> patterns_;
   /// The tables of sources that have one, per set.
   mutable std::map<std::pair<const Source*, int>, std::unique_ptr<DeviceMemory>> tables_;
 };

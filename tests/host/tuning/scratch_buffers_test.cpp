@@ -1,5 +1,5 @@
 // Scratch buffers of tuning: their addresses, and their contents before and after a launch.
-#include "runtime/tuning/scratch_buffers.h"
+#include "runtime/tuning/kept_results.h"
 #include "compiler/body/sub_buffer.h"
 
 #include <gtest/gtest.h>
@@ -83,16 +83,16 @@ TEST_F(ScratchBuffersTest, HaveTheOffsetsOfARun) {
 TEST_F(ScratchBuffersTest, AreRestoredTogether) {
   make(kHeads);
   ScratchBuffers data(*device.state(), request(), /*sets=*/1, stream.state()->handle);
-  const std::vector<std::byte> before = data.results();
+  const KeptResults before(*device.state(), data, stream.state()->handle);
   const std::vector<std::uint64_t> pointers = addresses(data, /*set=*/0);
   for (std::size_t i = 0; i < pointers.size(); ++i)
     if (pointers[i] != 0 && program.buffers[i].parent >= 0)
       device.state()->driver.cuMemsetD8Async(
           pointers[i], 7, static_cast<std::size_t>(bytes_of(program.buffers[i], symbols)),
           stream.state()->handle);
-  EXPECT_FALSE(data.equal(before, data.results()));
+  EXPECT_FALSE(before.equal_current());
   data.restore();
-  EXPECT_TRUE(data.equal(before, data.results()));
+  EXPECT_TRUE(before.equal_current());
 }
 
 /// A kernel that uses one sub-buffer gets memory for that one only.
