@@ -87,8 +87,8 @@ struct RowAccumulators {
   }
 
   /// Adds element `k` of this thread's vector with the index `tile`.
-  template <class T>
-  __device__ __forceinline__ void add(int tile, int k, T element, long long index) {
+  template <class T, class Index>
+  __device__ __forceinline__ void add(int tile, int k, T element, Index index) {
     accumulators[tile % Shape::kPerThread][k / 4].add(element, index);
   }
 

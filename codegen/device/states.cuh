@@ -65,17 +65,25 @@ struct Prod {
   }
 };
 
-/// The first NaN, else the first of the extreme elements. Compares by value: -0 equals +0.
-template <class T, bool kLargest>
+/// The first NaN, else the first of the extreme elements. Compares by value: -0 equals +0. `Index`
+/// is an integer type that can represent every index.
+template <class T, bool kLargest, class Index>
 struct ArgExtreme {
   static constexpr bool kCommutes = true;
   T value;
-  long long index;
+  Index index;
+  // If the result has this value, all elements have it, so that the first index is the right one.
   static __device__ __forceinline__ ArgExtreme identity() {
-    return {kLargest ? Ends<T>::lowest() : Ends<T>::highest(), Ends<long long>::highest()};
+    return {kLargest ? Ends<T>::lowest() : Ends<T>::highest(), 0};
   }
-  __device__ __forceinline__ void add(T element, long long at) {
-    *this = join(*this, {element, at});
+  // Elements are added in ascending order of their indices, so equal ones change nothing. The
+  // negated comparison is also true for a NaN.
+  __device__ __forceinline__ void add(T element, Index at) {
+    const bool leads = kLargest ? !(element <= value) : !(element >= value);
+    if (leads && value == value) {
+      value = element;
+      index = at;
+    }
   }
   static __device__ __forceinline__ ArgExtreme join(ArgExtreme a, ArgExtreme b) {
     const bool a_is_nan = a.value != a.value;
@@ -87,10 +95,10 @@ struct ArgExtreme {
   }
   __device__ __forceinline__ long long result() const { return index; }
 };
-template <class T>
-using ArgMax = ArgExtreme<T, true>;
-template <class T>
-using ArgMin = ArgExtreme<T, false>;
+template <class T, class Index = long long>
+using ArgMax = ArgExtreme<T, true, Index>;
+template <class T, class Index = long long>
+using ArgMin = ArgExtreme<T, false, Index>;
 
 /// The sum of squared deviations from the mean: Welford's update, and Chan's formula to combine two
 /// states.

@@ -8,6 +8,7 @@
 #include "compiler/body/collapse_axes.h"
 #include "compiler/body_building/build_body.h"
 #include "compiler/candidates/cache_hints.h"
+#include "compiler/program/op_cost.h"
 #include "compiler/program/reduction_tree.h"
 #include "ir/graph/operand_index.h"
 #include "ir/record/custom.h"
@@ -160,7 +161,8 @@ std::string KernelWriter::take_array_name(int buffer, std::string_view suffix) {
 }
 
 std::string KernelWriter::state_type(const Node& node) const {
-  return fmt::format("{}<{}>", info(node.op).state, compute_c_type(node.operand(0)->dtype));
+  return fmt::format("{}<{}{}>", info(node.op).state, compute_c_type(node.operand(0)->dtype),
+                     gives_index(node.op) && has_narrow_index(node) ? ", int" : "");
 }
 
 // --- the whole kernel ---------------------------------------------------------------------------

@@ -51,11 +51,23 @@ double bytes_of(Extent elements, DType dtype, const Facts& facts) {
   return static_cast<double>(evaluate(elements, facts.symbols)) * size_of(dtype);
 }
 
+bool has_narrow_index(const Node& reduction) {
+  constexpr std::int64_t kMost = INT32_MAX;
+  std::int64_t elements = 1;
+  for (const std::int64_t axis : reduced_axes(reduction)) {
+    const Extent extent = reduction.operand(0)->shape[static_cast<std::size_t>(axis)];
+    if (!extent.is_number() || extent.number() > kMost) return false;
+    elements *= extent.number();
+    if (elements > kMost) return false;
+  }
+  return true;
+}
+
 int state_bytes(const Node& reduction) {
   const int size = size_of(info(reduction.operand(0)->dtype).compute);
   switch (reduction.op) {
     case Op::argmax:
-    case Op::argmin: return 16;
+    case Op::argmin: return size <= 4 && has_narrow_index(reduction) ? 8 : 16;
     case Op::welford: return 3 * size;
     case Op::logsumexp: return 2 * size;
     default: return size;

@@ -10,6 +10,8 @@ namespace sinter {
 int instructions_of(Op op);
 
 double bytes_of(Extent elements, DType dtype, const Facts& facts);
+/// True if 32 bits can represent every index of an argmax or argmin.
+bool has_narrow_index(const Node& reduction);
 /// Bytes of the accumulator state of a reduction.
 int state_bytes(const Node& reduction);
 

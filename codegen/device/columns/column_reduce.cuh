@@ -45,8 +45,8 @@ struct ColumnReduction {
   }
 
   /// Adds an element to column `k` of this thread's vector.
-  template <class T>
-  __device__ __forceinline__ void add(int k, T element, long long index) {
+  template <class T, class Index>
+  __device__ __forceinline__ void add(int k, T element, Index index) {
     current[k].add(element, index);
   }
 
