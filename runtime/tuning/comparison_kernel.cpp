@@ -13,7 +13,7 @@ namespace sinter {
 
 namespace {
 
-constexpr const char* kEntry = "sinter_compare";
+constexpr const char* kCompareEntry = "sinter_compare";
 constexpr std::string_view kComparing = "comparing results of candidates";
 constexpr int kComparisonThreads = 256;
 constexpr std::int64_t kComparisonBlocksPerSm = 8;
@@ -60,12 +60,12 @@ ComparisonKernel::ComparisonKernel(const DeviceState& device) : device_(device) 
   const NvrtcOrReason& found = nvrtc();
   if (device.is_host || !found.nvrtc) return;
   try {
-    const SourcePart part{kEntry, kText};
+    const SourcePart part{kCompareEntry, kText};
     const std::string ptx =
         found.nvrtc->compile("", {&part, 1}, virtual_arch(*found.nvrtc, device.arch)).ptx;
     module_ = std::make_unique<const Module>(device, ptx.c_str(), kComparing);
     const CurrentContext current(device);
-    check(device.driver, device.driver.cuModuleGetFunction(&function_, module_->handle, kEntry),
+    check(device.driver, device.driver.cuModuleGetFunction(&function_, module_->handle, kCompareEntry),
           "cuModuleGetFunction", kComparing);
   } catch (const Error&) {
     function_ = nullptr;  // the host compares

@@ -71,7 +71,7 @@ TEST(WaveQuantizationTest, PartsOfAFullReductionAreOneWave) {
 
 TEST(WaveQuantizationTest, RowsUseMoreThreadsToAvoidAPartialWave) {
   const auto per_row = [](int rows) {
-    return first_schedule(fmt::format("graph f(x: f32[{}, 16384]) {{\n  y = argmax x {{axis = 1}}\n"
+    return first_schedule(fmt::format("graph f(x: f64[{}, 16384]) {{\n  y = argmax x {{axis = 1}}\n"
                                       "  return y\n}}",
                                       rows))
         .threads_per_row;
