@@ -46,7 +46,7 @@ sinter_compare(const unsigned char* __restrict__ a, const unsigned char* __restr
 }
 )";
 
-/// The newest virtual architecture that `compiler` and the device know: every driver compiles PTX.
+/// The newest virtual architecture that `compiler` and the device know.
 std::string virtual_arch(const Nvrtc& compiler, std::string_view arch) {
   int newest = 0;
   for (const int known : compiler.architectures())
@@ -56,20 +56,32 @@ std::string virtual_arch(const Nvrtc& compiler, std::string_view arch) {
 
 }  // namespace
 
+/// Tries PTX first, which suits GPUs newer than NVRTC. A driver older than NVRTC may accept only
+/// machine code.
 ComparisonKernel::ComparisonKernel(const DeviceState& device) : device_(device) {
   const NvrtcOrReason& found = nvrtc();
   if (device.is_host || !found.nvrtc) return;
-  try {
-    const SourcePart part{kCompareEntry, kText};
-    const std::string ptx =
-        found.nvrtc->compile("", {&part, 1}, virtual_arch(*found.nvrtc, device.arch)).ptx;
-    module_ = std::make_unique<const Module>(device, ptx.c_str(), kComparing);
-    const CurrentContext current(device);
-    check(device.driver, device.driver.cuModuleGetFunction(&function_, module_->handle, kCompareEntry),
-          "cuModuleGetFunction", kComparing);
-  } catch (const Error&) {
-    function_ = nullptr;  // the host compares
+  for (const std::string& arch :
+       {virtual_arch(*found.nvrtc, device.arch), nvrtc_arch(device.arch, false)}) {
+    try {
+      load(*found.nvrtc, arch);
+      return;
+    } catch (const Error&) {
+      function_ = nullptr;  // the host compares
+    }
   }
+}
+
+void ComparisonKernel::load(const Nvrtc& compiler, const std::string& arch) {
+  const SourcePart part{kCompareEntry, kText};
+  const NvrtcOutput output = compiler.compile("", {&part, 1}, arch);
+  const void* const image =
+      output.cubin.empty() ? static_cast<const void*>(output.ptx.c_str()) : output.cubin.data();
+  module_ = std::make_unique<const Module>(device_, image, kComparing);
+  const CurrentContext current(device_);
+  check(device_.driver,
+        device_.driver.cuModuleGetFunction(&function_, module_->handle, kCompareEntry),
+        "cuModuleGetFunction", kComparing);
 }
 
 void ComparisonKernel::compare(CUdeviceptr a, CUdeviceptr b, std::int64_t bytes, CUdeviceptr flag,

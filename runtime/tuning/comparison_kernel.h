@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "runtime/cache/kernel_cache.h"
 #include "runtime/device/device_state.h"
 
 namespace sinter {
+
+class Nvrtc;
 
 class ComparisonKernel {
  public:
@@ -21,6 +24,8 @@ class ComparisonKernel {
                CUstream stream) const;
 
  private:
+  void load(const Nvrtc& compiler, const std::string& arch);
+
   const DeviceState& device_;
   std::unique_ptr<const Module> module_;
   CUfunction function_ = nullptr;

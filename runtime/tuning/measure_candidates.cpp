@@ -88,7 +88,9 @@ class Tuner {
     const std::int64_t set_bytes = ScratchBuffers::bytes_per_set(request_);
     const Effort effort = effort_for(device_, set_bytes, tune);
     // The sets, the results of the default, and the memory that flushes L2.
-    const std::int64_t scratch_bytes = set_bytes * (effort.sets + 1) + 2 * device_.target.l2_bytes;
+    const std::int64_t scratch_bytes = set_bytes * effort.sets +
+                                       ScratchBuffers::bytes_of_results(request_) +
+                                       2 * device_.target.l2_bytes;
     result_.summary = no_tuning_reason(device_, request_, set_bytes, scratch_bytes);
     if (!result_.summary.empty()) return;
     const Stream stream = Device(&device_).stream();

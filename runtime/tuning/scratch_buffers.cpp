@@ -128,6 +128,13 @@ ScratchBuffers::Part ScratchBuffers::part_at(const Slot& slot, int buffer, const
           .bytes = range.end - range.begin};
 }
 
+std::int64_t ScratchBuffers::bytes_of_results(const TuneRequest& request) {
+  std::int64_t bytes = 0;
+  for (const Part& part : layout_of(request).parts)
+    if (part.is_compared) bytes += part.bytes;
+  return bytes;
+}
+
 const ScratchBuffers::Slot* ScratchBuffers::slot_with(int buffer) const {
   const auto slot =
       std::ranges::find(layout_.slots, parent_or_self(program_, buffer), &Slot::array);

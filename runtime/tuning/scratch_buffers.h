@@ -23,6 +23,9 @@ class ScratchBuffers {
   /// Bytes of one set.
   static std::int64_t bytes_per_set(const TuneRequest& request) { return layout_of(request).bytes; }
 
+  /// Bytes of the buffers that every candidate writes.
+  static std::int64_t bytes_of_results(const TuneRequest& request);
+
   /// The program and the sizes of `request` must outlive the buffers.
   ScratchBuffers(DeviceState& device, const TuneRequest& request, int sets, CUstream stream);
 

@@ -34,7 +34,7 @@ graph shares(x: f32[n]) {
   y = div x, s
   return y
 })",
-                                      .symbols = {600000}};
+                                      .symbols = {400000}};
 
 bool has_clusters() { return default_device().state()->target.max_cluster > 1; }
 
