@@ -60,11 +60,15 @@ class ColumnCandidates {
     std::vector<Schedule> schedules = list_.take();
     if (model_.kept_bytes() > 0) add_resident(schedules);
     if (leaves_memory_idle(schedules)) add_load_heavy(schedules);
-    if (may_be_split_ && leaves_memory_idle(schedules)) add_split(schedules);
+    if (may_be_split_ && (leaves_memory_idle(schedules) || has_short_segments()))
+      add_split(schedules);
     sort_by_seconds(schedules);
     put_resident_first(schedules);
     put_full_waves_first(schedules);
-    if (model_.kept_bytes() > 0) add_large_clusters(schedules);
+    if (model_.kept_bytes() > 0) {
+      add_wider_clusters(schedules);
+      add_large_clusters(schedules);
+    }
     if (schedules.size() > kMaxCandidates) schedules.resize(kMaxCandidates);
     for (Schedule& schedule : schedules)
       schedule.blocks_per_sm = model_.reserved_blocks_per_sm(schedule);
@@ -114,6 +118,10 @@ class ColumnCandidates {
     return std::max(1, static_cast<int>(32 / tree_.accumulators));
   }
 
+  /// True if blocks of whole columns are so few that they must read short segments of each row.
+  bool has_short_segments() const {
+    return adjacent_vectors(widest_) < preferred_adjacent_vectors(widest_);
+  }
   /// Vectors of a row per block: 128 bytes, or fewer if blocks would be too few for all SMs, but at
   /// least a sector of 32 bytes.
   int adjacent_vectors(int vector) const {
@@ -197,6 +205,25 @@ class ColumnCandidates {
     for (int cluster = 2; cluster <= target_.max_cluster; cluster *= 2)
       std::ranges::copy(resident_in_cluster(cluster), std::back_inserter(more));
     append(schedules, std::move(more));
+  }
+
+  /// If the default keeps columns in single blocks with short segments of each row: adds clusters
+  /// with longer ones, or more blocks per SM. Tuning decides.
+  void add_wider_clusters(std::vector<Schedule>& schedules) const {
+    const Schedule& first = schedules.front();
+    if (!first.resident || first.cluster > 1) return;
+    const double limit = model_.cost_of_residency(first);
+    if (limit == 1) return;
+    std::vector<Schedule> wider;
+    for (int cluster = 2; cluster <= target_.max_cluster; cluster *= 2)
+      for (const Schedule& schedule : resident_in_cluster(cluster))
+        if (model_.cost_of_residency(schedule) < limit) wider.push_back(schedule);
+    std::ranges::stable_sort(wider, {}, [&](const Schedule& schedule) {
+      return model_.seconds(schedule) * model_.cost_of_residency(schedule);
+    });
+    constexpr std::size_t kMaxWider = 3;
+    if (wider.size() > kMaxWider) wider.resize(kMaxWider);
+    schedules.insert(schedules.begin() + 1, wider.begin(), wider.end());
   }
 
   /// Adds clusters of twice the portable size, unless a smaller cluster than the portable one keeps

@@ -128,6 +128,23 @@ double ColumnCostModel::share_of_sectors(const Schedule& schedule) const {
   return bytes_per_row_element_ == 0 ? 1 : used / static_cast<double>(bytes_per_row_element_);
 }
 
+double ColumnCostModel::cost_of_segments(const Schedule& schedule) const {
+  const std::int64_t columns = columns_of(schedule);
+  const bool is_near = read_bytes_ + stored_bytes_ <= static_cast<double>(target_.l2_bytes);
+  if (is_near || columns >= inner_ || bytes_per_row_element_ == 0) return 1;
+  double cost = 0;
+  for (const auto [bytes, row] : loads_) {
+    const std::int64_t segment = columns * bytes;
+    cost += bytes * (segment >= 128 ? 1 : segment >= 64 ? 1.17 : 1.58);
+  }
+  return cost / static_cast<double>(bytes_per_row_element_);
+}
+
+double ColumnCostModel::cost_of_residency(const Schedule& schedule) const {
+  constexpr double kAlone = 1.25;
+  return cost_of_segments(schedule) * (blocks_that_fit(schedule) == 1 ? kAlone : 1);
+}
+
 double ColumnCostModel::bytes_of_splits(const Schedule& schedule) const {
   if (schedule.splits == 1) return 0;
   return static_cast<double>(tiles(schedule) * columns_of(schedule) * schedule.splits *
@@ -143,9 +160,10 @@ double ColumnCostModel::seconds(const Schedule& schedule, bool with_last_wave) c
   };
   double result = reading(read_bytes_, 1);
   if (!schedule.resident) {
+    result *= cost_of_segments(schedule);
     const bool is_near = read_bytes_ + stored_bytes_ <= static_cast<double>(target_.l2_bytes);
     result += is_near ? reading(reread_bytes_ / kL2BandwidthRatio, kL2LatencyGain)
-                      : reading(reread_bytes_, 1);
+                      : reading(reread_bytes_, 1) * cost_of_segments(schedule);
   }
   // Stores do not wait for one another, so only idle SMs reduce their bandwidth.
   const double storing = std::clamp(kStoreThroughput * blocks_per_sm_of(schedule), 1e-3, 1.0);

@@ -36,7 +36,8 @@ constexpr int kFreeRegisters = 32;
 /// A pattern whose COLUMNS are reduced.
 struct ReducedPattern {
   std::string file;
-  int few = 0;  ///< classes that need more than kMostRegisters
+  int few = 0;                        ///< classes that need more than kMostRegisters
+  double most = kMostRegistersOfFew;  ///< of these, as a multiple
   std::int64_t longest = kLongest;
   /// Lengths are multiples of this, as of programs whose vectors are whole.
   std::int64_t divisor = 1;
@@ -122,7 +123,7 @@ TEST_P(SizeClasses, NeedNoMoreThanKernelsForNumbers) {
       const std::string what = fmt::format("{}: {} registers ({}) against {}", symbolic[i].name,
                                            registers, symbolic[i].schedules[k], of_number);
       EXPECT_EQ(next->spill_bytes, 0) << what;
-      EXPECT_LE(registers, std::max<double>(kMostRegistersOfFew * of_number, kFreeRegisters))
+      EXPECT_LE(registers, std::max<double>(GetParam().most * of_number, kFreeRegisters))
           << what;
       if (registers <= std::max<double>(kMostRegisters * of_number, kFreeRegisters)) continue;
       ++above;
@@ -147,7 +148,8 @@ INSTANTIATE_TEST_SUITE_P(Patterns, SizeClasses,
                              {.file = "rms_norm_i8", .few = 1},
                              {.file = "rms_norm_f8e4m3", .few = 1},
                              {.file = "row_var_mean", .few = 2},
-                             {.file = "row_argmax", .few = 1},
+                             // Indices along a number have 32 bits, and along a symbol 64.
+                             {.file = "row_argmax", .few = 20, .most = 2.1},
                              {.file = "layer_norm_backward", .few = 2, .divisor = 16},
                              {.file = "rms_norm_backward", .few = 1, .divisor = 16},
                              // Longer columns of f32 are read again.

@@ -94,13 +94,18 @@ TEST(ColumnClusters, FewColumnsUseLargerClusters) {
   EXPECT_GT(short_ones.schedule.cluster, 1);
   EXPECT_THAT(short_ones.candidates.list(),
               Contains(AllOf(Field(&Schedule::cluster, 1), Field(&Schedule::resident, true))));
-  // With enough columns for all SMs, clusters would only add waits.
-  EXPECT_THAT(planned(batch_norm("bf16", 6272, 4096)).kernels.at(0).candidates.list(),
-              Each(Field(&Schedule::cluster, 1)));
+  // With enough columns for all SMs, single blocks come first. They read 32 bytes of each row, and
+  // clusters read 128.
+  const Kernel enough = planned(batch_norm("bf16", 6272, 4096)).kernels.at(0);
+  EXPECT_EQ(enough.schedule.cluster, 1);
+  EXPECT_EQ(columns_of(enough.schedule), 16);
+  EXPECT_THAT(enough.candidates.list(),
+              Contains(AllOf(Field(&Schedule::cluster, testing::Gt(1)),
+                             testing::ResultOf(columns_of, 64))));
 }
 
 TEST(ColumnClusters, SixteenBlocksAreNeverTheDefault) {
-  const std::string text = batch_norm("f32", 50176, 4096);
+  const std::string text = batch_norm("f32", 57000, 4096);
   const Kernel kernel = planned(text).kernels.at(0);
   EXPECT_FALSE(kernel.schedule.resident);
   EXPECT_THAT(kernel.candidates.list(), Contains(Field(&Schedule::cluster, 16)));
