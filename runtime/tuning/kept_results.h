@@ -14,8 +14,8 @@ namespace sinter {
 
 class KeptResults {
  public:
-  /// Copies the results that are now in `buffers`, which must outlive this object: on a GPU to
-  /// other memory of it, elsewhere to the host.
+  /// Copies the results that are now in `buffers`, which must outlive this object: large ones on a
+  /// GPU to other memory of it, others to the host.
   KeptResults(DeviceState& device, const ScratchBuffers& buffers, CUstream stream);
 
   /// True if the results that are now in the buffers have equal bits, or NaN at the same elements.
