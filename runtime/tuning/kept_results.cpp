@@ -47,8 +47,11 @@ KeptResults::KeptResults(DeviceState& device, const ScratchBuffers& buffers, CUs
     const ComparisonKernel& kernel = device.comparison_kernel.get(device);
     if (kernel.is_usable()) kernel_ = &kernel;
   }
-  if (kernel_) return copy_on_device();
-  for (const Result& result : results_) on_host_.push_back(read(buffers, result, result.pointer));
+  if (kernel_)
+    copy_on_device();
+  else
+    for (const Result& result : results_)
+      on_host_.push_back(read(buffers, result, result.pointer));
 }
 
 void KeptResults::copy_on_device() {

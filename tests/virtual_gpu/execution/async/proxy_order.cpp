@@ -15,8 +15,9 @@ constexpr std::uint64_t kWord = 4;
 void ProxyOrder::drop_word(std::uint64_t word) {
   const auto found = words_.find(word);
   if (found == words_.end()) return;
-  const auto writes = writes_.find(found->second);
-  if (--writes->second.words == 0) writes_.erase(writes);
+  std::map<Key, Writes>& all = writes_of(found->second.is_shared);
+  const auto writes = all.find(found->second.key);
+  if (--writes->second.words == 0) all.erase(writes);
   words_.erase(found);
 }
 
@@ -27,13 +28,12 @@ void ProxyOrder::write(std::uint64_t address, std::uint64_t bytes, const AccessS
                    fences == fences_.end() ? 0 : fences->second};
   for (std::uint64_t word = address / kWord; word * kWord < address + bytes; ++word) {
     const auto known = words_.find(word);
-    if (known != words_.end() && known->second == key) continue;
+    if (known != words_.end() && known->second == Word{key, is_shared}) continue;
     drop_word(word);
-    Writes& writes = writes_[key];
+    Writes& writes = writes_of(is_shared)[key];
     writes.stamp = stamp;
-    writes.is_shared = is_shared;
     ++writes.words;
-    words_[word] = key;
+    words_[word] = {key, is_shared};
   }
 }
 
@@ -47,23 +47,25 @@ void ProxyOrder::fence(const ThreadClock& thread, const HappensBefore& order, in
                        std::int32_t line) {
   const AccessStamp stamp = order.stamp(thread, line);
   ++fences_[{stamp.segment, stamp.thread}];
-  for (auto& [key, writes] : writes_) {
-    const int space =
-        writes.is_shared ? handlers::ProxyFence::kShared : handlers::ProxyFence::kGlobal;
-    if (!(spaces & space) || !order.is_before(writes.stamp, thread)) continue;
-    // A fence that is ordered before this one is enough.
-    if (!is_fenced(writes, thread, order)) writes.fences.push_back(stamp);
+  for (const bool is_shared : {true, false}) {
+    if (!(spaces & (is_shared ? handlers::ProxyFence::kShared : handlers::ProxyFence::kGlobal)))
+      continue;
+    for (auto& [key, writes] : writes_of(is_shared)) {
+      if (!order.is_before(writes.stamp, thread)) continue;
+      // A fence that is ordered before this one is enough.
+      if (!is_fenced(writes, thread, order)) writes.fences.push_back(stamp);
+    }
   }
 }
 
 std::optional<AccessStamp> ProxyOrder::find_unfenced(std::uint64_t address, std::uint64_t bytes,
                                                      const ThreadClock& thread,
                                                      const HappensBefore& order) const {
-  const Key* last = nullptr;
+  const Word* last = nullptr;
   for (std::uint64_t word = address / kWord; word * kWord < address + bytes; ++word) {
     const auto found = words_.find(word);
     if (found == words_.end() || (last && *last == found->second)) continue;
-    const Writes& writes = writes_.at(found->second);
+    const Writes& writes = (found->second.is_shared ? shared_ : global_).at(found->second.key);
     if (!is_fenced(writes, thread, order)) return writes.stamp;
     last = &found->second;
   }

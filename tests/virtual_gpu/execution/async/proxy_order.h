@@ -34,7 +34,6 @@ class ProxyOrder {
   /// The writes of one instruction of a thread between two of its fences.
   struct Writes {
     AccessStamp stamp;
-    bool is_shared = false;
     std::vector<AccessStamp> fences = {};  ///< behind them
     std::size_t words = 0;                 ///< that no later write replaced
   };
@@ -43,8 +42,17 @@ class ProxyOrder {
   void drop_word(std::uint64_t word);
   bool is_fenced(const Writes& writes, const ThreadClock& thread, const HappensBefore& order) const;
 
-  std::map<Key, Writes> writes_;
-  std::unordered_map<std::uint64_t, Key> words_;  ///< the last write, by address / 4
+  /// The last write of a word.
+  struct Word {
+    Key key;
+    bool is_shared = false;
+    bool operator==(const Word&) const = default;
+  };
+  std::map<Key, Writes>& writes_of(bool is_shared) { return is_shared ? shared_ : global_; }
+
+  std::map<Key, Writes> shared_;  ///< apart, since fences of one space are frequent
+  std::map<Key, Writes> global_;
+  std::unordered_map<std::uint64_t, Word> words_;  ///< by address / 4
   /// The number of fences of a thread, by segment and thread: program order within a segment.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> fences_;
 };
