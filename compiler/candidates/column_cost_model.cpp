@@ -155,15 +155,16 @@ double ColumnCostModel::seconds(const Schedule& schedule, bool with_last_wave) c
   Grid grid = this->grid(schedule);
   if (!with_last_wave)
     grid.blocks_per_sm = std::min(grid.blocks_per_sm, static_cast<double>(grid.resident));
+  // Either the loads in flight limit the bandwidth, or the segments do.
+  const double segments = schedule.resident ? 1 : cost_of_segments(schedule);
   const auto reading = [&](double bytes, double latency_gain) {
-    return bytes / target_.bandwidth * slowdown(target_, grid, latency_gain);
+    return bytes / target_.bandwidth * std::max(slowdown(target_, grid, latency_gain), segments);
   };
   double result = reading(read_bytes_, 1);
   if (!schedule.resident) {
-    result *= cost_of_segments(schedule);
     const bool is_near = read_bytes_ + stored_bytes_ <= static_cast<double>(target_.l2_bytes);
     result += is_near ? reading(reread_bytes_ / kL2BandwidthRatio, kL2LatencyGain)
-                      : reading(reread_bytes_, 1) * cost_of_segments(schedule);
+                      : reading(reread_bytes_, 1);
   }
   // Stores do not wait for one another, so only idle SMs reduce their bandwidth.
   const double storing = std::clamp(kStoreThroughput * blocks_per_sm_of(schedule), 1e-3, 1.0);
