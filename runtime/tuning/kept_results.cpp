@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::string_view kKeptResults = "results of tuning";
 constexpr std::int64_t kResultAlignment = 256;
-/// Up to this size, copying and comparing takes the host about as long as compiling the kernel.
-constexpr std::int64_t kMostOnHost = 16 << 20;
 
 bool is_nan(DType dtype, const std::byte* element) {
   return is_floating(dtype) && std::isnan(read_real(dtype, element));
@@ -39,19 +37,19 @@ std::vector<std::byte> read(const ScratchBuffers& buffers, const ScratchBuffers:
 
 }  // namespace
 
-KeptResults::KeptResults(DeviceState& device, const ScratchBuffers& buffers, CUstream stream)
+KeptResults::KeptResults(DeviceState& device, const ScratchBuffers& buffers, CUstream stream,
+                         std::int64_t most_on_host)
     : device_(device), buffers_(buffers), stream_(stream), results_(buffers.results()) {
   std::int64_t bytes = 0;
   for (const Result& result : results_) bytes += result.bytes;
-  if (bytes > kMostOnHost) {
+  if (bytes > most_on_host) {
     const ComparisonKernel& kernel = device.comparison_kernel.get(device);
     if (kernel.is_usable()) kernel_ = &kernel;
   }
   if (kernel_)
     copy_on_device();
   else
-    for (const Result& result : results_)
-      on_host_.push_back(read(buffers, result, result.pointer));
+    for (const Result& result : results_) on_host_.push_back(read(buffers, result, result.pointer));
 }
 
 void KeptResults::copy_on_device() {

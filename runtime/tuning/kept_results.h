@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -14,9 +15,13 @@ namespace sinter {
 
 class KeptResults {
  public:
-  /// Copies the results that are now in `buffers`, which must outlive this object: large ones on a
-  /// GPU to other memory of it, others to the host.
-  KeptResults(DeviceState& device, const ScratchBuffers& buffers, CUstream stream);
+  /// Up to this size, copying and comparing takes the host about as long as compiling a kernel.
+  static constexpr std::int64_t kMostOnHost = 16 << 20;
+
+  /// Copies the results that are now in `buffers`, which must outlive this object. More than
+  /// `most_on_host` bytes stay on a GPU; others go to the host.
+  KeptResults(DeviceState& device, const ScratchBuffers& buffers, CUstream stream,
+              std::int64_t most_on_host = kMostOnHost);
 
   /// True if the results that are now in the buffers have equal bits, or NaN at the same elements.
   /// Waits for the stream.

@@ -33,7 +33,7 @@ class ComparisonOnGpu : public testing::Test {
 TEST_F(ComparisonOnGpu, FindsADifferenceOfOneByte) {
   const ComparisonKernel kernel(state());
   ASSERT_TRUE(kernel.is_usable());
-  constexpr std::int64_t kBytes = 4096;
+  constexpr std::int64_t kBytes = 1 << 18;
   const DeviceMemory a(state(), kBytes, "a test"), b(state(), kBytes, "a test");
   const DeviceMemory flag(state(), sizeof(unsigned), "a test");
   const Driver& driver = state().driver;
@@ -53,8 +53,9 @@ TEST_F(ComparisonOnGpu, FindsADifferenceOfOneByte) {
   fill(a.pointer, 1, kBytes);
   fill(b.pointer, 1, kBytes);
   for (const std::int64_t begin : {0, 1, 15, 16, 250})
-    for (const std::int64_t bytes : {1, 2, 15, 16, 17, 31, 33, 1000, 3000}) {
+    for (const std::int64_t bytes : {0, 1, 2, 15, 16, 17, 31, 33, 3000, 200'001}) {
       EXPECT_FALSE(differs(begin, bytes));
+      if (bytes == 0) continue;
       for (const std::int64_t place : {begin, begin + bytes / 2, begin + bytes - 1}) {
         fill(b.pointer + static_cast<CUdeviceptr>(place), 3, 1);
         EXPECT_TRUE(differs(begin, bytes)) << begin << " " << bytes << " " << place;
@@ -88,13 +89,15 @@ TEST_F(ComparisonOnGpu, NansAreEqual) {
   const auto set_last = [&](unsigned bits) {
     ASSERT_EQ(state().driver.cuMemsetD32Async(last, bits, 1, handle()), CUDA_SUCCESS);
   };
-  set_last(0x7fc00000);
-  const KeptResults kept(state(), buffers, handle());
-  EXPECT_TRUE(kept.equal_current());
-  set_last(0xffc00001);
-  EXPECT_TRUE(kept.equal_current());
-  set_last(0x3f800000);
-  EXPECT_FALSE(kept.equal_current());
+  for (const std::int64_t most_on_host : {std::int64_t{0}, KeptResults::kMostOnHost}) {
+    set_last(0x7fc00000);
+    const KeptResults kept(state(), buffers, handle(), most_on_host);
+    EXPECT_TRUE(kept.equal_current());
+    set_last(0xffc00001);
+    EXPECT_TRUE(kept.equal_current());
+    set_last(0x3f800000);
+    EXPECT_FALSE(kept.equal_current());
+  }
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST(DigitsExample, TrainsAndShowsSavingsOfFusionAndReplay) {
   EXPECT_THAT(text, HasSubstr("device: host device, kernels planned for h200"));
   EXPECT_EQ(found(text, "([0-9]+ recorded ops -> [0-9]+ launch)"), "33 recorded ops -> 1 launch");
   // The number of blocks with partial sums depends on the schedule that tuning chooses.
-  EXPECT_NE(found(text, "bytes moved per step: (183[0-9]{3}) fused"), "") << text;
+  EXPECT_NE(found(text, "bytes moved per step: (183082|183162|183322) fused"), "") << text;
   EXPECT_THAT(text, HasSubstr("extern \"C\" __global__ void __launch_bounds__"));
   EXPECT_THAT(text, HasSubstr("candidates, "));
   EXPECT_NE(found(text, "(step  500  loss 0\\.1[0-9]{3}  NaN: no)"), "");
