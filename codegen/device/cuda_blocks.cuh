@@ -13,13 +13,14 @@
 __device__ __forceinline__ void gpu_fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
 // True only in the block that arrives last. The workspace stores of every block are visible to it.
-// `kStoredAlone`: since its last barrier, only thread 0 of the block has stored to the workspace.
-template <bool kStoredAlone = false>
+// `kHasMet`: since its last barrier, only thread 0 of the block has accessed memory that other
+// blocks access.
+template <bool kHasMet = false>
 __device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {
-  if constexpr (!kStoredAlone) __syncthreads();
+  if constexpr (!kHasMet) __syncthreads();
   int is_last = 0;
   if (threadIdx.x == 0) {
-    // The barrier orders the stores of this block's threads before the fence, and the fence orders
+    // A barrier orders the stores of this block's threads before the fence, and the fence orders
     // them before the ticket. In the last block, the second fence orders the ticket before its
     // loads. The other blocks read nothing that another block has stored, so they need one fence.
     gpu_fence();
@@ -111,9 +112,10 @@ __device__ __forceinline__ unsigned grid_arrival() {
   return blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1u;
 }
 // A barrier for all threads of the grid. Stores of any thread before it are visible to all threads
-// after it. A block_barrier() must separate the block's accesses from it, as one ends each loop of
-// a phase.
+// after it. `kHasMet` as in last_block.
+template <bool kHasMet = false>
 __device__ __forceinline__ void grid_barrier(unsigned* arrivals) {
+  if constexpr (!kHasMet) __syncthreads();
   if (threadIdx.x == 0) {
     // As in last_block, fences separate this block's accesses from those of the counter.
     gpu_fence();

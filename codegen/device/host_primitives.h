@@ -246,9 +246,9 @@ __device__ __forceinline__ void wait_for_prior_launches() {
 
 __device__ __forceinline__ unsigned char* shared_memory() { return sinter_position.block->shared; }
 
-template <bool kStoredAlone = false>
+template <bool kHasMet = false>
 __device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {
-  if constexpr (!kStoredAlone) block_barrier();
+  if constexpr (!kHasMet) block_barrier();
   sinter::device_abi::Block* const block = sinter_position.block;
   if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
     const bool is_last = __atomic_add_fetch(ticket, 1u, __ATOMIC_ACQ_REL) == blocks;
@@ -344,6 +344,7 @@ __device__ __forceinline__ void grid_depart(unsigned* arrivals) {
     __atomic_fetch_add(arrivals, blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1u,
                        __ATOMIC_ACQ_REL);
 }
+template <bool kHasMet = false>
 __device__ __forceinline__ void grid_barrier(unsigned* arrivals) {
   grid_depart(arrivals);
   const sinter::device_abi::ThreadPosition position = sinter_position;

@@ -167,7 +167,8 @@ struct RowAccumulators {
   }
 };
 
-/// Combines the states of the groups of a row. Every thread of the row gets the result.
+/// Combines the states of the groups of a row. Every thread of the row gets the result. If there
+/// are several groups, only lane 0 of each needs its state.
 template <class Shape, class State>
 __device__ __forceinline__ State join_groups(State own, Exchange& exchange) {
   if constexpr (Shape::kGroups == 1) return own;
@@ -235,14 +236,18 @@ struct RolledRowReduction : RowAccumulators<State, Shape> {
   }
   template <class... Exchanges>
   __device__ __forceinline__ State finish(Exchanges&... exchanges) {
-    block_barrier();
+    // Lane 0 has stored the states of all parts, so it can combine two of them without a barrier.
 #pragma unroll 1
     for (int half = Parts / 2; half > 0; half /= 2) {
+      if constexpr (Parts > 2) block_barrier();
       for (int i = Shape::lane(); i < half; i += Shape::kLanes)
         store_shared(place(i), State::join(load_shared(place(i)), load_shared(place(i + half))));
-      block_barrier();
     }
-    return join_groups<Shape>(load_shared(place(0)), exchanges...);
+    State group = State::identity();
+    // Lane 0 has stored the state of the group, and hands it to the other groups.
+    if constexpr (Shape::kGroups == 1) block_barrier();
+    if (Shape::kGroups == 1 || Shape::lane() == 0) group = load_shared(place(0));
+    return join_groups<Shape>(group, exchanges...);
   }
 
  private:

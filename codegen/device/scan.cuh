@@ -4,8 +4,8 @@
 /// Scans the states of the chunks of a tile in order (Hillis and Steele, Data Parallel Algorithms,
 /// 1986). A thread has `Each` chunks with stride `Lanes`. Each of its states becomes the
 /// combination of all chunks before it. Returns the combination of the whole tile. The tile uses
-/// `row[chunk * Stride]` in shared memory, and a second half `half` states further on. A tile of one
-/// thread needs no barriers.
+/// `row[chunk * Stride]` in shared memory, and a second half `half` states further on. A barrier
+/// must precede the next use of this memory. A tile of one thread needs no barriers.
 template <int Lanes, int Each, int Stride, class State>
 __device__ __forceinline__ State scan_lanes(State (&own)[Each], State* row, int half, int lane) {
   constexpr int kChunks = Lanes * Each;
@@ -39,9 +39,7 @@ __device__ __forceinline__ State scan_lanes(State (&own)[Each], State* row, int 
     const int from = i * Lanes + lane - 1;
     own[i] = from >= 0 ? now[from * Stride] : State::identity();
   }
-  const State all = now[(kChunks - 1) * Stride];
-  if constexpr (Lanes > 1) block_barrier();
-  return all;
+  return now[(kChunks - 1) * Stride];
 }
 
 // ---- Tiles of one row in different blocks ----
@@ -71,15 +69,16 @@ __device__ __forceinline__ State look_back(const State& all, const TileStates<St
                                            State* row, int half, int lane) {
   const auto place = [&](long long at) { return (before + at) * Rows + row_of_block; };
   const auto publish_tile = [&](unsigned what) {
-    block_barrier();
     if (threadIdx.x == 0) publish(tiles.flags + before + tile, what);
   };
   if (tile == 0) {
     if (lane == 0) store_workspace(tiles.prefixes, place(0), State::join(State::identity(), all));
+    if constexpr (Rows > 1) block_barrier();  // else thread 0 has stored the only prefix
     publish_tile(kTileHasPrefix);
     return State::identity();
   }
   if (lane == 0) store_workspace(tiles.totals, place(tile), all);
+  block_barrier();  // the scan has read `row`
   publish_tile(kTileHasTotal);
   // Each thread waits for one tile, thread 0 for the nearest. The farthest one needs a prefix.
   const auto known = [&](int i) -> unsigned& {
@@ -103,15 +102,15 @@ __device__ __forceinline__ State look_back(const State& all, const TileStates<St
     store_workspace(tiles.prefixes, place(tile), State::join(joined, all));
     row[0] = joined;
   }
-  publish_tile(kTileHasPrefix);
-  const State carry = row[0];
   block_barrier();
-  return carry;
+  publish_tile(kTileHasPrefix);
+  return row[0];
 }
 
-/// Call last in every block. The last block resets the tickets to 0.
+/// Call last in every block, behind look_back. The last block resets the tickets to 0.
 __device__ __forceinline__ void end_tiles(unsigned* tickets, unsigned blocks, int threads) {
-  if (!last_block(tickets + 1, blocks)) return;
+  // A barrier of look_back separates the accesses of other threads to flags and states.
+  if (!last_block<true>(tickets + 1, blocks)) return;
   for (unsigned i = threadIdx.x; i < blocks; i += threads) tile_flags(tickets)[i] = 0;
   if (threadIdx.x == 0) tickets[0] = 0;
 }

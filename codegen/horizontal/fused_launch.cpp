@@ -8,12 +8,11 @@
 #include <set>
 #include <tuple>
 
+#include "codegen/horizontal/exchanged_buffers.h"
 #include "codegen/horizontal/shared_parameters.h"
 #include "codegen/horizontal/tile_rounds.h"
 #include "codegen/kernels/kernel_kinds.h"
 #include "codegen/statements/kernel_writer.h"
-#include "compiler/body/sub_buffer.h"
-#include "compiler/body_building/build_body.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -33,25 +32,6 @@ struct Section {
   Source source;                    ///< without text
   std::vector<int> shared_buffers;  ///< as in SectionFunction
 };
-
-/// The buffers that one section of `fused` writes and another one reads or writes. A buffer with
-/// sub-buffers counts as one, and all of them are in the result.
-std::set<int> exchanged_buffers(const Program& program, const Kernel& fused) {
-  std::map<int, int> sections;  // number of sections that access a buffer
-  std::set<int> written;
-  for (const Kernel& section : fused.sections) {
-    AccessedBuffers accessed = accessed_buffers(program, section, body_of(program, section));
-    written.insert(accessed.stored.begin(), accessed.stored.end());
-    accessed.loaded.merge(accessed.stored);
-    for (const int buffer : accessed.loaded) ++sections[buffer];
-  }
-  std::erase_if(written, [&](int buffer) { return sections.at(buffer) < 2; });
-  std::set<int> result;
-  for (std::size_t i = 0; i < program.buffers.size(); ++i)
-    if (written.contains(parent_or_self(program, static_cast<int>(i))))
-      result.insert(static_cast<int>(i));
-  return result;
-}
 
 /// The type of a table value that is passed as an argument of type `c_type`.
 std::string value_type(std::string c_type) {
@@ -78,7 +58,9 @@ class FusedLaunchWriter {
 
   Source write() {
     const std::set<int> between = exchanged_buffers(program_, kernel_);
-    for (std::size_t i = 0; i < kernel_.sections.size(); ++i) write_section(i, between);
+    const std::vector<std::set<int>> later = overwritten_buffers(program_, kernel_);
+    for (std::size_t i = 0; i < kernel_.sections.size(); ++i)
+      write_section(i, between, later[static_cast<std::size_t>(kernel_.sections[i].phase)]);
     for (std::size_t i = 0; i < sections_.size(); ++i) {
       deduct_repeated_reads(i);
       merge_requirements(sections_[i].source);
@@ -99,11 +81,12 @@ class FusedLaunchWriter {
   }
 
  private:
-  void write_section(std::size_t number, const std::set<int>& exchanged) {
+  void write_section(std::size_t number, const std::set<int>& exchanged,
+                     const std::set<int>& overwritten) {
     const Kernel& section = kernel_.sections[number];
     const auto written = [&](std::string_view name, Naming naming) {
       KernelWriter writer(program_, section, schedule_.sections[number], name, naming);
-      writer.become_section(exchanged);
+      writer.become_section(exchanged, overwritten);
       if (section.foreach_list >= 0) writer.become_listed();
       if (resident_tiles_) resident_tiles_->read_from_resident_tiles(writer, number);
       write_by_kind(writer);
@@ -307,10 +290,12 @@ class FusedLaunchWriter {
   void write_phase(int phase) {
     const bool is_tail = phase > 0 && kernel_.has_tail;
     if (phase > 0 && source_.is_cooperative) {
-      if (!ends_with_barrier_) out_.line("block_barrier();");
-      out_.line("grid_barrier(tickets);");
+      out_.line(fmt::format("grid_barrier{}(tickets);", ends_met(phase - 1) ? "<true>" : ""));
     }
-    if (is_tail && phase == 1) out_.line("if (!last_block(tickets, gridDim.x)) return;");
+    if (is_tail && phase == 1)
+      out_.line(fmt::format("if (!last_block{}(tickets, gridDim.x)) return;",
+                            ends_met(0) ? "<true>" : ""));
+    if (is_tail && phase > 1) out_.line("block_barrier();  // of the results of the phase before");
     const std::vector<Run> runs = runs_of(phase);
     std::string_view& index_type = parameters_.index_type;
     index_type = "int";
@@ -344,18 +329,30 @@ class FusedLaunchWriter {
       calls();
       return;
     }
-    const bool shares = std::ranges::any_of(
-        runs, [&](const Run& run) { return function_of(run[0]).source.has_barrier; });
+    const bool follows_itself =
+        runs.size() == 1 && function_of(runs[0][0]).source.may_follow_itself;
+    Extent sharing = 0;  // blocks that use shared memory
+    for (const Run& run : runs)
+      if (function_of(run[0]).source.shared_bytes > 0) sharing = sharing + blocks_of(run);
+    const bool shares = !follows_itself && !(sharing.is_number() && sharing.number() <= 1);
     const std::string end = parameters_.text(blocks);
     const std::string loop =
         is_tail ? fmt::format("for ({} block = 0; block < {}; ++block)", index_type, end)
                 : grid_loop(index_type, "block", end);
     out_.block(loop, [&] {
+      // The block before it has used the same shared memory.
+      if (shares)
+        out_.line(fmt::format("if ({}) block_barrier();",
+                              is_tail ? "block > 0" : is_later_round(index_type, "block")));
       calls();
-      // The next iteration reuses shared memory, and in a tail it may read stored results.
-      if (shares || is_tail) out_.line("block_barrier();");
     });
-    ends_with_barrier_ = shares || is_tail;
+  }
+
+  /// True if all sections of `phase` end with a barrier and then with work of thread 0.
+  bool ends_met(int phase) const {
+    for (std::size_t i = 0; i < kernel_.sections.size(); ++i)
+      if (kernel_.sections[i].phase == phase && !sections_[i].source.ends_met) return false;
+    return true;
   }
 
   /// Writes all phases of all rounds.
@@ -372,15 +369,17 @@ class FusedLaunchWriter {
       arrays.push_back(parameters_.argument(
           argument, (naming_ == Naming::anonymous ? "array" : program_.name_of(buffer)) + "_in"));
     }
-    resident_tiles_->write({.out = out_,
-                            .index_type = parameters_.index_type,
-                            .arrays = std::move(arrays),
-                            .call = [&](std::size_t section,
-                                        const std::string& block) { return call(section, block); },
-                            .blocks =
-                                [&](std::size_t section) {
-                                  return parameters_.text(sections_[section].source.grid);
-                                }});
+    resident_tiles_->write(
+        {.out = out_,
+         .index_type = parameters_.index_type,
+         .arrays = std::move(arrays),
+         .call = [&](std::size_t section,
+                     const std::string& block) { return call(section, block); },
+         .blocks =
+             [&](std::size_t section) { return parameters_.text(sections_[section].source.grid); },
+         .source = [&](std::size_t section) -> const Source& {
+           return sections_[section].source;
+         }});
   }
 
   /// The maximum of both, or the sum of symbolic sizes, because blocks without work are harmless.
@@ -446,7 +445,6 @@ class FusedLaunchWriter {
   /// Bytes by phase, callee, argument index and buffer.
   std::map<std::tuple<int, std::size_t, std::size_t, int>, Extent> read_by_phase_;
   Source source_;
-  bool ends_with_barrier_ = false;  ///< the loop of the previous phase
   SharedParameters parameters_;
   std::optional<TileRounds> resident_tiles_;
   SourceWriter out_{1};

@@ -18,11 +18,6 @@ std::string_view restrict_of(const ResidentTileArray& array) {
   return array.last_written_phase < 0 ? " __restrict__" : "";
 }
 
-void write_call(const LaunchText& launch, std::size_t section, const std::string& block) {
-  launch.out.line(launch.call(section, block));
-  launch.out.line("block_barrier();");
-}
-
 }  // namespace
 
 std::string grid_loop(std::string_view index_type, std::string_view variable,
@@ -30,6 +25,10 @@ std::string grid_loop(std::string_view index_type, std::string_view variable,
   return fmt::format(
       "for ({0} {1} = static_cast<{0}>(blockIdx.x); {1} < {2}; {1} += static_cast<{0}>(gridDim.x))",
       index_type, variable, count);
+}
+
+std::string is_later_round(std::string_view index_type, std::string_view variable) {
+  return fmt::format("{} >= static_cast<{}>(gridDim.x)", variable, index_type);
 }
 
 TileRounds::TileRounds(const Program& program, const Kernel& kernel, const Schedule& schedule,
@@ -236,7 +235,6 @@ std::string TileRounds::copy_function(std::string_view index_type) const {
     stores.push_back(fmt::format("copy_{}.keep_rest({});", i, to));
   }
   write_group();
-  out.line("block_barrier();");
   parameters.push_back("unsigned char* resident_tile");
   parameters.push_back(fmt::format("const {} outer", index_type));
   parameters.push_back(fmt::format("const {} group", index_type));
@@ -258,12 +256,41 @@ std::string TileRounds::copy_function(std::string_view index_type) const {
                     fmt::join(parameters, ",\n" + std::string(entry_.size() + 6, ' ')), out.text());
 }
 
+bool TileRounds::meets_on_tiles(const LaunchText& launch, int phase) const {
+  // No grid barrier separates the rounds, nor the sections on a local tile.
+  if (is_local() || has_rounds()) return true;
+  const auto writes_tile = [&](const Store& store) {
+    return std::ranges::any_of(resident_tiles_.arrays, [&](const ResidentTileArray& array) {
+      return array.access.buffer == store.buffer;
+    });
+  };
+  const bool is_alone = std::ranges::count(kernel_.sections, phase, &Kernel::phase) == 1;
+  for (std::size_t i = 0; i < kernel_.sections.size(); ++i) {
+    if (kernel_.sections[i].phase != phase || !resident_tiles_.runs_on_tiles(i)) continue;
+    const Source& source = launch.source(i);
+    if (source.shared_bytes > 0 && !(is_alone && source.may_follow_itself)) return true;
+    if (std::ranges::any_of(kernel_.sections[i].stores, writes_tile)) return true;
+  }
+  return false;
+}
+
+std::string TileRounds::grid_barrier_behind(const LaunchText& launch, int phase) const {
+  bool have_met = true;
+  for (std::size_t i = 0; i < kernel_.sections.size(); ++i)
+    if (kernel_.sections[i].phase == phase && !has_rounds())
+      have_met &= launch.source(i).ends_met ||
+                  (resident_tiles_.runs_on_tiles(i) && meets_on_tiles(launch, phase));
+  return have_met ? "grid_barrier<true>(tickets);" : "grid_barrier(tickets);";
+}
+
 void TileRounds::write(const LaunchText& launch) const {
   if (is_local()) {
     write_local(launch);
+    bool have_met = true;
     for (int barriers = 0; barriers <= local_barriers(); ++barriers) {
-      if (barriers > 0) launch.out.line("grid_barrier(tickets);");
-      write_after_barriers(launch, barriers);
+      if (barriers > 0)
+        launch.out.line(have_met ? "grid_barrier<true>(tickets);" : "grid_barrier(tickets);");
+      have_met = write_after_barriers(launch, barriers);
     }
     return;
   }
@@ -271,8 +298,8 @@ void TileRounds::write(const LaunchText& launch) const {
     for (int phase = 0; phase < phases(kernel_); ++phase) {
       const bool is_in_first_round = has_rounds() && phase <= resident_tiles_.first_repeated_phase;
       if (phase > 0)
-        launch.out.line(is_in_first_round ? "if (round == 0) grid_barrier(tickets);"
-                                          : "grid_barrier(tickets);");
+        launch.out.line((is_in_first_round ? "if (round == 0) " : "") +
+                        grid_barrier_behind(launch, phase - 1));
       write_resident_tiles(launch, phase);
       write_other_sections(launch, phase);
     }
@@ -298,16 +325,42 @@ void TileRounds::write_local(const LaunchText& launch) const {
     out.line(fmt::format("const {} outer = item / {};", launch.index_type, groups()));
     out.line(fmt::format("const {} group = item % {};", launch.index_type, groups()));
     out.line("unsigned char* const resident_tile = resident_tiles;");
-    if (copies()) out.line(copy_call(launch));
-    write_resident_tile(launch, sections);
+    if (copies()) {
+      out.line(copy_call(launch));
+      out.line("block_barrier();");
+    }
+    write_resident_tile(launch, sections, true);
   });
 }
 
-void TileRounds::write_after_barriers(const LaunchText& launch, int barriers) const {
-  for (std::size_t i = 0; i < kernel_.sections.size(); ++i)
-    if (resident_tiles_.barriers_before[i] == barriers && !resident_tiles_.runs_on_tiles(i))
-      launch.out.block(grid_loop(launch.index_type, "block", launch.blocks(i)),
-                       [&] { write_call(launch, i, "block"); });
+bool TileRounds::write_after_barriers(const LaunchText& launch, int barriers) const {
+  bool is_used = false;
+  bool have_met = true;
+  for (std::size_t i = 0; i < kernel_.sections.size(); ++i) {
+    if (resident_tiles_.barriers_before[i] != barriers || resident_tiles_.runs_on_tiles(i))
+      continue;
+    write_blocks(launch, i, launch.blocks(i), "block", "", is_used);
+    have_met &= launch.source(i).ends_met;
+  }
+  return have_met;
+}
+
+void TileRounds::write_blocks(const LaunchText& launch, std::size_t section,
+                              const std::string& count, const std::string& block,
+                              const std::string& end, bool& is_used) const {
+  SourceWriter& out = launch.out;
+  const Source& source = launch.source(section);
+  const bool uses_shared = source.shared_bytes > 0;
+  out.block(grid_loop(launch.index_type, "block", count), [&] {
+    if (!end.empty()) out.line(fmt::format("if ({} >= {}) break;", block, end));
+    if (!has_rounds() && uses_shared && is_used)
+      out.line("block_barrier();");
+    else if (!has_rounds() && uses_shared && count != "1" && !source.may_follow_itself)
+      out.line(fmt::format("if ({}) block_barrier();", is_later_round(launch.index_type, "block")));
+    out.line(launch.call(section, block));
+    if (has_rounds()) out.line("block_barrier();");
+  });
+  is_used |= uses_shared;
 }
 
 void TileRounds::write_resident_tiles(const LaunchText& launch, int phase) const {
@@ -336,15 +389,27 @@ void TileRounds::write_resident_tiles(const LaunchText& launch, int phase) const
             : fmt::format(
                   "unsigned char* const resident_tile = resident_tiles + minimum(place, {}) * {};",
                   last, resident_tiles_.bytes_of_resident_tile(tile_schedule_.channels)));
+    const bool meets = meets_on_tiles(launch, phase);
+    const bool have_met = !sections.empty() && std::ranges::all_of(sections, [&](std::size_t i) {
+      return launch.source(i).has_met;
+    });
+    const auto copy = [&] {
+      if (!meets && !have_met)
+        out.line(fmt::format(
+            "if (place > {}) block_barrier();  // the previous tile has the same place", last));
+      out.line(copy_call(launch));
+      out.line("block_barrier();");
+    };
     const std::string again =
-        last == 0 ? "if (!has_place) " : fmt::format("if (!has_place && place >= {}) ", last);
-    if (phase >= first) out.line((phase == first ? "" : again) + copy_call(launch));
-    write_resident_tile(launch, sections);
+        last == 0 ? "if (!has_place)" : fmt::format("if (!has_place && place >= {})", last);
+    if (phase == first) copy();
+    if (phase > first) out.block(again, copy);
+    write_resident_tile(launch, sections, meets);
   });
 }
 
 void TileRounds::write_resident_tile(const LaunchText& launch,
-                                     std::span<const std::size_t> sections) const {
+                                     std::span<const std::size_t> sections, bool meets) const {
   SourceWriter& out = launch.out;
   if (!sections.empty())
     out.line(fmt::format("const {} number = outer * {} + group;", launch.index_type, groups()));
@@ -352,14 +417,18 @@ void TileRounds::write_resident_tile(const LaunchText& launch,
     const std::int64_t blocks =
         blocks_per_resident_tile(kernel_.sections[section], resident_tiles_.sections[section].axes,
                                  schedule_.sections[section], tile_schedule_.channels);
+    const auto write_call = [&](const std::string& block) {
+      out.line(launch.call(section, block));
+      if (meets) out.line("block_barrier();");
+    };
     if (blocks == 1) {
-      write_call(launch, section, "number");
+      write_call("number");
       continue;
     }
     out.directive("#pragma unroll 1");
     out.block(fmt::format("for ({0} block = number * {1}; block < number * {1} + {1}; ++block)",
                           launch.index_type, blocks),
-              [&] { write_call(launch, section, "block"); });
+              [&] { write_call("block"); });
   }
 }
 
@@ -371,6 +440,10 @@ std::int64_t TileRounds::blocks_per_round(std::size_t section) const {
 
 void TileRounds::write_other_sections(const LaunchText& launch, int phase) const {
   SourceWriter& out = launch.out;
+  bool is_used = false;
+  for (std::size_t i = 0; i < kernel_.sections.size(); ++i)
+    is_used |= kernel_.sections[i].phase == phase && resident_tiles_.runs_on_tiles(i) &&
+               launch.source(i).shared_bytes > 0 && !meets_on_tiles(launch, phase);
   for (std::size_t i = 0; i < kernel_.sections.size(); ++i) {
     const ResidentTileSection::Role role = resident_tiles_.sections[i].role;
     if (kernel_.sections[i].phase != phase || resident_tiles_.runs_on_tiles(i)) continue;
@@ -382,11 +455,8 @@ void TileRounds::write_other_sections(const LaunchText& launch, int phase) const
     const bool in_one_round = is_whole && has_rounds();
     const int round = role == ResidentTileSection::Role::first ? 0 : tile_schedule_.rounds - 1;
     out.block_if(in_one_round ? fmt::format("round == {}", round) : "", [&] {
-      out.block(grid_loop(launch.index_type, "block", count), [&] {
-        const bool may_end = !is_whole && groups_per_round_ * tile_schedule_.rounds != groups();
-        if (may_end) out.line(fmt::format("if ({} >= {}) break;", block, blocks));
-        write_call(launch, i, block);
-      });
+      const bool may_end = !is_whole && groups_per_round_ * tile_schedule_.rounds != groups();
+      write_blocks(launch, i, count, block, may_end ? blocks : "", is_used);
     });
   }
 }

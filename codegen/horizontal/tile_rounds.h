@@ -23,11 +23,14 @@ struct LaunchText {
   /// Returns the text of a call of `section` for block `block`.
   std::function<std::string(std::size_t section, const std::string& block)> call;
   std::function<std::string(std::size_t section)> blocks;  ///< the number of blocks of `section`
+  std::function<const Source&(std::size_t section)> source;
 };
 
 /// A loop over 0 … count - 1, distributed over the blocks of the grid.
 std::string grid_loop(std::string_view index_type, std::string_view variable,
                       const std::string& count);
+/// The condition that `variable` of such a loop is not in the first round of the block.
+std::string is_later_round(std::string_view index_type, std::string_view variable);
 
 class TileRounds {
  public:
@@ -83,11 +86,22 @@ class TileRounds {
   int local_barriers() const;
   /// Local tiles: the work of all phases on each tile.
   void write_local(const LaunchText& launch) const;
-  /// Local tiles: the other sections that run after `barriers` grid barriers.
-  void write_after_barriers(const LaunchText& launch, int barriers) const;
+  /// Local tiles: the other sections that run after `barriers` grid barriers. Returns true if each
+  /// of them has Source::ends_met.
+  bool write_after_barriers(const LaunchText& launch, int barriers) const;
   /// The work of `phase` on resident tiles.
   void write_resident_tiles(const LaunchText& launch, int phase) const;
-  void write_resident_tile(const LaunchText& launch, std::span<const std::size_t> sections) const;
+  void write_resident_tile(const LaunchText& launch, std::span<const std::size_t> sections,
+                           bool meets) const;
+  /// True if each call of `phase` on a tile ends with a barrier, because a later call uses shared
+  /// memory that it has used.
+  bool meets_on_tiles(const LaunchText& launch, int phase) const;
+  /// A loop over the blocks of a section without resident tiles. `block` is the argument of its
+  /// call. `is_used`: the phase has used shared memory since the last barrier.
+  void write_blocks(const LaunchText& launch, std::size_t section, const std::string& count,
+                    const std::string& block, const std::string& end, bool& is_used) const;
+  /// `grid_barrier(tickets);` behind `phase`.
+  std::string grid_barrier_behind(const LaunchText& launch, int phase) const;
   /// The sections of `phase` that have no resident tiles.
   void write_other_sections(const LaunchText& launch, int phase) const;
   /// The call that copies a resident tile from memory.

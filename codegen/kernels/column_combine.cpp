@@ -32,7 +32,7 @@ void declare_column_split(KernelWriter& writer) {
 }
 
 void combine_columns_in_cluster(KernelWriter& writer, const std::vector<const Node*>& reductions,
-                                const std::vector<std::string>& states) {
+                                const std::vector<std::string>& states, bool to_all) {
   if (reductions.empty()) return;
   const int cluster = writer.schedule.cluster;
   std::int64_t offset = 0;
@@ -51,12 +51,12 @@ void combine_columns_in_cluster(KernelWriter& writer, const std::vector<const No
   writer.out.line("cluster_arrive();");
   writer.out.line("cluster_wait();");
   for (std::size_t i = 0; i < reductions.size(); ++i)
-    writer.out.line(
-        fmt::format("join_shared_states<{}, Shape>({}, {});", cluster, places[i], states[i]));
+    writer.out.line(fmt::format("join_shared_states<{}, {}, Shape>({}, {});", cluster, to_all,
+                                places[i], states[i]));
 }
 
 void combine_columns_in_last_block(KernelWriter& writer, const std::vector<const Node*>& reductions,
-                                   const std::vector<std::string>& states) {
+                                   const std::vector<std::string>& states, bool to_all) {
   const int splits = writer.schedule.splits;
   const Extent tiles = writer.source.tickets;  // one per column tile
   const std::int64_t of_tile = columns_of(writer.schedule) * splits;
@@ -73,8 +73,8 @@ void combine_columns_in_last_block(KernelWriter& writer, const std::vector<const
   writer.out.line(fmt::format("if (!last_block(tickets{}, {})) return;",
                               tiles.is(1) ? "" : " + column_tile", splits));
   for (std::size_t i = 0; i < reductions.size(); ++i)
-    writer.out.line(
-        fmt::format("join_splits<{}, Shape>({}, {}, exchange);", splits, places[i], states[i]));
+    writer.out.line(fmt::format("join_splits<{}, {}, Shape>({}, {}, exchange);", splits, to_all,
+                                places[i], states[i]));
 }
 
 }  // namespace sinter

@@ -16,12 +16,13 @@ namespace sinter {
 void declare_column_split(KernelWriter& writer);
 
 /// Shares `states`, the arrays of states of a thread's columns, with all blocks of the cluster.
-/// Combines the states of all blocks into `states`.
+/// Combines the states of all blocks into `states`: of all threads of a column if `to_all`, else of
+/// the first one.
 void combine_columns_in_cluster(KernelWriter& writer, const std::vector<const Node*>& reductions,
-                                const std::vector<std::string>& states);
+                                const std::vector<std::string>& states, bool to_all);
 /// Stores `states` in the workspace. All blocks of a column tile but the last one return; the last
 /// one combines the splits into `states`.
 void combine_columns_in_last_block(KernelWriter& writer, const std::vector<const Node*>& reductions,
-                                   const std::vector<std::string>& states);
+                                   const std::vector<std::string>& states, bool to_all);
 
 }  // namespace sinter

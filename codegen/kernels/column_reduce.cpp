@@ -42,7 +42,10 @@ class ColumnWriter {
       write_pass(pass);
     }
     writer_.write_row_values_from(passes);
-    writer_.write_row_stores(first_of_columns());
+    writer_.write_row_stores(first_of_columns(), {.has_met = schedule_.threads_per_row > 1});
+    writer_.source.has_met = schedule_.threads_per_row > 1 && !has_late_loads(body_) &&
+                             std::ranges::none_of(body_.stores, &BodyStore::varies);
+    set_exchange_uses(writer_, exchange_bytes(), exchange_uses_);
   }
 
  private:
@@ -55,12 +58,16 @@ class ColumnWriter {
 
   int columns() const { return schedule_.threads / schedule_.threads_per_row; }
 
+  std::int64_t exchange_bytes() const {
+    return exchange_slots(schedule_) * std::int64_t{widest_state(writer_)};
+  }
+
   void declare_shape() {
     writer_.out.line(fmt::format("using Shape = ColumnShape<{}, {}, {}, {}, {}>;", columns(),
                                  plan_.lanes, schedule_.groups, split_.accumulators,
                                  schedule_.vector));
     writer_.source.has_barrier = true;
-    declare_exchange(writer_, exchange_slots(schedule_) * widest_state(writer_));
+    declare_exchange(writer_, exchange_bytes());
     declare_chunks(writer_, plan_);
   }
 
@@ -143,7 +150,20 @@ class ColumnWriter {
       });
     writer_.store_condition.clear();
     if (schedule_.cluster > 1 && pass == 0) write_cluster_start_wait(writer_);
-    finish_reductions(sinks.reductions);
+    finish_reductions(sinks.reductions, pass);
+  }
+
+  /// True if all threads of a column read the results of `pass`. Otherwise only the one that stores
+  /// them does.
+  bool all_threads_read(int pass) const {
+    const auto is_later = [&](const auto& one) { return one.stage > pass; };
+    return std::ranges::any_of(body_.reductions, is_later) ||
+           std::ranges::any_of(
+               body_.stores,
+               [&](const BodyStore& store) { return store.varies && is_later(store); }) ||
+           std::ranges::any_of(body_.values, [&](const Value& value) {
+             return value.kind == Value::Kind::load && is_later(value);
+           });
   }
 
   void write_far_first(std::string_view variable, int count, int at_once,
@@ -272,7 +292,14 @@ class ColumnWriter {
     });
   }
 
-  void finish_reductions(const std::vector<int>& reductions) {
+  void finish_reductions(const std::vector<int>& reductions, int pass) {
+    const bool to_all = all_threads_read(pass);
+    // All threads of a column send its state to the blocks of a cluster.
+    const bool from_all = split_.splits == 1 ? to_all : schedule_.cluster > 1;
+    const bool finish_uses = schedule_.groups > 1 || (from_all && plan_.lanes > 1);
+    const bool is_split = split_.splits > 1 && schedule_.cluster == 1;
+    exchange_uses_ += static_cast<std::int64_t>(reductions.size()) *
+                      ((plan_.lanes > 1 ? plan_.parts_per_group : 0) + finish_uses + is_split);
     std::vector<const Node*> nodes;
     std::vector<std::string> states;
     for (const int index : reductions) {
@@ -281,14 +308,15 @@ class ColumnWriter {
       states.push_back(tree + "_states");
       writer_.out.line(fmt::format("{} {}[{}];", writer_.state_type(*nodes.back()), states.back(),
                                    schedule_.vector));
-      writer_.out.line(fmt::format("{}.finish({}, exchange);", tree, states.back()));
+      writer_.out.line(fmt::format("{}.finish{}({}, exchange);", tree, from_all ? "" : "<false>",
+                                   states.back()));
       if (split_.splits == 1) declare_results(index, states.back());
     }
     if (split_.splits == 1) return;
     if (schedule_.cluster > 1)
-      combine_columns_in_cluster(writer_, nodes, states);
+      combine_columns_in_cluster(writer_, nodes, states, to_all);
     else
-      combine_columns_in_last_block(writer_, nodes, states);
+      combine_columns_in_last_block(writer_, nodes, states, to_all);
     for (std::size_t i = 0; i < reductions.size(); ++i) declare_results(reductions[i], states[i]);
   }
 
@@ -313,6 +341,7 @@ class ColumnWriter {
   PassPlan passes_;
   SharedStaging staging_;
   std::string live_;
+  std::int64_t exchange_uses_ = 0;
 };
 
 }  // namespace

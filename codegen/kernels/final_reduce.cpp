@@ -33,7 +33,7 @@ class FinalWriter {
                                  tree_.accumulators, kChunk));
     for (std::size_t i = 0; i < body_.finals.size(); ++i) reduce(body_.finals[i], names_[i]);
     writer_.write_row_values_from(0, true);
-    writer_.write_row_stores("threadIdx.x == 0", true);
+    writer_.write_row_stores("threadIdx.x == 0", {.is_final = true});
   }
 
  private:

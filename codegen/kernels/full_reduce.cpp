@@ -31,10 +31,13 @@ class FullWriter {
     writer_.write_row_values(0);
     write_part();
     writer_.write_row_values_from(1);
-    writer_.write_row_stores("Shape::thread() == 0");
+    writer_.write_row_stores("Shape::thread() == 0", {.has_met = true});
+    // join_parts ends with a barrier.
+    writer_.source.ends_met = is_stored_by_thread_0() && !has_late_loads(body_);
   }
 
  private:
+  bool is_stored_by_thread_0() const { return schedule_.threads_per_row == schedule_.threads; }
   std::string parts() const { return std::to_string(plan_.tree.parts); }
 
   void declare_row() {
@@ -95,9 +98,8 @@ class FullWriter {
   }
 
   void finish_reductions(const std::vector<int>& reductions) {
-    const bool is_stored_by_thread_0 = schedule_.threads_per_row == schedule_.threads;
     writer_.out.line(fmt::format("if (!last_block{}(tickets{}, {})) return;",
-                                 is_stored_by_thread_0 ? "<true>" : "", has_rows_ ? " + row" : "",
+                                 is_stored_by_thread_0() ? "<true>" : "", has_rows_ ? " + row" : "",
                                  parts()));
     for (const int index : reductions) {
       const BodyReduction& reduction = body_.reductions[static_cast<std::size_t>(index)];

@@ -128,6 +128,12 @@ std::vector<int> stores_of_pass(const Body& body, int pass) {
   return result;
 }
 
+bool has_late_loads(const Body& body) {
+  return std::ranges::any_of(body.values, [&](const Value& value) {
+    return value.kind == Value::Kind::load && value.stage >= body.passes();
+  });
+}
+
 std::vector<int> kept_by_pass(const PassPlan& passes, int pass) {
   std::vector<int> result;
   for (const int value : passes.kept)
@@ -362,6 +368,13 @@ void declare_exchange(KernelWriter& writer, std::int64_t per_use) {
   const std::int64_t half = round_up(per_use, 16);
   writer.source.shared_bytes = 2 * half;
   writer.out.line(fmt::format("Exchange exchange = {{shared_memory(), {}, 0}};", half));
+}
+
+void set_exchange_uses(KernelWriter& writer, std::int64_t per_use, std::int64_t uses) {
+  // Each use has a barrier. So the first half is free when the code begins again, if its last use
+  // is not the last of all.
+  writer.source.may_follow_itself =
+      writer.source.shared_bytes == 2 * round_up(per_use, 16) && uses % 2 == 0;
 }
 
 void declare_cluster_exchange(KernelWriter& writer, std::int64_t per_use) {

@@ -51,6 +51,8 @@ void declare_result(KernelWriter& writer, const BodyReduction& reduction,
                     const std::string& expression);
 /// The indices of the stores of `pass` that vary along the reduced axis.
 std::vector<int> stores_of_pass(const Body& body, int pass);
+/// True if the kernel loads values behind its last pass over the reduced axis.
+bool has_late_loads(const Body& body);
 /// The values that `pass` computes and keeps for later passes.
 std::vector<int> kept_by_pass(const PassPlan& passes, int pass);
 
@@ -102,6 +104,8 @@ std::string declare_live(KernelWriter& writer, std::string_view name, const std:
 void declare_row_shape(KernelWriter& writer, const TreePlan& plan, std::int64_t exchange_bytes);
 /// Declares `Exchange exchange`, with `per_use` bytes per use, and sets the source's shared memory.
 void declare_exchange(KernelWriter& writer, std::int64_t per_use);
+/// Sets Source::may_follow_itself of a kernel that uses its exchange, of `per_use` bytes, so often.
+void set_exchange_uses(KernelWriter& writer, std::int64_t per_use, std::int64_t uses);
 /// Declares `Exchange cluster` between the blocks of a cluster. It is separate from the exchange
 /// within a block, because blocks progress independently between two cluster barriers. The block
 /// arrives at the first cluster barrier.

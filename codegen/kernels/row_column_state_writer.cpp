@@ -84,35 +84,42 @@ void RowColumnStateWriter::declare_split() {
 }
 
 void RowColumnStateWriter::write() {
-  declare_workspace();
+  declare_states();
   write_held();
   if (schedule_.rows_per_block > 1) write_combine_in_block();
   if (schedule_.combines_columns) write_combine_in_cluster();
-  write_last_blocks();
+  if (!combines_all()) write_last_blocks();
 }
 
-void RowColumnStateWriter::declare_workspace() {
-  writer_.add_scratch_arguments();
-  writer_.source.tickets = (groups_ == 1 ? 1 : groups_ + 1) * schedule_.cluster;
-  Traffic& traffic = writer_.source.traffic;
+void RowColumnStateWriter::declare_states() {
   Extent offset = 0;
+  if (!combines_all()) {
+    writer_.add_scratch_arguments();
+    writer_.source.tickets = (groups_ == 1 ? 1 : groups_ + 1) * schedule_.cluster;
+  }
   for_each_column([&](std::size_t i) {
-    const Node& node = *body_.columns[i].node;
-    const std::string type =
-        fmt::format("Neighbours<{}, {}>*", writer_.state_type(node), neighbours_);
-    out_.line(fmt::format("auto* {} = reinterpret_cast<{}>(workspace{});", workspace_name(i), type,
-                          offset.is(0) ? "" : " + " + writer_.text(offset)));
+    if (!combines_all()) declare_workspace(i, offset);
     if (combines_in_block())
       out_.line(fmt::format("auto* {} = reinterpret_cast<{}>(shared_memory() + {});",
-                            shared_name(i), type, shared_offsets_[i]));
-    const Extent row = body_.reduced_size() * Extent(state_bytes(node));
-    const Extent bytes = row * Extent(workspace_states_);
-    offset = offset + ceil_div(bytes, 16) * Extent(16);
-    traffic.bytes_read = traffic.bytes_read + bytes;
-    traffic.bytes_written =
-        traffic.bytes_written + bytes + row * Extent(groups_ == 1 ? 0 : groups_);
+                            shared_name(i), state_pointer(i), shared_offsets_[i]));
   });
   writer_.source.workspace_bytes = offset;
+}
+
+std::string RowColumnStateWriter::state_pointer(std::size_t column) const {
+  return fmt::format("Neighbours<{}, {}>*", writer_.state_type(*body_.columns[column].node),
+                     neighbours_);
+}
+
+void RowColumnStateWriter::declare_workspace(std::size_t column, Extent& offset) {
+  out_.line(fmt::format("auto* {} = reinterpret_cast<{}>(workspace{});", workspace_name(column),
+                        state_pointer(column), offset.is(0) ? "" : " + " + writer_.text(offset)));
+  Traffic& traffic = writer_.source.traffic;
+  const Extent row = body_.reduced_size() * Extent(state_bytes(*body_.columns[column].node));
+  const Extent bytes = row * Extent(workspace_states_);
+  offset = offset + ceil_div(bytes, 16) * Extent(16);
+  traffic.bytes_read = traffic.bytes_read + bytes;
+  traffic.bytes_written = traffic.bytes_written + bytes + row * Extent(groups_ == 1 ? 0 : groups_);
 }
 
 /// Writes the states that this thread holds to shared memory, or to the workspace if the block or
@@ -194,14 +201,18 @@ RowColumnStateWriter::OwnAccesses RowColumnStateWriter::own_accesses() const {
 /// Each thread combines the states of some columns over all rows of the block.
 void RowColumnStateWriter::write_combine_in_block() {
   out_.line("block_barrier();");
+  const auto joined = [&](std::size_t i) {
+    return fmt::format("join_slots<{}>({} + at, {})", schedule_.rows_per_block, shared_name(i),
+                       accesses_);
+  };
+  if (combines_all() && !schedule_.combines_columns) writer_.forget_values();
   for_each_access([&] {
+    if (combines_all() && !schedule_.combines_columns) return write_columns(joined);
     for_each_column([&](std::size_t i) {
-      const std::string joined = fmt::format("join_slots<{}>({} + at, {})",
-                                             schedule_.rows_per_block, shared_name(i), accesses_);
       out_.line(schedule_.combines_columns
-                    ? fmt::format("{}[at] = {};", shared_name(i), joined)
+                    ? fmt::format("{}[at] = {};", shared_name(i), joined(i))
                     : fmt::format("store_workspace({}, {} * {} + at, {});", workspace_name(i),
-                                  state_index_, accesses_, joined));
+                                  state_index_, accesses_, joined(i)));
     });
   });
 }
@@ -210,11 +221,15 @@ void RowColumnStateWriter::write_combine_in_block() {
 void RowColumnStateWriter::write_combine_in_cluster() {
   out_.line("cluster_arrive();");
   out_.line("cluster_wait();");
+  const auto joined = [&](std::size_t i) {
+    return fmt::format("join_ranks<{}>({} + at)", schedule_.cluster, shared_name(i));
+  };
+  if (combines_all()) writer_.forget_values();
   for_each_own_access([&] {
+    if (combines_all()) return write_columns(joined);
     for_each_column([&](std::size_t i) {
-      out_.line(fmt::format("store_workspace({}, {} * {} + at, join_ranks<{}>({} + at));",
-                            workspace_name(i), state_index_, accesses_, schedule_.cluster,
-                            shared_name(i)));
+      out_.line(fmt::format("store_workspace({}, {} * {} + at, {});", workspace_name(i),
+                            state_index_, accesses_, joined(i)));
     });
   });
   // With a release, because the reads must complete before another block exits.
@@ -234,8 +249,11 @@ std::string RowColumnStateWriter::ticket(const std::string& number) const {
 /// The last block of each group combines the group's states. The last of these blocks combines the
 /// groups.
 void RowColumnStateWriter::write_last_blocks() {
+  // The blocks of a cluster have met behind their stores.
+  const std::string_view first = schedule_.combines_columns ? "<true>" : "";
   if (groups_ > 1) {
-    out_.line(fmt::format("if (!last_block({}, {})) return;", ticket("group"), per_group_));
+    out_.line(
+        fmt::format("if (!last_block{}({}, {})) return;", first, ticket("group"), per_group_));
     for_each_own_access([&] {
       writer_.declare_index("place", fmt::format("group * {} + at", accesses_));
       for_each_column([&](std::size_t i) {
@@ -248,16 +266,22 @@ void RowColumnStateWriter::write_last_blocks() {
     out_.line(
         fmt::format("if (!last_block({}, {})) return;", ticket(std::to_string(groups_)), groups_));
   } else {
-    out_.line(fmt::format("if (!last_block({}, {})) return;", ticket(""), per_group_));
+    out_.line(fmt::format("if (!last_block{}({}, {})) return;", first, ticket(""), per_group_));
   }
   writer_.forget_values();
   for_each_own_access([&] {
-    for_each_column([&](std::size_t i) {
-      out_.line(fmt::format("const auto {}_joined = join_column<{}>({} + at, {});", names_[i],
-                            groups_ == 1 ? per_group_ : groups_, workspace_name(i), accesses_));
+    write_columns([&](std::size_t i) {
+      return fmt::format("join_column<{}>({} + at, {})", groups_ == 1 ? per_group_ : groups_,
+                         workspace_name(i), accesses_);
     });
-    out_.unrolled("k", std::to_string(neighbours_), [&] { write_column(); });
   });
+}
+
+void RowColumnStateWriter::write_columns(const std::function<std::string(std::size_t)>& joined) {
+  for_each_column([&](std::size_t i) {
+    out_.line(fmt::format("const auto {}_joined = {};", names_[i], joined(i)));
+  });
+  out_.unrolled("k", std::to_string(neighbours_), [&] { write_column(); });
 }
 
 void RowColumnStateWriter::write_column() {

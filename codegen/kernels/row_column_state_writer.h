@@ -29,6 +29,11 @@ class RowColumnStateWriter {
 
  private:
   bool combines_in_block() const;
+  /// True if one block or cluster combines the states of all rows. Nothing is left to do in the
+  /// workspace.
+  bool combines_all() const { return workspace_states_ == 1 && combines_in_block(); }
+  /// The type of the pointer to the states of a column reduction.
+  std::string state_pointer(std::size_t column) const;
   std::string shared_name(std::size_t column) const { return names_[column] + "_block"; }
   std::string workspace_name(std::size_t column) const { return names_[column] + "_splits"; }
   /// The accesses that a block of a cluster makes, in shares that the blocks take in turn.
@@ -43,10 +48,13 @@ class RowColumnStateWriter {
   void write_held();
   void for_each_access(const std::function<void()>& inside);
   void for_each_own_access(const std::function<void()>& inside);
-  void declare_workspace();
+  void declare_states();
+  void declare_workspace(std::size_t column, Extent& offset);
   void write_combine_in_block();
   void write_combine_in_cluster();
   void write_last_blocks();
+  /// The stores of the columns of one access, whose states `joined` combines for each reduction.
+  void write_columns(const std::function<std::string(std::size_t)>& joined);
   std::string ticket(const std::string& number) const;
   void write_column();
 

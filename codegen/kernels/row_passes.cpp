@@ -18,16 +18,38 @@ RowPasses::RowPasses(KernelWriter& writer)
       shared_(writer),
       plan_(plan_tree(writer, writer.schedule.vector / static_cast<int>(kChunk))) {}
 
+bool RowPasses::meets() const { return plan_.lanes > 32 || schedule_.groups > 1; }
+
+void RowPasses::set_meeting() const {
+  Source& source = writer_.source;
+  const bool is_done =
+      !has_late_loads(body_) && std::ranges::none_of(body_.stores, &BodyStore::varies);
+  source.has_met = meets() && is_done;
+  // A row of its own thread 0.
+  const bool is_one_row =
+      schedule_.blocks_per_row() == 1 &&
+      (schedule_.threads_per_row == schedule_.threads || body_.parallel_size().is(1));
+  source.ends_met = is_one_row && is_done && (source.has_met || !writer_.loads_overwritten());
+}
+
 std::string RowPasses::first_of_row() const {
   if (schedule_.blocks_per_row() > 1) return "cluster_rank() == 0 && Shape::thread() == 0";
   return live.empty() ? "Shape::thread() == 0" : live + " && Shape::thread() == 0";
 }
 
-void RowPasses::declare_shape(std::int64_t exchange_bytes) {
-  const bool across = plan_.lanes > 32 || schedule_.groups > 1;
-  const std::int64_t bytes =
-      across ? std::int64_t{schedule_.threads} * plan_.vector_chunks * widest_state(writer_) : 0;
-  declare_row_shape(writer_, plan_, std::max(bytes, exchange_bytes));
+std::int64_t RowPasses::exchange_uses() const {
+  const int of_each =
+      (plan_.lanes > 32 ? plan_.parts_per_group : 0) + (schedule_.groups > 1 ? 1 : 0);
+  return static_cast<std::int64_t>(body_.reductions.size()) * of_each;
+}
+
+std::int64_t RowPasses::exchange_bytes() const {
+  return meets() ? std::int64_t{schedule_.threads} * plan_.vector_chunks * widest_state(writer_)
+                 : 0;
+}
+
+void RowPasses::declare_shape(std::int64_t at_least) {
+  declare_row_shape(writer_, plan_, std::max(exchange_bytes(), at_least));
   if (schedule_.blocks_per_row() > 1)
     declare_cluster_exchange(writer_, std::int64_t{schedule_.cluster} * widest_state(writer_));
   if (has_first_column()) declare_first_column();
@@ -129,7 +151,7 @@ void RowPasses::write(bool loads_done) {
     write_pass(pass, loads_done);
   }
   writer_.write_row_values_from(passes);
-  writer_.write_row_stores(first_of_row());
+  writer_.write_row_stores(first_of_row(), {.has_met = meets()});
   write_prefix_constants();
 }
 

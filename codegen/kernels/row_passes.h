@@ -20,9 +20,9 @@ class RowPasses {
   /// Variable that is true if this thread's row exists; empty: it always does.
   std::string live;
 
-  /// Declares `Shape`, the exchange (at least `exchange_bytes` per use) and variables that depend
-  /// on symbols.
-  void declare_shape(std::int64_t exchange_bytes);
+  /// Declares `Shape`, the exchange (`at_least` so many bytes per use) and variables that depend on
+  /// symbols.
+  void declare_shape(std::int64_t at_least);
   /// Declares arrays for values that stay in registers or shared memory between passes.
   void declare_kept_values();
   /// Writes those loads of the first pass that later passes keep.
@@ -42,6 +42,12 @@ class RowPasses {
 
   /// The condition that selects the thread that stores row results.
   std::string first_of_row() const;
+  /// Sets Source::has_met and ends_met of a kernel that ends with write().
+  void set_meeting() const;
+  /// Uses of the exchange.
+  std::int64_t exchange_uses() const;
+  /// Bytes of one use, if only the row's own reductions use it.
+  std::int64_t exchange_bytes() const;
   /// Writes a loop over this thread's vectors of the row, guarded by the positions that exist.
   void for_each_vector(const std::function<void(const Tile&)>& inside);
   /// The index of element `k` of a vector among the row's elements that this thread holds.
@@ -50,6 +56,8 @@ class RowPasses {
   std::int64_t held_elements() const;
 
  private:
+  /// True if each reduction has a block barrier.
+  bool meets() const;
   bool keeps_in_registers() const;
   bool has_first_column() const;
   void declare_first_column();

@@ -51,7 +51,9 @@ void write_row_reduce(KernelWriter& writer) {
   const std::vector<TransposedStore> transposed = declare_transposed_stores(writer);
   passes.write();
   write_transposed_stores(writer, transposed);
-  if (!writer.body.finals.empty()) write_final_reductions(writer, passes.first_of_row());
+  if (!writer.body.finals.empty()) return write_final_reductions(writer, passes.first_of_row());
+  passes.set_meeting();
+  set_exchange_uses(writer, passes.exchange_bytes(), passes.exchange_uses());
 }
 
 }  // namespace sinter

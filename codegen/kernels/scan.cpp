@@ -172,6 +172,10 @@ class ScanWriter {
       };
       writer_.write_tile(writer_.needed_for({&scan_.operand, 1}), sinks, tile_);
     });
+    const Extent extent = body_.reduced_size();
+    const bool is_one_tile = extent.is_number() && extent.number() <= tile_elements();
+    if (!schedule_.splits_rows && lanes_ > 1 && !is_one_tile)
+      out().line("if (start > 0) block_barrier();  // the previous tile has used the same memory");
     out().line(fmt::format("const State all = scan_lanes<{}, {}, {}>(total, states, {}, lane);",
                            lanes_, each(), stride(), states_per_tile()));
     if (schedule_.splits_rows)

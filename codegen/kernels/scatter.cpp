@@ -249,6 +249,10 @@ class ScatterWriter {
   /// over the marks.
   void write_scan() {
     out().line("unsigned* marks = reinterpret_cast<unsigned*>(shared_memory());");
+    const Extent count = writer_.body.space.extent(2);
+    const bool is_first = scatter_ == &*writer_.body.scatter;
+    const bool is_one_round =
+        count.is_number() && count.number() <= std::int64_t{32} * writer_.schedule.threads;
     out().block(
         fmt::format("for ({} start = 0; start < {}; start += 32 * threads)", type_, count_), [&] {
           out().line("unsigned mark = 0;");
@@ -262,13 +266,15 @@ class ScatterWriter {
               });
             });
           });
+          // All threads have read the previous marks.
+          if (!is_first || !is_one_round)
+            out().line(is_first ? "if (start > 0) block_barrier();" : "block_barrier();");
           out().line("marks[thread] = mark;");
           out().line("block_barrier();");
           out().block("for (int marker = 0; marker < threads; ++marker)", [&] {
             out().block("for (unsigned left = marks[marker]; left != 0; left &= left - 1)",
                         [&] { write_row(); });
           });
-          out().line("block_barrier();");
         });
   }
 

@@ -327,9 +327,10 @@ Source KernelWriter::finish() {
   return std::move(source);
 }
 
-void KernelWriter::become_section(std::set<int> exchanged) {
+void KernelWriter::become_section(std::set<int> exchanged, std::set<int> overwritten) {
   is_section_ = true;
   exchanged_ = std::move(exchanged);
+  overwritten_ = std::move(overwritten);
 }
 
 void KernelWriter::add_shared_buffer(int buffer, std::int64_t step) {

@@ -47,6 +47,13 @@ struct SharedTile {
   std::int64_t step = 0;    ///< from the index of a tile's first element to that of the next tile
 };
 
+/// The stores of values that have no position on the reduced axis.
+struct RowStores {
+  bool is_final = false;  ///< those of final values, else those of rows
+  /// A block barrier is between the first pass over the reduced axis and these stores.
+  bool has_met = false;
+};
+
 /// A section of a horizontally fused kernel as a function. The kernel calls it for each block of
 /// the section.
 struct SectionFunction {
@@ -136,7 +143,7 @@ class KernelWriter {
   void write_row_values_from(int stage, bool is_final = false);
   /// Stores of row values, or of final ones. `condition` selects the thread that writes. If other
   /// threads of the block may still read what the stores overwrite, a barrier precedes them.
-  void write_row_stores(const std::string& condition, bool is_final = false);
+  void write_row_stores(const std::string& condition, RowStores which = {});
   /// Statements for single elements of `roots` and of all values that they depend on. Then `inside`
   /// writes statements that may use `operand_text` of the roots. Afterwards the names are free.
   void write_in_scope(std::span<const int> roots, const std::function<void()>& inside);
@@ -154,8 +161,12 @@ class KernelWriter {
   std::string result_parameter() { return buffer_name(kernel.stores[0].buffer, true); }
   /// True if the kernel loads from the memory that `store` writes.
   bool is_update(const BodyStore& store) const;
+  /// The same for loads behind the first pass over the reduced axis.
+  bool is_late_update(const BodyStore& store) const;
   /// True if the kernel loads from memory that one of its stores writes.
   bool has_updates() const;
+  /// True if this section loads from memory that a section of a later phase writes.
+  bool loads_overwritten() const;
   /// True if the kernel's first store overwrites the element that `value` loads.
   bool is_in_place(int value) const;
   /// `store(…, value);` of one element. Counts its bytes.
@@ -217,8 +228,9 @@ class KernelWriter {
   Source finish();
 
   /// Call first: this kernel is a section of a horizontally fused kernel. `exchanged` has the
-  /// buffers that one section writes and another one accesses.
-  void become_section(std::set<int> exchanged);
+  /// buffers that one section writes and another one accesses, `overwritten` those that sections of
+  /// later phases write.
+  void become_section(std::set<int> exchanged, std::set<int> overwritten);
   /// Call after become_section: the section is in a list, so `size_text` makes its size a
   /// parameter.
   void become_listed() { is_listed_ = true; }
@@ -404,6 +416,7 @@ class KernelWriter {
   std::set<int> updated_;                              ///< buffers that are read and written
   std::vector<std::pair<Extent, std::string>> sizes_;  ///< constant sizes → parameters
   std::set<int> exchanged_;
+  std::set<int> overwritten_;  ///< buffers that later phases write
   /// The parameter of a buffer in shared memory.
   struct SharedBuffer {
     std::string name;

@@ -144,13 +144,14 @@ void KernelWriter::write_row_store(const BodyStore& store) {
   write_store(store, vector, {});
 }
 
-void KernelWriter::write_row_stores(const std::string& condition, bool is_final) {
+void KernelWriter::write_row_stores(const std::string& condition, RowStores which) {
   const auto is_one = [&](const BodyStore& store) {
-    return !store.varies && !store.of_columns && store.is_final == is_final;
+    return !store.varies && !store.of_columns && store.is_final == which.is_final;
   };
   if (std::ranges::none_of(body.stores, is_one)) return;
-  if (std::ranges::any_of(
-          body.stores, [&](const BodyStore& store) { return is_one(store) && is_update(store); })) {
+  if (std::ranges::any_of(body.stores, [&](const BodyStore& store) {
+        return is_one(store) && (which.has_met ? is_late_update(store) : is_update(store));
+      })) {
     source.has_barrier = true;
     out.line("block_barrier();  // the other threads have read the old values");
   }

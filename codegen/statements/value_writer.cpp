@@ -202,8 +202,22 @@ bool KernelWriter::is_update(const BodyStore& store) const {
   });
 }
 
+bool KernelWriter::is_late_update(const BodyStore& store) const {
+  const int buffer = buffer_of(store);
+  return std::ranges::any_of(body.values, [&](const Value& value) {
+    return value.kind == Value::Kind::load && buffer_of(value) == buffer &&
+           (value.varies || value.stage > 0);
+  });
+}
+
 bool KernelWriter::has_updates() const {
   return std::ranges::any_of(body.stores, [&](const BodyStore& store) { return is_update(store); });
+}
+
+bool KernelWriter::loads_overwritten() const {
+  return std::ranges::any_of(body.values, [&](const Value& value) {
+    return value.kind == Value::Kind::load && overwritten_.contains(buffer_of(value));
+  });
 }
 
 bool KernelWriter::is_in_place(int value) const {

@@ -77,6 +77,12 @@ struct Source {
   Extent workspace_bytes = 0;
   Extent tickets = 0;
   bool has_barrier = false;  ///< block barriers or shuffles.
+  bool has_met = false;      ///< a block barrier is behind all loads
+  /// Since the last block barrier, only thread 0 has stored, or loaded what later phases overwrite.
+  bool ends_met = false;
+  /// A block may run this code again without a barrier before it. The code uses no shared memory but
+  /// the exchange, and it ends with the half that it does not use first.
+  bool may_follow_itself = false;
   /// Blocks wait for one another, so all blocks of a launch must be resident at once. The launch
   /// has at most as many blocks as fit, even if `grid` is larger; they stride over the rest.
   bool is_cooperative = false;

@@ -107,7 +107,7 @@ graph shares(x: f32[size]) {
   return y
 })",
                                     {{"size", 1000003}});
-  EXPECT_THAT(kernel.source, HasSubstr("grid_barrier("));
+  EXPECT_THAT(kernel.source, HasSubstr("grid_barrier"));
 }
 
 /// Blocks of a cluster share rows through their shared memory.

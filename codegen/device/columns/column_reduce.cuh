@@ -59,7 +59,8 @@ struct ColumnReduction {
     }
   }
 
-  /// Call after all elements of the group's part with the index `number` have been added.
+  /// Call after all elements of the group's part with the index `number` have been added. From then
+  /// on, only lane 0 has the state of the part.
   __device__ __forceinline__ void finish_part(int number, Exchange& exchange) {
     if constexpr (Shape::kLanes > 1) join_lanes_of_part(exchange);
 #pragma unroll
@@ -69,11 +70,13 @@ struct ColumnReduction {
     }
   }
 
-  /// The states of the vector's columns. Every thread along the reduced axis gets them.
+  /// The states of the vector's columns. Every thread along the reduced axis gets them if kToAll,
+  /// else only the first one.
+  template <bool kToAll = true>
   __device__ __forceinline__ void finish(State (&result)[Shape::kVector], Exchange& exchange) {
 #pragma unroll
     for (int j = 0; j < Shape::kVector; ++j) result[j] = current[j];
-    if constexpr (Shape::kGroups > 1) {
+    if constexpr (Shape::kGroups > 1 || (kToAll && Shape::kLanes > 1)) {
       State* shared = exchange.next<State>();
 #pragma unroll
       for (int j = 0; j < Shape::kVector; ++j)
@@ -91,7 +94,7 @@ struct ColumnReduction {
   }
 
  private:
-  /// Combines the states of a group's lanes far first. Every lane gets the result. In each step,
+  /// Combines the states of a group's lanes far first. Lane 0 gets the result. In each step,
   /// the far half of the remaining lanes passes its states to the near half. A lane writes to a
   /// slot that only it has read, or that no lane has used, so one barrier per step is enough.
   __device__ __forceinline__ void join_lanes_of_part(Exchange& exchange) {
@@ -111,12 +114,6 @@ struct ColumnReduction {
           current[j] = State::join(
               current[j], load_shared(place(shared, first + (lane + half) % Shape::kSlots, j)));
     }
-    if (lane == 0)
-#pragma unroll
-      for (int j = 0; j < Shape::kVector; ++j) store_shared(place(shared, first, j), current[j]);
-    block_barrier();
-#pragma unroll
-    for (int j = 0; j < Shape::kVector; ++j) current[j] = load_shared(place(shared, first, j));
   }
 
   static __device__ __forceinline__ State* place(State* shared, int along, int k) {
@@ -154,6 +151,7 @@ struct LongColumnReduction {
     take(parts, kPartLevels, number);
     if (number != Parts - 1) clear();
   }
+  template <bool kToAll = true>
   __device__ __forceinline__ void finish(State (&result)[kVector], Exchange&) {
     for (int k = 0; k < kVector; ++k) result[k] = current[k];
   }

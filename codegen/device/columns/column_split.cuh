@@ -8,7 +8,7 @@ __device__ __forceinline__ int place_in_tile(int split, int k) {
   return (split * Shape::kVector + k) * Shape::kColumns + Shape::column();
 }
 
-/// Stores the states of this block's columns. All threads of a column must have its state.
+/// Stores the states of this block's columns. The first thread of a column must have its state.
 template <class Shape, class State>
 __device__ __forceinline__ void store_split(State* tile, int split,
                                             const State (&states)[Shape::kVector]) {
@@ -19,14 +19,15 @@ __device__ __forceinline__ void store_split(State* tile, int split,
 }
 
 /// Combines the `Splits` states of each column of this block. Every thread of a column gets the
-/// result.
-template <int Splits, class Shape, class State>
+/// result if kToAll, else only the first one.
+template <int Splits, bool kToAll, class Shape, class State>
 __device__ __forceinline__ void join_splits(const State* tile, State (&states)[Shape::kVector],
                                             Exchange& exchange) {
   constexpr int kPlaces = Shape::kSlots * Shape::kGroups;
   constexpr int kJoining = Splits < kPlaces ? Splits : kPlaces;
   constexpr int kOwn = Splits / kJoining;
   State* shared = exchange.next<State>();
+  const auto place = [&](int along, int k) { return shared + place_in_exchange<Shape>(along, k); };
   if (Shape::along() < kJoining) {
     FarFirst<State, kOwn> own[Shape::kVector];
 #pragma unroll 4
@@ -36,24 +37,23 @@ __device__ __forceinline__ void join_splits(const State* tile, State (&states)[S
       for (int k = 0; k < Shape::kVector; ++k)
         states[k] = own[k].take(i, load_workspace(tile, place_in_tile<Shape>(split, k)));
     }
+    if constexpr (kJoining > 1 || kToAll)
 #pragma unroll
-    for (int k = 0; k < Shape::kVector; ++k)
-      store_shared(shared + place_in_exchange<Shape>(Shape::along(), k), states[k]);
+      for (int k = 0; k < Shape::kVector; ++k) store_shared(place(Shape::along(), k), states[k]);
   }
-  block_barrier();
 #pragma unroll 1
   for (int half = kJoining / 2; half > 0; half /= 2) {
-    if (Shape::along() < half) {
+    block_barrier();
+    if (Shape::along() < half)
 #pragma unroll
       for (int k = 0; k < Shape::kVector; ++k) {
-        State* const near = shared + place_in_exchange<Shape>(Shape::along(), k);
-        const State far = load_shared(shared + place_in_exchange<Shape>(Shape::along() + half, k));
-        store_shared(near, State::join(load_shared(near), far));
+        states[k] = State::join(states[k], load_shared(place(Shape::along() + half, k)));
+        if (half > 1 || kToAll) store_shared(place(Shape::along(), k), states[k]);
       }
-    }
-    block_barrier();
   }
+  if constexpr (kToAll) {
+    block_barrier();
 #pragma unroll
-  for (int k = 0; k < Shape::kVector; ++k)
-    states[k] = load_shared(shared + place_in_exchange<Shape>(0, k));
+    for (int k = 0; k < Shape::kVector; ++k) states[k] = load_shared(place(0, k));
+  }
 }

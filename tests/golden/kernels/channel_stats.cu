@@ -17,7 +17,6 @@ channel_stats_0_keep(const float* __restrict__ from_0,
   copy_0.copy_rounds(from_0, outer * 50176 + group * 6272, 784, reinterpret_cast<float*>(resident_tile));
   copy_0.load_rest(from_0, outer * 50176 + group * 6272, 784);
   copy_0.keep_rest(reinterpret_cast<float*>(resident_tile));
-  block_barrier();
 }
 
 // phase 0: row_reduce · threads 128, vector 4, 32 per row, 4 rows per block
@@ -77,7 +76,7 @@ channel_stats_0_1(const float* sum_1_in,
   v_sum_tree.finish_accumulator(0);
   v_sum_tree.finish_part(0, exchange);
   Sum<float> v_sum_tree_states[1];
-  v_sum_tree.finish(v_sum_tree_states, exchange);
+  v_sum_tree.finish<false>(v_sum_tree_states, exchange);
   Vector<float, 1> v_sum;
 #pragma unroll
   for (int k = 0; k < 1; ++k) v_sum[k] = v_sum_tree_states[k].result();
@@ -152,7 +151,7 @@ channel_stats_0_3(const float* sum_7_in,
   v_squares_tree.finish_accumulator(0);
   v_squares_tree.finish_part(0, exchange);
   Sum<float> v_squares_tree_states[1];
-  v_squares_tree.finish(v_squares_tree_states, exchange);
+  v_squares_tree.finish<false>(v_squares_tree_states, exchange);
   Vector<float, 1> v_squares;
 #pragma unroll
   for (int k = 0; k < 1; ++k) v_squares[k] = v_squares_tree_states[k].result();
@@ -176,36 +175,40 @@ channel_stats_0(unsigned* tickets,
     const int outer = item / 8;
     const int group = item % 8;
     unsigned char* const resident_tile = resident_tiles;
+    if (place > 0) block_barrier();  // the previous tile has the same place
     channel_stats_0_keep(x_in, resident_tile, outer, group);
+    block_barrier();
     const int number = outer * 8 + group;
 #pragma unroll 1
     for (int block = number * 2; block < number * 2 + 2; ++block) {
       channel_stats_0_0(sum_1_out, reinterpret_cast<const float*>(resident_tile), number, block);
-      block_barrier();
     }
   }
   grid_barrier(tickets);
   for (int block = static_cast<int>(blockIdx.x); block < 4; block += static_cast<int>(gridDim.x)) {
+    if (block >= static_cast<int>(gridDim.x)) block_barrier();
     channel_stats_0_1(sum_1_out, m_out, block);
-    block_barrier();
   }
   grid_barrier(tickets);
   for (int item = static_cast<int>(blockIdx.x), place = 0; item < 256; item += static_cast<int>(gridDim.x), ++place) {
     const int outer = item / 8;
     const int group = item % 8;
     unsigned char* const resident_tile = resident_tiles;
-    if (!has_place) channel_stats_0_keep(x_in, resident_tile, outer, group);
+    if (!has_place) {
+      if (place > 0) block_barrier();  // the previous tile has the same place
+      channel_stats_0_keep(x_in, resident_tile, outer, group);
+      block_barrier();
+    }
     const int number = outer * 8 + group;
 #pragma unroll 1
     for (int block = number * 2; block < number * 2 + 2; ++block) {
       channel_stats_0_2(m_out, sum_7_out, reinterpret_cast<const float*>(resident_tile), group, block);
-      block_barrier();
     }
   }
   grid_barrier(tickets);
   for (int block = static_cast<int>(blockIdx.x); block < 4; block += static_cast<int>(gridDim.x)) {
+    if (block >= static_cast<int>(gridDim.x)) block_barrier();
     channel_stats_0_3(sum_7_out, v_out, block);
-    block_barrier();
   }
   grid_depart(tickets);
 }

@@ -59,7 +59,7 @@ cluster_columns_0(const bf16* __restrict__ x_in,
   share_states<4, Shape>(v_sum_splits, v_sum_tree_states);
   cluster_arrive();
   cluster_wait();
-  join_shared_states<4, Shape>(v_sum_splits, v_sum_tree_states);
+  join_shared_states<4, true, Shape>(v_sum_splits, v_sum_tree_states);
   Vector<float, 8> v_sum;
 #pragma unroll
   for (int k = 0; k < 8; ++k) v_sum[k] = v_sum_tree_states[k].result();
@@ -97,7 +97,7 @@ cluster_columns_0(const bf16* __restrict__ x_in,
   share_states<4, Shape>(v_squares_splits, v_squares_tree_states);
   cluster_arrive();
   cluster_wait();
-  join_shared_states<4, Shape>(v_squares_splits, v_squares_tree_states);
+  join_shared_states<4, true, Shape>(v_squares_splits, v_squares_tree_states);
   Vector<float, 8> v_squares;
 #pragma unroll
   for (int k = 0; k < 8; ++k) v_squares[k] = v_squares_tree_states[k].result();

@@ -33,6 +33,7 @@ column_scan_0(const bf16* __restrict__ x_in,
         }
       }
     }
+    if (start > 0) block_barrier();  // the previous tile has used the same memory
     const State all = scan_lanes<32, 8, 16>(total, states, 4096, lane);
 #pragma unroll
     for (int chunk = 0; chunk < 8; ++chunk) {

@@ -29,7 +29,7 @@ column_sum_0(const bf16* __restrict__ g_in,
   }
   s_tree.finish_part(0, exchange);
   Sum<float> s_tree_states[4];
-  s_tree.finish(s_tree_states, exchange);
+  s_tree.finish<false>(s_tree_states, exchange);
   Vector<float, 4> s;
 #pragma unroll
   for (int k = 0; k < 4; ++k) s[k] = s_tree_states[k].result();

@@ -68,7 +68,6 @@ embedding_gradient_0(const float* __restrict__ table_in,
         }
       }
     }
-    block_barrier();
   }
 }
 // grid 512, shared 1024, reads 540672, writes 262144

@@ -38,16 +38,16 @@ few_columns_0(const float* __restrict__ x_in,
   s_tree.finish_part(0, exchange);
   m_tree.finish_part(0, exchange);
   Sum<float> s_tree_states[4];
-  s_tree.finish(s_tree_states, exchange);
+  s_tree.finish<false>(s_tree_states, exchange);
   Max<float> m_tree_states[4];
-  m_tree.finish(m_tree_states, exchange);
+  m_tree.finish<false>(m_tree_states, exchange);
   Sum<float>* s_splits = reinterpret_cast<Sum<float>*>(workspace) + column_tile * 4096;
   store_split<Shape>(s_splits, split, s_tree_states);
   Max<float>* m_splits = reinterpret_cast<Max<float>*>(workspace + 32768) + column_tile * 4096;
   store_split<Shape>(m_splits, split, m_tree_states);
   if (!last_block(tickets + column_tile, 128)) return;
-  join_splits<128, Shape>(s_splits, s_tree_states, exchange);
-  join_splits<128, Shape>(m_splits, m_tree_states, exchange);
+  join_splits<128, false, Shape>(s_splits, s_tree_states, exchange);
+  join_splits<128, false, Shape>(m_splits, m_tree_states, exchange);
   Vector<float, 4> s;
 #pragma unroll
   for (int k = 0; k < 4; ++k) s[k] = s_tree_states[k].result();

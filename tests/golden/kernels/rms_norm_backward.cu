@@ -149,7 +149,7 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
   }
   cluster_arrive();
   cluster_wait();  // no block reads the states of this block any more
-  if (!last_block(tickets + 9 * cluster_rank() + group, 16)) return;
+  if (!last_block<true>(tickets + 9 * cluster_rank() + group, 16)) return;
 #pragma unroll 1
   for (int own = static_cast<int>(threadIdx.x); own < 128; own += 128) {
     const int at = cluster_rank() * 128 + own;

@@ -199,7 +199,7 @@ train_step_0_2(const float* __restrict__ x_in,
   dw_sum_tree.finish_accumulator(0);
   dw_sum_tree.finish_part(0, exchange);
   Sum<float> dw_sum_tree_states[4];
-  dw_sum_tree.finish(dw_sum_tree_states, exchange);
+  dw_sum_tree.finish<false>(dw_sum_tree_states, exchange);
   Vector<float, 4> dw_sum;
 #pragma unroll
   for (int k = 0; k < 4; ++k) dw_sum[k] = dw_sum_tree_states[k].result();
@@ -221,7 +221,6 @@ train_step_0_2(const float* __restrict__ x_in,
     const float new__2 = w[k] - step_[k];
     new_[k] = new__2;
   }
-  block_barrier();  // the other threads have read the old values
   if (Shape::along() == 0) {
     Vector<float, 4> w_2;
 #pragma unroll
@@ -242,17 +241,16 @@ train_step_0(unsigned* tickets,
              const float lr) {
   for (int block = static_cast<int>(blockIdx.x); block < 160; block += static_cast<int>(gridDim.x)) {
     train_step_0_0(x_in, w_in, logits_out, block);
-    block_barrier();
   }
   grid_barrier(tickets);
   for (int block = static_cast<int>(blockIdx.x); block < 8; block += static_cast<int>(gridDim.x)) {
+    if (block >= static_cast<int>(gridDim.x)) block_barrier();
     train_step_0_1(label_in, logits_out, loss_out, lp_out, tickets + 1, workspace, block);
-    block_barrier();
   }
   grid_barrier(tickets);
   for (int block = static_cast<int>(blockIdx.x); block < 80; block += static_cast<int>(gridDim.x)) {
+    if (block >= static_cast<int>(gridDim.x)) block_barrier();
     train_step_0_2(x_in, label_in, lp_out, w_in, lr, block);
-    block_barrier();
   }
 }
 // grid 160, shared 2048, reads 162816, writes 24068

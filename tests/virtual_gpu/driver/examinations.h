@@ -13,25 +13,25 @@
 namespace sinter::virtual_gpu::driver {
 
 /// Each line has these fields, with tabs between them:
-/// - the kernel, and the number, kind and line of the mutation;
+/// - the function with the mutation, and the number, kind and line of the mutation;
 /// - the name, schedule and message of the Outcome.
 ///
-/// If the unchanged kernel does not pass, the number is 0, and there is no kind.
+/// The function is the kernel or one that it calls. If the unchanged kernel does not pass, the
+/// number is 0, and there is no kind.
 class Examinations {
  public:
   void open(const std::string& file) { file_.open(file, std::ios::app); }
   bool is_open() const { return file_.is_open(); }
   /// `may_start_early`: the launch is ordered after its predecessor only by `griddepcontrol.wait`.
-  /// Only such launches can show that the wait is missing, if they use memory that the predecessor
-  /// uses. So the wait is examined until a launch shows it, and the last line of a number counts.
+  /// The wait is examined in the first such launch of a kernel.
   void examine(const ExaminedLaunch& launch, bool may_start_early);
 
  private:
-  void write(const std::string& kernel, const Mutation* mutation, const Outcome& outcome);
+  void write(const std::string& function, const Mutation* mutation, const Outcome& outcome);
 
   std::ofstream file_;
   using Kernels = std::set<std::pair<std::shared_ptr<const Program>, int>>;
-  Kernels examined_, caught_waits_;
+  Kernels examined_, examined_waits_;
 };
 
 }  // namespace sinter::virtual_gpu::driver

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -54,19 +55,23 @@ class SharedImage {
 
 enum class Image : std::uint8_t { write, compare };
 
+/// The launch before the examined one: that of the process, or one that has written all memory.
+enum class Before : std::uint8_t { own, writer };
+
 class Examiner {
  public:
   explicit Examiner(const ExaminedLaunch& launch)
       : launch_(launch), allocations_(launch.memory.live()), shared_(image_bytes()) {}
 
   /// Runs the launch with this text in a child.
-  Outcome run(const std::string& ptx, const ScheduleChoice& schedule, Image image) {
+  Outcome run(const std::string& ptx, const ScheduleChoice& schedule, Image image,
+              Before before = Before::own) {
     Answer& answer = shared_.answer();
     answer.is_complete = false;
     const pid_t child = fork();
     if (child < 0) throw std::runtime_error("cannot fork to examine a mutation");
     if (child == 0) {
-      run_in_child(ptx, schedule, image);
+      run_in_child(ptx, schedule, image, before);
       _exit(0);
     }
     int status = 0;
@@ -88,7 +93,8 @@ class Examiner {
     return bytes;
   }
 
-  void run_in_child(const std::string& ptx, const ScheduleChoice& schedule, Image image) {
+  void run_in_child(const std::string& ptx, const ScheduleChoice& schedule, Image image,
+                    Before before) {
     Answer& answer = shared_.answer();
     const auto say = [&](Verdict verdict, std::string_view message) {
       answer.verdict = verdict;
@@ -97,7 +103,7 @@ class Examiner {
       answer.message[length] = 0;
     };
     try {
-      execute(ptx, schedule, image, say);
+      execute(ptx, schedule, image, before, say);
     } catch (const Violation& violation) {
       answer.check = violation.kind;
       say(Verdict::violation, violation.what());
@@ -107,7 +113,7 @@ class Examiner {
     answer.is_complete = true;
   }
 
-  void execute(const std::string& ptx, const ScheduleChoice& schedule, Image image,
+  void execute(const std::string& ptx, const ScheduleChoice& schedule, Image image, Before before,
                const auto& say) {
     GpuOptions options = launch_.options;
     options.schedule = schedule.schedule;
@@ -115,6 +121,7 @@ class Examiner {
     Gpu gpu(launch_.limits, options, launch_.memory, launch_.order);
     LaunchRequest request = launch_.request;
     request.program = gpu.load(ptx);
+    if (before == Before::writer) wait_for_writer(request);
     const std::uint32_t serial = gpu.start(std::move(request));
     while (!gpu.is_done(serial)) {
       gpu.run_some();
@@ -128,6 +135,23 @@ class Examiner {
     }
     const std::string difference = find_difference();
     say(difference.empty() ? Verdict::same : Verdict::differs, difference);
+  }
+
+  /// Begins and ends a launch that writes all memory. Only `griddepcontrol.wait` orders `request`
+  /// behind it.
+  void wait_for_writer(LaunchRequest& request) {
+    HappensBefore& order = launch_.order;
+    const std::uint32_t writer =
+        order.begin_launch([](std::uint32_t) { return true; }, {}, "the launch before it");
+    const std::unique_ptr<BlockClock> block = order.begin_block(writer, /*block=*/0, /*threads=*/1);
+    for (const Allocation* const allocation : allocations_)
+      launch_.memory.find(allocation->address)
+          ->shadow.access({.kind = AccessKind::write, .offset = 0, .bytes = allocation->size},
+                          order.thread(*block, 0), order);
+    request.waits_for.push_back(writer);
+    request.is_ordered = [is_ordered = request.is_ordered, writer](std::uint32_t earlier) {
+      return earlier != writer && is_ordered(earlier);
+    };
   }
 
   void write_image() {
@@ -207,12 +231,18 @@ void examine(const ExaminedLaunch& launch, const std::function<bool(const Mutati
     const Outcome outcome = examiner.run(*module.text, schedule, image);
     if (outcome.verdict != Verdict::same) return report(nullptr, outcome);
   }
+  bool is_examined_behind_writer = false;
   for (const Mutation& mutation : find_mutations(module)) {
     if (!wants(mutation)) continue;
+    const Before before = mutation.kind == MutationKind::grid_wait ? Before::writer : Before::own;
+    if (before == Before::writer && !std::exchange(is_examined_behind_writer, true)) {
+      const Outcome outcome = examiner.run(*module.text, schedules[0], Image::compare, before);
+      if (outcome.verdict != Verdict::same) return report(nullptr, outcome);
+    }
     const std::string ptx = mutated_text(module, mutation);
     Outcome outcome;
     for (const ScheduleChoice& schedule : schedules) {
-      outcome = examiner.run(ptx, schedule, Image::compare);
+      outcome = examiner.run(ptx, schedule, Image::compare, before);
       if (outcome.verdict != Verdict::same) break;
     }
     report(&mutation, outcome);

@@ -51,6 +51,9 @@ struct ExaminedLaunch {
 /// nothing changes here. First the unchanged kernel runs under every schedule. The runs must end
 /// with the same bytes; else the outcome of these runs, without a mutation, is the only one.
 ///
+/// `griddepcontrol.wait` is examined behind a launch that has written all memory with the bytes
+/// that it has, as the last kernel of another program may. First the unchanged kernel runs so.
+///
 /// `wants` selects mutations; `report` gets their outcomes, in the order of the text. The caller
 /// has no other launch running.
 void examine(const ExaminedLaunch& launch, const std::function<bool(const Mutation&)>& wants,

@@ -107,6 +107,20 @@ LOOP:
               ElementsAre("1 reduction: endless, fair"));
 }
 
+TEST(Examination, AMissingWaitRacesWithTheLaunchBefore) {
+  Device device;
+  EXPECT_THAT(device.examine_kernel("griddepcontrol.wait; mov.u32 %r2, %r1;", kTwoWarps),
+              ElementsAre("1 grid wait: race, fair"));
+  EXPECT_THAT(device.last_message, HasSubstr("the launch before it"));
+}
+
+TEST(Examination, ReportsAnAccessInFrontOfTheWait) {
+  Device device;
+  EXPECT_THAT(device.examine_kernel(
+                  "st.global.u32 [%rd1], %r1; griddepcontrol.wait; mov.u32 %r2, 0;", kTwoWarps),
+              ElementsAre("0 unchanged: race, fair"));
+}
+
 TEST(Examination, ReportsAnUnchangedKernelThatFails) {
   Device device;
   EXPECT_THAT(device.examine_kernel("mov.u32 %r2, 0; mov.u64 %rd1, 64;", kTwoWarps),

@@ -182,6 +182,19 @@ std::string mutated_text(std::string ptx, const MutationName& name) {
                                    known, name.number));
 }
 
+std::set<std::string_view> functions_of(const ptx::Module& module, std::string_view kernel) {
+  std::set<std::string_view> names;
+  const auto visit = [&](const auto& self, std::string_view name) -> void {
+    const auto found = std::ranges::find(module.functions, name, &ptx::Function::name);
+    if (found == module.functions.end() || !names.insert(found->name).second) return;
+    for (const ptx::Instruction& instruction : found->instructions)
+      if (instruction.parts[0] == "call")
+        for (const ptx::Operand& operand : instruction.operands) self(self, operand.name);
+  };
+  visit(visit, kernel);
+  return names;
+}
+
 bool waits_for_prior_launches(const ptx::Function& function) {
   return std::ranges::any_of(function.instructions, [](const ptx::Instruction& instruction) {
     return instruction.opcode == "griddepcontrol.wait";

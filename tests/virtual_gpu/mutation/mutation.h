@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,9 @@ struct MutationName {
 /// `ptx` with the mutation; unchanged if the module has no such kernel. Throws PtxError if the
 /// kernel has fewer mutations.
 std::string mutated_text(std::string ptx, const MutationName& name);
+
+/// The name of the kernel, and those of the functions that it calls, directly or not.
+std::set<std::string_view> functions_of(const ptx::Module& module, std::string_view kernel);
 
 /// True if the function has `griddepcontrol.wait`.
 bool waits_for_prior_launches(const ptx::Function& function);

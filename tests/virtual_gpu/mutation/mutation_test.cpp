@@ -97,5 +97,20 @@ TEST(MutationTest, AreFoundByKernelAndNumber) {
   }
 }
 
+TEST(MutationTest, FunctionsOfAKernelAreThoseThatItCalls) {
+  const ptx::Module module = ptx::parse(R"(
+.version 9.0
+.target sm_90
+.address_size 64
+.func inner() { bar.sync 0; ret; }
+.func outer() { call.uni inner; bar.sync 0; ret; }
+.func other() { bar.sync 0; ret; }
+.visible .entry kernel() { call.uni outer; ret; }
+.visible .entry alone() { ret; }
+)");
+  EXPECT_THAT(functions_of(module, "kernel"), ElementsAre("inner", "kernel", "outer"));
+  EXPECT_THAT(functions_of(module, "alone"), ElementsAre("alone"));
+}
+
 }  // namespace
 }  // namespace sinter::virtual_gpu::mutation_test

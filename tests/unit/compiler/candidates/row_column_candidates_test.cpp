@@ -86,7 +86,7 @@ TEST(RowColumn, BlocksSynchroniseBeforeAndAfterRemoteReads) {
     const std::size_t before = text.find("cluster_wait();");
     const std::size_t combines = text.find("join_ranks<");
     const std::size_t after = text.find("cluster_wait();", before + 1);
-    const std::size_t ends = text.find("last_block(");
+    const std::size_t ends = text.find("last_block");
     EXPECT_LT(before, combines);
     EXPECT_LT(combines, after);
     EXPECT_LT(after, ends);

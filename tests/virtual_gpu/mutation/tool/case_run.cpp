@@ -139,20 +139,22 @@ CaseRun::~CaseRun() {
 }
 
 std::vector<Examined> CaseRun::outcomes() const {
-  std::map<std::pair<std::string, int>, Examined> last;  // a wait may be examined several times
+  // Functions that several kernels call are examined with each of them.
+  std::map<std::pair<std::string, int>, Examined> best;
   std::ifstream lines(file_);
   for (std::string line; std::getline(lines, line);) {
     const Examined one = parse_line(line);
     if (one.number == 0)
       throw UserError(fmt::format("{}: the unchanged kernel {} fails, schedule {}: {}", name_,
                                   one.kernel, one.schedule, one.message));
-    last[{one.kernel, one.number}] = one;
+    Examined& known = best[{one.kernel, one.number}];
+    if (known.number == 0 || known.outcome == "nothing") known = one;
   }
   std::ifstream problem(file_ + kProblem);
   for (std::string text; std::getline(problem, text);)
     throw UserError(fmt::format("{}: {}", name_, text));
   std::vector<Examined> outcomes;
-  for (const auto& [key, one] : last) outcomes.push_back(one);
+  for (const auto& [key, one] : best) outcomes.push_back(one);
   return outcomes;
 }
 

@@ -136,7 +136,8 @@ std::string page_of(const std::vector<Row>& rows, const Reasons& reasons) {
     page +=
         fmt::format("| {} | {} | {} | {} |\n", kind, instructions, caught, instructions - caught);
   }
-  page += "\n## Reasons\n\nThe last column of the next table names one of these reasons:\n\n";
+  if (!reasons.all().empty())
+    page += "\n## Reasons\n\nThe last column of the next table names one of these reasons:\n\n";
   for (const Reason& reason : reasons.all())
     page += fmt::format("- **{}**: {}\n", reason.name, reason.text);
   page +=
