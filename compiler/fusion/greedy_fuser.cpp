@@ -232,7 +232,8 @@ void GreedyFuser::score(int owner, auto offer_all) {
   queue_.end_list(owner);
 }
 
-void GreedyFuser::drain() {
+bool GreedyFuser::drain() {
+  bool has_merged = false;
   while (const std::optional<Candidate> best =
              queue_.pop([&](int group, int version) { return is_current(group, version); })) {
     const int a = best->a, b = best->b;
@@ -241,6 +242,7 @@ void GreedyFuser::drain() {
     const MergeDecision decision = decide(a, b);
     if (!decision.merges) continue;
     groups.merge(a, b, std::move(between));
+    has_merged = true;
     if (max_arrays_ > kMaxArguments)
       merges_.push_back({.into = a, .from = b, .arrays = groups.arguments(a)});
     if (decision.seconds) remember(a, *decision.seconds);
@@ -249,6 +251,7 @@ void GreedyFuser::drain() {
       groups.visit_producers(a, [&](int producer) { offer(a, producer, a); });
     });
   }
+  return has_merged;
 }
 
 void GreedyFuser::merge_neighbours() {
@@ -261,6 +264,12 @@ void GreedyFuser::merge_neighbours() {
 }
 
 void GreedyFuser::merge_siblings() {
+  // A merged group has other siblings than its parts had.
+  while (merge_adjacent_siblings()) {
+  }
+}
+
+bool GreedyFuser::merge_adjacent_siblings() {
   DenseMap<const Node*, int> last_reader;
   std::vector<std::pair<int, int>> pairs;
   for (int group = 0; group < groups.size(); ++group) {
@@ -278,7 +287,7 @@ void GreedyFuser::merge_siblings() {
         offer(owner, owner, pairs[next].second);
     });
   }
-  drain();
+  return drain();
 }
 
 }  // namespace sinter

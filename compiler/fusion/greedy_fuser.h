@@ -112,10 +112,13 @@ class GreedyFuser {
   /// Replaces the list of `owner` by the pairs that `offer_all` offers.
   void score(int owner, auto offer_all);
   /// Merges the best pairs until none is left. Scores the neighbours of each merged group again.
-  void drain();
+  /// Returns true if any pair merged.
+  bool drain();
   void merge_neighbours();
   /// Merges groups that read the same array but not each other's results.
   void merge_siblings();
+  /// One round of that: pairs that are adjacent among the readers of an array.
+  bool merge_adjacent_siblings();
 
   /// Rematerialization: readers of a value compute it themselves if that takes no more time than
   /// storing and loading it. Otherwise readers may at least cast it from a narrower value.
