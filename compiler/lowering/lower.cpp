@@ -170,7 +170,7 @@ class Lowering {
     // A second level cannot combine partial Welford states as if they were elements.
     if (levels().size() != 1) return true;
     const Extent count = reduced_extent(node_);
-    const std::int64_t limit = kLargestTwoPassVariance;
+    const std::int64_t limit = reduces_last_axis() ? kLargestTwoPassRow : kLargestTwoPassColumn;
     const bool small = evaluate(count, facts_.symbols) <= limit;
     add_guard(notes_.guards,
               {.value = count,
@@ -179,6 +179,14 @@ class Lowering {
                .reason = small ? "a variance of few elements takes two passes"
                                : "a variance of many elements uses Welford's algorithm"});
     return small;
+  }
+
+  /// True if the last axis with more than one position is reduced.
+  bool reduces_last_axis() {
+    const std::span<const Extent> shape = operand().shape();
+    std::int64_t last = std::ssize(shape) - 1;
+    while (last > 0 && shape[static_cast<std::size_t>(last)].is(1)) --last;
+    return std::ranges::count(reduced_axes(node_), last) > 0;
   }
 
   GraphData& graph_;

@@ -10,8 +10,9 @@ namespace sinter {
 
 /// A single-level variance over at most this many elements takes two passes over them (mean, then
 /// squared deviations). Over more elements it uses Welford's algorithm, in the order of the
-/// reduction tree.
-inline constexpr std::int64_t kLargestTwoPassVariance = std::int64_t{1} << 16;
+/// reduction tree. Longer columns do not stay on the SM, so that two passes would read them twice.
+inline constexpr std::int64_t kLargestTwoPassRow = std::int64_t{1} << 16;
+inline constexpr std::int64_t kLargestTwoPassColumn = std::int64_t{1} << 15;
 
 struct Lowered {
   Graph graph;

@@ -154,6 +154,14 @@ TEST(LowerTest, VarianceOfManyElementsUsesWelford) {
             "  return v\n");
 }
 
+TEST(LowerTest, VarianceOfLongColumnsUsesWelford) {
+  const std::string_view statements = "v = var x {axes = [0]}; return v";
+  EXPECT_EQ(lowered("x: f32[32768, 8]", statements).find("welford"), std::string::npos);
+  EXPECT_NE(lowered("x: f32[32769, 8]", statements).find("welford"), std::string::npos);
+  // It is a row if all later axes have one position.
+  EXPECT_EQ(lowered("x: f32[32769, 1]", statements).find("welford"), std::string::npos);
+}
+
 TEST(LowerTest, VarianceOfSeveralLevelsTakesTwoPasses) {
   const std::string text = lowered("x: f32[512, 512]", "v = var x {axes = [0, 1]}; return v");
   EXPECT_EQ(text.find("welford"), text.npos);
@@ -393,6 +401,7 @@ INSTANTIATE_TEST_SUITE_P(
         Meaning{"x: bf16[7, 33]", "y = mean x {axes = [1], keep = true}; return y"},
         Meaning{"x: f16[7, 33]", "v, m = var_mean x {axes = [0, 1], correction = 1}; return v, m"},
         Meaning{"x: f32[2, 70000]", "v = var x {axes = [1]}; return v"},
+        Meaning{"x: f32[40000, 2]", "v = var x {axes = [0], correction = 1}; return v"},
         Meaning{"x: f64[300, 3, 70]", "v = var x {axes = [0, 2], keep = true}; return v"},
         Meaning{"x: f32[300, 70, 3]", "v = var x; return v"},
         Meaning{"x: f32[300, 70, 3]", "w = welford x {axes = [0, 1]}; return w"},
