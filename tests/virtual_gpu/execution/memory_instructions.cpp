@@ -132,6 +132,7 @@ void load(LaneState& state, const Operation& operation) {
       }
     });
   }
+  if (warp.block->async) note_generic_reads(warp, operation, places, details.bytes * details.count);
   if (!details.is_strong) return;
   std::uint64_t hash = 0;
   for (Mask rest = warp.mask; rest; rest &= rest - 1) {

@@ -22,6 +22,7 @@ std::string unknown(std::string_view part) {
 
 Draft InstructionDecoder::begin_asynchronous(const ptx::Instruction& instruction, Execute execute) {
   draft_.kernel.is_asynchronous = true;
+  if (execute == handlers::copy_bulk) draft_.kernel.has_bulk_copies = true;
   const bool is_copy = execute == handlers::copy_elements || execute == handlers::copy_bulk ||
                        execute == handlers::prefetch_bulk;
   return begin(instruction, execute,

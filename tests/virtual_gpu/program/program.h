@@ -96,6 +96,7 @@ struct Kernel {
   int min_blocks_per_sm = 0;                        ///< `.minnctapersm`
   int live_registers = 0;        ///< the most registers of 32 bits that are live at once
   bool is_asynchronous = false;  ///< it has asynchronous copies or mbarriers
+  bool has_bulk_copies = false;  ///< prefetches not counted
 
   std::vector<Operation> operations;
   std::vector<InstructionClass> classes;  ///< of each operation

@@ -11,6 +11,7 @@
 
 #include "tests/virtual_gpu/execution/async/mbarrier_counts.h"
 #include "tests/virtual_gpu/execution/async/proxy_order.h"
+#include "tests/virtual_gpu/execution/async/proxy_reads.h"
 #include "tests/virtual_gpu/execution/machine.h"
 
 namespace sinter::virtual_gpu {
@@ -78,6 +79,7 @@ struct AsyncThread {
 struct AsyncBlock {
   std::vector<AsyncThread> threads = {};
   std::map<std::uint64_t, MBarrier> mbarriers = {};  ///< by offset
+  ProxyReads proxy_reads = {};                       ///< by threads of the block itself
   /// Clocks of agents, by depth. A thread has one agent of each depth.
   std::vector<std::unique_ptr<BlockClock>> agents = {};
   std::vector<std::vector<AccessStamp>> last_accesses = {};  ///< of agents

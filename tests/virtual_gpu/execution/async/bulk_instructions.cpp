@@ -67,6 +67,21 @@ void check_proxy(const BulkCopy& bulk, const Place& place, const char* access) {
                    line_of(launch.request.program->module, line)));
 }
 
+/// Reads of the target by threads of its block need proxy fences too.
+void check_readers(const BulkCopy& bulk, const Place& target) {
+  ActiveLaunch& launch = bulk.launch();
+  if (!checks_races(launch) || !target.block) return;
+  const auto line = target.block->async->proxy_reads.find_unfenced(
+      target.offset, bulk.size, clock_of(bulk.warp, bulk.lane), *launch.order);
+  if (!line) return;
+  fail(bulk.warp, bulk.operation, bulk.lane, CheckKind::race,
+       fmt::format("the async proxy writes shared memory that the generic proxy read at line {} "
+                   "({}), without a fence.proxy.async of the reader between both: each thread that "
+                   "reads must run fence.proxy.async.shared::cta behind its reads, and in front of "
+                   "the barrier before the copy",
+                   *line, line_of(launch.request.program->module, *line)));
+}
+
 /// Checks the accesses of the copy. A reading agent and a writing one behind it make them.
 void check_accesses(const BulkCopy& bulk, AsyncCopy& copy) {
   const Warp& warp = bulk.warp;
@@ -76,6 +91,7 @@ void check_accesses(const BulkCopy& bulk, AsyncCopy& copy) {
   for (const Place& target : bulk.targets) {
     check_no_mbarrier(warp, bulk.operation, bulk.lane, target, bulk.size);
     check_proxy(bulk, target, "writes");
+    check_readers(bulk, target);
   }
   if (checks_races(launch)) {
     copy.reader = &start_agent(block, copy.thread);
@@ -100,6 +116,7 @@ void check_accesses(const BulkCopy& bulk, AsyncCopy& copy) {
     }
     count_copied(launch, {&target, 1}, bulk.size, AccessKind::write);
     launch.async->proxies.forget(target.address, bulk.size);
+    if (target.block) target.block->async->proxy_reads.forget(target.offset, bulk.size);
   }
   if (copy.writer) copy.written = end_agent(block, *copy.writer, bulk.operation.line);
 }

@@ -209,16 +209,16 @@ TEST(BulkInstructions, AWaitForReadsDoesNotCoverTheWrites) {
 }
 
 TEST(BulkInstructions, ALoadIsOrderedBehindReadsOfTheLastTile) {
-  const std::string twice = kLoadAndRead + kSync + R"(
+  const std::string copy = R"(
     @%p1 mbarrier.arrive.expect_tx.shared.b64 %rd6, [bar], 256;
     @%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd2], 256, [bar];
 AGAIN:
     mbarrier.try_wait.parity.shared.b64 %p2, [bar], 1;
     @!%p2 bra AGAIN;)";
-  EXPECT_EQ(violation(twice), "none");
-  const std::size_t at = kLoadAndRead.size();
-  EXPECT_THAT(violation(twice.substr(0, at) + twice.substr(at + std::string(kSync).size())),
-              HasSubstr("race: the asynchronous write of shared address"));
+  EXPECT_EQ(violation(kLoadAndRead + kFence + kSync + copy), "none");
+  EXPECT_THAT(violation(kLoadAndRead + kFence + copy),
+              testing::AnyOf(HasSubstr("race: the asynchronous write of shared address"),
+                             HasSubstr("shared memory that the generic proxy read")));
 }
 
 // ---- Proxies ----
@@ -290,6 +290,34 @@ TEST(BulkInstructions, ALoadOverGenericWritesNeedsAProxyFence) {
   EXPECT_THAT(violation(body), HasSubstr("the async proxy writes shared memory that the generic "
                                          "proxy wrote"));
   EXPECT_EQ(violation(replaced(body, kSync, std::string(kFence) + kSync)), "none");
+}
+
+/// A load into the tile that all threads have read.
+const std::string kLoadAgain =
+    kLoadAndRead + kFence + kSync + kLoad +
+    "AGAIN:\nmbarrier.try_wait.parity.shared.b64 %p2, [bar], 1;\n@!%p2 bra AGAIN;\n";
+
+TEST(BulkInstructions, ALoadOverGenericReadsNeedsAProxyFenceOfEachReader) {
+  EXPECT_EQ(violation(kLoadAgain), "none");
+  const std::string message = violation(without(kLoadAgain, kFence));
+  EXPECT_THAT(message, HasSubstr("the async proxy writes shared memory that the generic proxy read "
+                                 "at line "));
+  EXPECT_THAT(message, HasSubstr("(ld.shared.u32 %r2, [%rd7];), without a fence.proxy.async of the "
+                                 "reader between both: each thread that reads must run "
+                                 "fence.proxy.async.shared::cta behind its reads"));
+  // The fence of the copying thread alone does not order the other threads' reads.
+  EXPECT_THAT(violation(replaced(kLoadAgain, kFence, "@%p1 " + std::string(kFence))),
+              HasSubstr("that the generic proxy read"));
+}
+
+TEST(BulkInstructions, AProxyFenceIsBehindTheReadAndBeforeTheBarrier) {
+  for (const std::string& body :
+       {replaced(without(kLoadAgain, kFence), "ld.shared.u32 %r2",
+                 std::string(kFence) + "ld.shared.u32 %r2"),
+        replaced(kLoadAgain, std::string(kFence) + kSync, std::string(kSync) + kFence)})
+    EXPECT_THAT(violation(body), HasSubstr("that the generic proxy read"));
+  EXPECT_THAT(violation(replaced(kLoadAgain, "shared::cta;", "global;")),
+              HasSubstr("that the generic proxy read"));
 }
 
 TEST(BulkInstructions, ALoadOfGlobalWritesNeedsAProxyFence) {

@@ -4,7 +4,7 @@
 namespace sinter::virtual_gpu {
 
 /// `n` tiles of 32 floats, each reversed, with `cuda::memcpy_async` on a `cuda::barrier`, for
-/// sm_90.
+/// sm_90. The proxy fence behind the read of a tile is part of the source.
 inline constexpr const char* kBarrierKernel90 = R"(.version 9.0
 .target sm_90
 .address_size 64
@@ -100,6 +100,7 @@ add.s32 %r24, %r23, %r1;
 mul.wide.u32 %rd21, %r24, 4;
 add.s64 %rd22, %rd3, %rd21;
 st.global.f32 [%rd22], %f1;
+fence.proxy.async.shared::cta;
 bar.sync 0;
 add.s32 %r27, %r27, 1;
 setp.lt.s32 %p5, %r27, %r6;
