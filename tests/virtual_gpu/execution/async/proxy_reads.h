@@ -12,8 +12,8 @@
 namespace sinter::virtual_gpu {
 
 /// Of the shared memory of a block. A barrier does not order a read of the generic proxy before a
-/// write of the async proxy: each reading thread needs a `fence.proxy.async` behind its read, and
-/// in front of the barrier. Words of 4 bytes are compared.
+/// write of the async proxy. Each reading thread needs a `fence.proxy.async` between its read and
+/// the barrier. Words of 4 bytes are compared.
 class ProxyReads {
  public:
   /// Lanes of a warp of the block read these bytes of its shared memory.
