@@ -19,6 +19,9 @@ namespace {
 
 /// The limit of merge_past_arrays: more arrays than a useful kernel has live values.
 constexpr std::size_t kRelaxedMaxArrays = 8 * kMaxArguments;
+/// Of the bytes that a merged group reads, for further siblings. Below it, one launch of several
+/// sections saves as much, and a kernel of many rows would hold all of them at once.
+constexpr double kLeastShareOfLargeSiblings = 1.0 / 16;
 
 }  // namespace
 
@@ -254,6 +257,15 @@ bool GreedyFuser::drain() {
   return has_merged;
 }
 
+double GreedyFuser::shared_share(int a, int b) {
+  double shared = 0, all = 0;
+  for (const Node* node : groups[a].loads) {
+    all += bytes(node);
+    if (std::ranges::find(groups[b].loads, node) != groups[b].loads.end()) shared += bytes(node);
+  }
+  return all > 0 ? shared / all : 1;
+}
+
 void GreedyFuser::merge_neighbours() {
   for (int group = 0; group < groups.size(); ++group)
     if (groups[group].alive)
@@ -265,11 +277,12 @@ void GreedyFuser::merge_neighbours() {
 
 void GreedyFuser::merge_siblings() {
   // A merged group has other siblings than its parts had.
-  while (merge_adjacent_siblings()) {
-  }
+  if (merge_adjacent_siblings(0))
+    while (merge_adjacent_siblings(kLeastShareOfLargeSiblings)) {
+    }
 }
 
-bool GreedyFuser::merge_adjacent_siblings() {
+bool GreedyFuser::merge_adjacent_siblings(double least_share) {
   DenseMap<const Node*, int> last_reader;
   std::vector<std::pair<int, int>> pairs;
   for (int group = 0; group < groups.size(); ++group) {
@@ -284,7 +297,9 @@ bool GreedyFuser::merge_adjacent_siblings() {
     const int owner = pairs[next].first;
     score(owner, [&] {
       for (; next < pairs.size() && pairs[next].first == owner; ++next)
-        offer(owner, owner, pairs[next].second);
+        if (const int other = pairs[next].second;
+            least_share == 0 || shared_share(owner, other) >= least_share)
+          offer(owner, owner, other);
     });
   }
   return drain();

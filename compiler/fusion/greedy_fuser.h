@@ -117,8 +117,11 @@ class GreedyFuser {
   void merge_neighbours();
   /// Merges groups that read the same array but not each other's results.
   void merge_siblings();
-  /// One round of that: pairs that are adjacent among the readers of an array.
-  bool merge_adjacent_siblings();
+  /// One round of that: pairs that are adjacent among the readers of an array. The first of a pair
+  /// shares at least this part of the bytes that it reads.
+  bool merge_adjacent_siblings(double least_share);
+  /// The part of the bytes that `a` reads which `b` reads too.
+  double shared_share(int a, int b);
 
   /// Rematerialization: readers of a value compute it themselves if that takes no more time than
   /// storing and loading it. Otherwise readers may at least cast it from a narrower value.

@@ -63,7 +63,7 @@ graph step(p: f32[n], g: f32[n], lr: f32) {
   new    = sub p, scaled
   update p, new
 })",
-        {{"n", 1 << 20}});
+        {{"n", 1 << 17}});
 }
 
 TEST_F(Gpu, TuningKeepsTheBits) {

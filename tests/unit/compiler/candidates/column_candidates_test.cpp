@@ -114,7 +114,7 @@ TEST(ColumnSchedules, FewColumnsAreReadOnce) {
                                         {8192, 4},
                                         {32768, 2},
                                         {32768, 4},
-                                        {65536, 3}}) {
+                                        {32768, 3}}) {
       const Program program = planned(fmt::format(
           "graph f(x: {}[{}, {}]) {{\n  v, m = var_mean x {{axes = [0]}}\n  return v, m\n}}", dtype,
           rows, columns));
