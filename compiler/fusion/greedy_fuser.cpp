@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kRelaxedMaxArrays = 8 * kMaxArguments;
 /// Of the bytes that a merged group reads, for further siblings. Below it, one launch of several
 /// sections saves as much, and a kernel of many rows would hold all of them at once.
-constexpr double kLeastShareOfLargeSiblings = 1.0 / 16;
+constexpr double kLeastShareOfLargeSiblings = 1.0 / 8;
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Tuning launches kernels as graph nodes and with early starts, on a GPU.
+// Tuning on a GPU: candidates with early starts, and candidates with another result.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -47,6 +47,64 @@ graph rows(x: f32[n, 1024]) {
     EXPECT_GT(candidate.median_us, 0) << candidate.schedule;
   }
 }
+
+/// The source of a kernel with another name and constant.
+Source edited(Source source, const std::string& name, const std::string& constant) {
+  const auto replace = [&](const std::string& old, const std::string& by) {
+    std::size_t places = 0;
+    for (std::size_t at = 0; (at = source.text.find(old, at)) != std::string::npos;
+         at += by.size(), ++places)
+      source.text.replace(at, old.size(), by);
+    EXPECT_GT(places, 0U) << old << " in " << source.text;
+  };
+  replace(source.entry, source.entry + name);
+  replace("3.0f", constant);
+  source.entry += name;
+  source.code_key = source.text;
+  return source;
+}
+
+/// Few results are compared on the host, many on the GPU.
+class DifferingCandidateGpu : public testing::TestWithParam<std::int64_t> {};
+
+TEST_P(DifferingCandidateGpu, IsDropped) {
+  const Device device = default_device();
+  if (device.is_host()) GTEST_SKIP() << "there is no CUDA device";
+  DeviceState& state = *device.state();
+  const std::vector<std::int64_t> symbols = {GetParam()};
+  const Program program = plan(parse(R"(
+graph doubled(x: f32[n]) {
+  y = mul x, 3.0
+  return y
+})"),
+                               state.target, {.symbols = symbols});
+  EmittedKernel emitted = emit_candidates(program, program.kernels.at(0), /*most=*/1);
+  emitted.sources.resize(1);
+  emitted.sources.push_back(edited(emitted.sources[0], "_other", "3.0000002f"));
+  emitted.sources.push_back(edited(emitted.sources[0], "_same", "3.00f"));
+  emitted.schedules.assign(3, emitted.schedules.at(0));
+  const std::vector<CompileUnit> units = {{emitted.sources}};
+  const CompiledUnitPointer unit = state.compile_service.get(state)
+                                       .compile(units, {.arch = nvrtc_arch(state.arch, /*ptx=*/true)})
+                                       .at(0)
+                                       .unit;
+  const TuneResult result = measure_candidates(state,
+                                               {.program = program,
+                                                .kernel = program.kernels[0],
+                                                .sources = emitted.sources,
+                                                .schedules = emitted.schedules,
+                                                .unit = *unit,
+                                                .symbols = symbols},
+                                               Tune::quick);
+  EXPECT_EQ(result.candidates.at(1).problem,
+            "its result differs from the default's: a bug in sinter, please report it");
+  EXPECT_TRUE(result.candidates[1].differs);
+  EXPECT_EQ(result.candidates[1].median_us, 0);
+  EXPECT_NE(result.chosen, 1);
+  EXPECT_FALSE(result.candidates.at(2).differs) << result.candidates[2].problem;
+}
+
+INSTANTIATE_TEST_SUITE_P(Elements, DifferingCandidateGpu, testing::Values(1000, (4 << 20) + 1));
 
 }  // namespace
 }  // namespace sinter::tuning_modes_gpu_test
