@@ -52,6 +52,30 @@ __device__ __forceinline__ void store_apart(T* pointer, Index index, Index step,
     if (i < count) store(pointer, index + i * step, value[i] SINTER_HERE);
 }
 
+/// M vectors of N elements with stride `step`. The vectors are adjacent in memory, so the M elements
+/// with the same position in them are loaded at once.
+template <int N, int M, class T, class Index>
+__device__ __forceinline__ void load_across(Vector<T, N> (&vectors)[M], const T* pointer,
+                                            Index index, Index step SINTER_SITE) {
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    const Vector<T, M> adjacent = load<M>(pointer, index + i * step SINTER_HERE);
+#pragma unroll
+    for (int j = 0; j < M; ++j) vectors[j][i] = adjacent[j];
+  }
+}
+template <int N, int M, class T, class Index>
+__device__ __forceinline__ void store_across(T* pointer, Index index, Index step,
+                                             const Vector<T, N> (&vectors)[M] SINTER_SITE) {
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    Vector<T, M> adjacent;
+#pragma unroll
+    for (int j = 0; j < M; ++j) adjacent[j] = vectors[j][i];
+    store<M>(pointer, index + i * step, adjacent SINTER_HERE);
+  }
+}
+
 /// N adjacent elements as aligned vectors of `Each`. The first `count` exist, a multiple of `Each`.
 template <int N, int Each, class T, class Index>
 __device__ __forceinline__ Vector<T, N> load_by(const T* pointer, Index index,

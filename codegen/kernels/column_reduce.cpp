@@ -9,6 +9,7 @@
 #include "codegen/kernels/kernel_kinds.h"
 #include "codegen/kernels/reduction_loops.h"
 #include "codegen/kernels/shared_staging.h"
+#include "codegen/statements/chunk_accesses.h"
 #include "compiler/tiling/column_split.h"
 #include "ir/support/round_up.h"
 
@@ -277,19 +278,36 @@ class ColumnWriter {
     // Threads of columns that do not exist must not read a column that its threads update.
     if (writer_.has_updates() && !live_.empty())
       exists = exists.empty() ? live_ : live_ + " && " + exists;
+    const std::string first = fmt::format("{} * {}", writer_.elements_per_chunk(), chunk);
     writer_.out.block_if(exists, [&] {
-      writer_.out.unrolled("within", std::to_string(kChunk), [&] {
-        writer_.axis_names[body_.reduced_axis()] = writer_.declare_index(
-            "along", fmt::format("{} * {} + within", writer_.elements_per_chunk(), chunk));
-        const std::string end = writer_.text(body_.reduced_size());
-        writer_.out.block_if(plan_.whole_extent ? "" : "along < " + end, [&] {
-          staging_.write_pass(passes_, pass, place, [&] {
-            writer_.write_tile(passes_.needed[static_cast<std::size_t>(pass)], sinks,
-                               {.count = {}, .accumulator = {}, .index = "along"});
+      writer_.axis_names[body_.reduced_axis()] = "(" + first + ")";
+      accesses_of(pass, sinks).write(live_, [&] {
+        writer_.out.unrolled("within", std::to_string(kChunk), [&] {
+          writer_.axis_names[body_.reduced_axis()] =
+              writer_.declare_index("along", first + " + within");
+          const std::string end = writer_.text(body_.reduced_size());
+          writer_.out.block_if(plan_.whole_extent ? "" : "along < " + end, [&] {
+            staging_.write_pass(passes_, pass, place, [&] {
+              writer_.write_tile(passes_.needed[static_cast<std::size_t>(pass)], sinks,
+                                 {.count = {}, .accumulator = {}, .index = "along"});
+            });
           });
         });
       });
     });
+  }
+
+  /// The loads and stores of `pass` that are made for a whole chunk at once.
+  ChunkAccesses accesses_of(int pass, const Sinks& sinks) const {
+    if (!plan_.whole_extent) return {writer_, {}, {}};
+    const std::vector<bool>& needed = passes_.needed[static_cast<std::size_t>(pass)];
+    std::vector<int> loads;
+    for (std::size_t value = 0; value < needed.size(); ++value) {
+      const bool is_staged = std::ranges::count(passes_.kept, static_cast<int>(value)) > 0 &&
+                             passes_.first_pass[value] < pass;
+      if (needed[value] && !is_staged) loads.push_back(static_cast<int>(value));
+    }
+    return {writer_, loads, sinks.stores};
   }
 
   void finish_reductions(const std::vector<int>& reductions, int pass) {

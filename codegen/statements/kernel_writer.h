@@ -132,6 +132,13 @@ class KernelWriter {
   void read_ahead(int value, std::string place) {
     ahead_[static_cast<std::size_t>(value)] = std::move(place);
   }
+  // Accesses across the vectors of a chunk (chunk_accesses.h):
+  /// True if the elements of a chunk are adjacent in memory, and those of a vector are not.
+  bool may_load_across(int value);
+  bool may_store_across(int store);
+  /// Moves the kChunk vectors of `array`, whose first one is at the position in `axis_names`.
+  void write_load_across(int value, const std::string& array);
+  void write_store_across(int store, const std::string& array);
   // Copies of loads to shared memory (copied_loads.h):
   /// The address of the element at the linear position `first`, of which each thread copies a
   /// vector. Counts the bytes of the load.
@@ -272,6 +279,11 @@ class KernelWriter {
     std::int64_t step = 0;  ///< SharedTile::step
   };
 
+  /// True if kChunk elements along the reduced axis are one aligned vector, and elements along the
+  /// vector axis have a stride.
+  bool is_across(const Index& at, DType dtype, int buffer, int aligned) const;
+  /// The stride along the vector axis, as an operand of the index type.
+  std::string step_text(const Index& at);
   const GraphData& graph() const { return program.graph->data(); }
   const Value& value_at(int value) const { return body.values[static_cast<std::size_t>(value)]; }
   IndexWriter index_writer(bool at_element);
