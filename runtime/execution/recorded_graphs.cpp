@@ -10,20 +10,19 @@ namespace sinter {
 
 namespace {
 
-/// Attributes of kernel nodes that results may depend on, and that an update does not change.
-/// cuGraphExecUpdate refuses to make a node cooperative or to end that. It accepts another cluster
-/// size, but keeps the old one (driver 580, bench/results/h200/2026-11-27). Priorities, access
-/// policies and scheduling preferences are hints.
+/// Attributes that results may depend on, and that an update does not change. The driver refuses an
+/// update that makes a node cooperative or ends that. Driver 580 accepts another cluster size, but
+/// keeps the old one (bench/results/h200/2026-11-27). Priorities and access policies are hints.
 constexpr CUlaunchAttributeID kFixedAttributes[] = {
     CU_LAUNCH_ATTRIBUTE_COOPERATIVE, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
     CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION};
 
 /// The answer to a query of an attribute.
-struct Attribute {
+struct AttributeAnswer {
   bool is_known = false;  ///< false: the driver refuses the query
   bool is_cooperative = false;
   unsigned cluster[3] = {};
-  friend bool operator==(const Attribute&, const Attribute&) = default;
+  friend bool operator==(const AttributeAnswer&, const AttributeAnswer&) = default;
 };
 
 /// An edge between nodes that are given by their places in the list of nodes.
@@ -42,8 +41,8 @@ class Comparison {
 
   // The driver pairs nodes by the order in which they were added. The order of cuGraphGetNodes is
   // not documented. This relies on the same order for two graphs to which the same nodes and edges
-  // were added in the same order. The edges are compared by the places of their nodes in the lists,
-  // so that in a chain of nodes, as one stream records it, only the driver's pairs compare equal.
+  // were added in the same order. The edges are compared by the places of their nodes in the lists.
+  // In a chain of nodes, as one stream records it, only the driver's pairs then compare equal.
   bool are_alike(CUgraph first, CUgraph second) const {
     const std::vector<CUgraphNode> a = nodes(first);
     const std::vector<CUgraphNode> b = nodes(second);
@@ -126,7 +125,7 @@ class Comparison {
     return graph;
   }
 
-  Attribute attribute(CUgraphNode node, CUlaunchAttributeID id) const {
+  AttributeAnswer attribute(CUgraphNode node, CUlaunchAttributeID id) const {
     CUlaunchAttributeValue value{};
     const CUresult result = driver_.cuGraphKernelNodeGetAttribute(node, id, &value);
     if (result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_NOT_SUPPORTED) return {};

@@ -247,7 +247,7 @@ TEST_F(NodeAttributes, ClustersArePartOfTheCloneInAChildGraph) {
   }
 }
 
-/// A replay compares recordings by these attributes (runtime/execution/recorded_graphs.h), and
+/// A replay compares the lists of nodes of two recordings (runtime/execution/recorded_graphs.cpp). It
 /// expects that the driver lists the nodes of a graph and of its clone in the same order.
 TEST_F(NodeAttributes, ListsOfNodesHaveTheSameOrderInAClone) {
   arguments[0] = &out->pointer;

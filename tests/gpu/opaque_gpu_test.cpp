@@ -1,5 +1,5 @@
-// Calls of user functions that launch other kernels, or kernels with other attributes, at a later
-// replay: the results are right, and the graph is built again only if it cannot be updated.
+// Calls of user functions that launch other kernels at a later replay, or launch them with other
+// attributes. The graph is built again only if it cannot be updated.
 #include <gtest/gtest.h>
 
 #include <cstdint>

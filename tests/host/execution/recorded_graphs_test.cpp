@@ -1,4 +1,4 @@
-// Graphs that were recorded from a user's function: a replay updates its CUDA Graph only if the new
+// Graphs that were recorded from a user's function. A replay updates its CUDA Graph only if the new
 // recording has the same nodes, edges and attributes.
 #include "runtime/execution/recorded_graphs.h"
 
