@@ -6,6 +6,7 @@
 #include <concepts>
 #include <exception>
 
+#include "runtime/execution/recorded_graphs.h"
 #include "runtime/logging/counting.h"
 #include "runtime/logging/trace.h"
 #include "sinter/error.h"
@@ -285,14 +286,18 @@ bool ReplayGraph::patch_call(const Segment& segment, std::size_t number) {
   const CaptureModeGuard relaxed(driver);  // the user's function may allocate
   Recording recording{driver};
   if (!record(number, recording)) return false;
+  const std::string& call = launches_.launches()[number].call->binding().display_name();
+  CUgraph built = nullptr;
+  check(driver, driver.cuGraphChildGraphNodeGetGraph(nodes_[number], &built),
+        "cuGraphChildGraphNodeGetGraph", call);
+  if (!can_be_updated(driver, built, recording.graph, call)) return false;
   const CUresult result =
       driver.cuGraphExecChildGraphNodeSetParams(segment.exec, nodes_[number], recording.graph);
   // The function may have put different work on the stream, so that the node cannot be updated.
   if (result == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE || result == CUDA_ERROR_INVALID_VALUE ||
       result == CUDA_ERROR_NOT_SUPPORTED)
     return false;
-  check(driver, result, "cuGraphExecChildGraphNodeSetParams",
-        launches_.launches()[number].call->binding().display_name());
+  check(driver, result, "cuGraphExecChildGraphNodeSetParams", call);
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/device/device_state.h"
@@ -17,6 +18,7 @@ namespace {
 
 using ::testing::AnyOf;
 using ::testing::Each;
+using ::testing::UnorderedElementsAre;
 
 /// A row is distributed over the blocks of a cluster.
 const CapturedProgram kClusters = {.name = "clusters",
@@ -243,6 +245,62 @@ TEST_F(NodeAttributes, ClustersArePartOfTheCloneInAChildGraph) {
   if (updated != CUDA_SUCCESS) {
     EXPECT_THAT(words, Each(2));
   }
+}
+
+/// A replay compares the lists of nodes of two recordings (runtime/execution/recorded_graphs.cpp). It
+/// expects that the driver lists the nodes of a graph and of its clone in the same order.
+TEST_F(NodeAttributes, ListsOfNodesHaveTheSameOrderInAClone) {
+  arguments[0] = &out->pointer;
+  const Driver& driver = state().driver;
+  const CUDA_KERNEL_NODE_PARAMS given = parameters();
+  const auto clusters_in = [&](CUgraph graph) {
+    std::size_t count = 0;
+    EXPECT_EQ(driver.cuGraphGetNodes(graph, nullptr, &count), CUDA_SUCCESS);
+    std::vector<CUgraphNode> nodes(count);
+    EXPECT_EQ(driver.cuGraphGetNodes(graph, nodes.data(), &count), CUDA_SUCCESS);
+    std::vector<unsigned> clusters;
+    for (const CUgraphNode node : nodes) {
+      CUgraphNodeType type{};
+      EXPECT_EQ(driver.cuGraphNodeGetType(node, &type), CUDA_SUCCESS);
+      EXPECT_EQ(type, CU_GRAPH_NODE_TYPE_KERNEL);
+      CUlaunchAttributeValue value{};
+      EXPECT_EQ(
+          driver.cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value),
+          CUDA_SUCCESS);
+      clusters.push_back(value.clusterDim.x);
+    }
+    return clusters;
+  };
+  // A chain, a fork from its first node, and nodes without edges.
+  const auto make = [&] {
+    CUgraph graph = nullptr;
+    EXPECT_EQ(driver.cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+    std::vector<CUgraphNode> nodes;
+    for (const auto& [cluster, before] : std::vector<std::pair<unsigned, int>>{
+             {2, -1}, {4, 0}, {8, 1}, {0, 0}, {4, 0}, {1, -1}, {8, -1}, {2, 6}}) {
+      nodes.push_back(nullptr);
+      EXPECT_EQ(
+          driver.cuGraphAddKernelNode(&nodes.back(), graph,
+                                      before < 0 ? nullptr : &nodes[static_cast<unsigned>(before)],
+                                      before < 0 ? 0 : 1, &given),
+          CUDA_SUCCESS);
+      const CUlaunchAttributeValue value = cluster_of(cluster);
+      if (cluster > 0) {
+        EXPECT_EQ(driver.cuGraphKernelNodeSetAttribute(
+                      nodes.back(), CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value),
+                  CUDA_SUCCESS);
+      }
+    }
+    return graph;
+  };
+  const std::vector<unsigned> listed = clusters_in(make());
+  EXPECT_THAT(listed, UnorderedElementsAre(2, 4, 8, 0, 4, 1, 8, 2));
+  EXPECT_EQ(clusters_in(make()), listed);
+  CUgraphNode child = nullptr;
+  parent_of(make(), child);
+  CUgraph clone = nullptr;
+  ASSERT_EQ(driver.cuGraphChildGraphNodeGetGraph(child, &clone), CUDA_SUCCESS);
+  EXPECT_EQ(clusters_in(clone), listed);
 }
 
 /// A cooperative grid must be resident at once, also after an update.

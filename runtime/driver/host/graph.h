@@ -4,6 +4,7 @@
 #include "runtime/driver/host/state.h"
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -71,6 +72,8 @@ struct GraphContents {
 struct GraphState : GraphContents {
   std::mutex mutex;
   bool is_being_captured = false;  // it cannot be destroyed or instantiated until the capture ends
+  bool is_embedded = false;        // in a child graph node, which owns it: it cannot change
+  std::map<std::size_t, CUgraph> embedded;  // by child graph node: a graph with a handle
 };
 
 struct ExecState {
@@ -88,10 +91,17 @@ std::size_t append_node(GraphState& graph, Work work, std::span<const std::size_
                         bool starts_early = false);
 /// Creates a handle to the graph.
 CUgraph add_graph_handle(std::shared_ptr<GraphState> graph);
-/// Removes the handles of the graph and of its nodes.
+/// Creates handles to the graph of a child graph node, and to its nodes.
+CUgraph add_embedded_graph(const GraphContents& contents);
+/// Removes the handles of the graph, of its nodes, and of the graphs in them.
 void remove_graph_handle(CUgraph graph);
 /// Null if the handle is invalid.
 std::shared_ptr<GraphState> find_graph(CUgraph graph);
+std::shared_ptr<NodeState> find_node(CUgraphNode node);
+/// Fails with a text if the graph belongs to a child graph node.
+CUresult check_changeable(const GraphState& graph);
+/// Fails with a text that names `what`, whose handle is invalid.
+CUresult invalid_handle(const char* what);
 /// Appends the indices of the nodes to `indices`; false if one is not a node of `graph`.
 bool find_nodes(const GraphState& graph, std::span<const CUgraphNode> handles,
                 std::vector<std::size_t>& indices);

@@ -60,7 +60,8 @@ namespace entry {
 CUresult cuGraphAddDependencies(CUgraph handle, const CUgraphNode* from, const CUgraphNode* to,
                                 const CUgraphEdgeData* data, std::size_t count) {
   const auto graph = find_graph(handle);
-  if (!graph) return fail(CUDA_ERROR_INVALID_VALUE, "that graph does not exist (any more)");
+  if (!graph) return invalid_handle("graph");
+  if (const CUresult result = check_changeable(*graph); result != CUDA_SUCCESS) return result;
   if (count == 0) return CUDA_SUCCESS;
   if (!from || !to) return fail(CUDA_ERROR_INVALID_VALUE, "the nodes of the edges are null");
   const std::lock_guard lock(graph->mutex);

@@ -13,14 +13,10 @@ Handles<CUgraph, GraphState>& graphs() { return Handles<CUgraph, GraphState>::al
 Handles<CUgraphNode, NodeState>& nodes() { return Handles<CUgraphNode, NodeState>::all(); }
 Handles<CUgraphExec, ExecState>& execs() { return Handles<CUgraphExec, ExecState>::all(); }
 
-CUresult invalid(const char* what) {
-  return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("that {} does not exist (any more)", what));
-}
-
 CUresult add_node(CUgraphNode* handle, CUgraph graph, const CUgraphNode* dependencies,
                   std::size_t count, Work work) {
   const auto state = graphs().find(graph);
-  if (!state || !handle) return invalid("graph");
+  if (!state || !handle) return invalid_handle("graph");
   std::vector<std::size_t> waits_for;
   for (std::size_t i = 0; i < count; ++i) {
     const auto node = nodes().find(dependencies[i]);
@@ -30,6 +26,7 @@ CUresult add_node(CUgraphNode* handle, CUgraph graph, const CUgraphNode* depende
                   fmt::format("dependency {} is not a node of this graph, or is named twice", i));
     waits_for.push_back(node->index);
   }
+  if (const CUresult result = check_changeable(*state); result != CUDA_SUCCESS) return result;
   const std::lock_guard lock(state->mutex);
   *handle = state->nodes[append_node(*state, std::move(work), waits_for)].handle;
   return CUDA_SUCCESS;
@@ -48,39 +45,60 @@ CUresult make_kernel_work(const CUDA_KERNEL_NODE_PARAMS* parameters, KernelWork&
 /// A snapshot of `graph`, as the work of a child graph node.
 CUresult child_of(CUgraph graph, ChildWork& work) {
   const auto state = graphs().find(graph);
-  if (!state) return invalid("child graph");
+  if (!state) return invalid_handle("child graph");
   const std::lock_guard lock(state->mutex);
   work.graph = std::make_shared<const GraphContents>(*state);
   return CUDA_SUCCESS;
 }
 
-/// True if one graph may replace the other in an instantiated graph.
-bool has_same_form(const GraphContents& a, const GraphContents& b) {
+/// The contents of `update` after they have replaced `old` in an instantiated graph. Null if they
+/// may not: cuGraphExecUpdate. Kernels keep their cluster sizes, as with driver 580
+/// (bench/results/h200/2026-11-27).
+std::shared_ptr<const GraphContents> updated_contents(const GraphContents& old,
+                                                      const GraphContents& update) {
   const auto is_alike = [](const Node& x, const Node& y) { return x.users == y.users; };
-  const auto is_of_kind = [](const std::shared_ptr<const Work>& x,
-                             const std::shared_ptr<const Work>& y) {
-    return x->index() == y->index();
-  };
-  return std::ranges::equal(a.nodes, b.nodes, is_alike) &&
-         std::ranges::equal(a.works, b.works, is_of_kind);
+  if (!std::ranges::equal(old.nodes, update.nodes, is_alike)) return nullptr;
+  auto result = std::make_shared<GraphContents>(update);
+  for (std::size_t node = 0; node < old.works.size(); ++node) {
+    const Work& before = *old.works[node];
+    std::shared_ptr<const Work>& work = result->works[node];
+    if (before.index() != work->index()) return nullptr;
+    if (const auto* const child = std::get_if<ChildWork>(work.get())) {
+      ChildWork changed{updated_contents(*std::get<ChildWork>(before).graph, *child->graph)};
+      if (!changed.graph) return nullptr;
+      work = std::make_shared<const Work>(std::move(changed));
+    } else if (const auto* const kernel = std::get_if<KernelWork>(work.get())) {
+      const KernelLaunch& launch = std::get<KernelWork>(before).launch;
+      if (kernel->launch.is_cooperative != launch.is_cooperative) return nullptr;
+      if (kernel->launch.cluster == launch.cluster) continue;
+      KernelWork changed = *kernel;
+      changed.launch.cluster = launch.cluster;
+      if (check_clusters(changed.launch) != CUDA_SUCCESS) return nullptr;
+      work = std::make_shared<const Work>(std::move(changed));
+    }
+  }
+  return result;
 }
 
 /// Replaces the work of a node in an instantiated graph. The kind of work must be equal.
 CUresult replace_work(CUgraphExec exec, CUgraphNode node, Work work) {
   const auto state = execs().find(exec);
-  if (!state) return invalid("executable graph");
+  if (!state) return invalid_handle("executable graph");
   const auto node_state = nodes().find(node);
   const std::lock_guard lock(state->mutex);
   if (!node_state || node_state->graph != state->graph.get() ||
       node_state->index >= state->works.size())
-    return invalid("node of the graph that it was made from");
+    return invalid_handle("node of the graph that it was made from");
   std::shared_ptr<const Work>& old = state->works[node_state->index];
   if (old->index() != work.index())
     return fail(CUDA_ERROR_INVALID_VALUE, "the node is of another kind");
-  if (const auto* const child = std::get_if<ChildWork>(&work);
-      child && !has_same_form(*std::get<ChildWork>(*old).graph, *child->graph))
-    return fail(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
-                "the child graph has other nodes or dependencies than the one before");
+  if (auto* const child = std::get_if<ChildWork>(&work)) {
+    child->graph = updated_contents(*std::get<ChildWork>(*old).graph, *child->graph);
+    if (!child->graph)
+      return fail(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
+                  "the child graph has other nodes, dependencies or cooperative kernels than the "
+                  "one before, or its grids are no multiples of the clusters");
+  }
   if (auto* const kernel = std::get_if<KernelWork>(&work)) {  // attributes stay
     const KernelLaunch& before = std::get<KernelWork>(*old).launch;
     kernel->launch.is_cooperative = before.is_cooperative;
@@ -136,11 +154,14 @@ CUgraph add_graph_handle(std::shared_ptr<GraphState> graph) {
 }
 
 void remove_graph_handle(CUgraph graph) {
-  if (const auto state = graphs().remove(graph))
-    for (const Node& node : state->nodes) nodes().remove(node.handle);
+  const auto state = graphs().remove(graph);
+  if (!state) return;
+  for (const Node& node : state->nodes) nodes().remove(node.handle);
+  for (const auto& [node, embedded] : state->embedded) remove_graph_handle(embedded);
 }
 
 std::shared_ptr<GraphState> find_graph(CUgraph graph) { return graphs().find(graph); }
+std::shared_ptr<NodeState> find_node(CUgraphNode node) { return nodes().find(node); }
 
 bool find_nodes(const GraphState& graph, std::span<const CUgraphNode> handles,
                 std::vector<std::size_t>& indices) {
@@ -162,7 +183,9 @@ CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
 
 CUresult cuGraphDestroy(CUgraph graph) {
   const auto state = graphs().find(graph);
-  if (!state) return invalid("graph");
+  if (!state) return invalid_handle("graph");
+  if (state->is_embedded)
+    return fail(CUDA_ERROR_INVALID_VALUE, "the graph belongs to a child graph node");
   if (const std::lock_guard lock(state->mutex); state->is_being_captured)
     return fail(CUDA_ERROR_ILLEGAL_STATE, "the graph is being captured into");
   remove_graph_handle(graph);
@@ -180,8 +203,9 @@ CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNod
 CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeID attribute,
                                        const CUlaunchAttributeValue* value) {
   const auto node_state = nodes().find(node);
-  if (!node_state || !value) return invalid("node");
+  if (!node_state || !value) return invalid_handle("node");
   GraphState& graph = *node_state->graph;
+  if (const CUresult result = check_changeable(graph); result != CUDA_SUCCESS) return result;
   const std::lock_guard lock(graph.mutex);
   std::shared_ptr<const Work>& work = graph.works[node_state->index];
   const auto* const kernel = std::get_if<KernelWork>(work.get());
@@ -208,19 +232,9 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgrap
   return add_node(node, graph, dependencies, count, std::move(work));
 }
 
-CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* list, std::size_t* count) {
-  const auto state = graphs().find(graph);
-  if (!state || !count) return invalid("graph");
-  const std::lock_guard lock(state->mutex);
-  for (std::size_t i = 0; list && i < *count; ++i)
-    list[i] = i < state->nodes.size() ? state->nodes[i].handle : nullptr;
-  *count = list ? std::min(*count, state->nodes.size()) : state->nodes.size();
-  return CUDA_SUCCESS;
-}
-
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long) {
   const auto state = graphs().find(graph);
-  if (!state || !exec) return invalid("graph");
+  if (!state || !exec) return invalid_handle("graph");
   auto exec_state = std::make_shared<ExecState>();
   const std::lock_guard lock(state->mutex);
   if (state->is_being_captured)
@@ -250,14 +264,14 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, 
 }
 
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
-  return execs().remove(exec) ? CUDA_SUCCESS : invalid("executable graph");
+  return execs().remove(exec) ? CUDA_SUCCESS : invalid_handle("executable graph");
 }
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   const auto stream_state = find_stream(stream);
   if (!stream_state) return invalid_stream();
   const auto state = execs().find(exec);
-  if (!state) return invalid("executable graph");
+  if (!state) return invalid_handle("executable graph");
   const std::lock_guard lock(state->mutex);
   if (const CUresult result = check_kernels(state->works); result != CUDA_SUCCESS) return result;
   if (is_capturing(stream_state)) {

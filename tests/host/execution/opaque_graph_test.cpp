@@ -279,6 +279,7 @@ TEST_F(Adder, WorksAfterDriverFailures) {
   run_and_replay();
   for (const char* const call :
        {"cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphAddChildGraphNode", "cuGraphGetNodes",
+        "cuGraphGetEdges", "cuGraphNodeGetType", "cuGraphChildGraphNodeGetGraph",
         "cuGraphExecChildGraphNodeSetParams", "cuLaunchHostFunc", "cuStreamCreate"})
     for (int nth = 1; nth <= 3; ++nth) {
       SCOPED_TRACE(fmt::format("{} {}", call, nth));

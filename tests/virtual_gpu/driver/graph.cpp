@@ -82,11 +82,24 @@ void refuse_update(const std::string& reason) {
   throw Refusal(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, reason);
 }
 
+/// `update` after it has replaced `old` in an executable graph.
+KernelLaunch updated_launch(const KernelLaunch& old, KernelLaunch update) {
+  if (!old.has_cluster && !update.has_cluster) return update;  // those of the functions
+  update.has_cluster = old.has_cluster;
+  update.cluster = old.cluster;
+  return update;
+}
+
 void check_update(const KernelLaunch& old, const KernelLaunch& update) {
   if (old.function->context != update.function->context)
     refuse_update("the context of a kernel cannot change");
   if (old.is_cooperative != update.is_cooperative)
     refuse_update("a kernel cannot become cooperative, or cease to be");
+  try {
+    check_combination(updated_launch(old, update));
+  } catch (const Refusal& refusal) {
+    refuse_update("the cluster of a kernel cannot change: " + refusal.reason);
+  }
 }
 
 MemoryKind kind_at(std::uint64_t address) {
@@ -139,7 +152,12 @@ void check_update(const GraphObject& graph, const GraphObject& update) {
 
 void apply_update(GraphObject& graph, const GraphObject& update) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    graph.nodes[i]->operation = update.nodes[i]->operation;
+    std::shared_ptr<const Operation>& operation = graph.nodes[i]->operation;
+    if (const auto* const old = std::get_if<KernelLaunch>(operation.get()))
+      operation =
+          make_operation(updated_launch(*old, std::get<KernelLaunch>(*update.nodes[i]->operation)));
+    else
+      operation = update.nodes[i]->operation;
     if (graph.nodes[i]->child) apply_update(*graph.nodes[i]->child, *update.nodes[i]->child);
   }
   std::vector<UserReference> references = update.references;
@@ -193,8 +211,18 @@ std::shared_ptr<GraphObject> copy_graph(const GraphObject& graph) {
   return copy;
 }
 
+void add_embedded_graph(Machine& machine, const std::shared_ptr<GraphObject>& graph) {
+  if (graph->handle) return;
+  graph->is_embedded = true;
+  machine.handles.add(graph);
+  for (const std::shared_ptr<NodeObject>& node : graph->nodes) machine.handles.add(node);
+}
+
 void forget_graph(Machine& machine, GraphObject& graph) {
-  for (const std::shared_ptr<NodeObject>& node : graph.nodes) machine.handles.remove(node->handle);
+  for (const std::shared_ptr<NodeObject>& node : graph.nodes) {
+    machine.handles.remove(node->handle);
+    if (node->child) forget_graph(machine, *node->child);
+  }
   machine.handles.remove(graph.handle);
 }
 

@@ -68,6 +68,7 @@ struct GraphObject {
   std::vector<std::shared_ptr<NodeObject>> nodes = {};  ///< in the order of their insertion
   std::vector<UserReference> references = {};
   bool is_captured_into = false;  ///< a capture has not ended
+  bool is_embedded = false;       ///< a node owns it, and the program has its handle
 };
 
 /// The nodes of a graph and its child graphs, in an order that edges permit.
@@ -101,7 +102,9 @@ NodeObject& add_node(Machine& machine, GraphObject& graph, std::vector<Edge> edg
 std::shared_ptr<GraphObject> copy_graph(const GraphObject& graph);
 /// A launch of the graph has ended: notes that in the user objects of the graph and its children.
 void note_end(const GraphObject& graph, const OrderRecord& end);
-/// Removes the handles of the graph and its nodes.
+/// Gives handles to the graph of a node and to its nodes, unless they have some.
+void add_embedded_graph(Machine& machine, const std::shared_ptr<GraphObject>& graph);
+/// Removes the handles of the graph, its nodes, and the graphs in them.
 void forget_graph(Machine& machine, GraphObject& graph);
 
 /// True if the graph or a child graph has stream-ordered allocations.
@@ -119,6 +122,7 @@ std::shared_ptr<const FlatGraph> flatten(const GraphObject& graph, bool starts_e
 
 /// Gives the nodes of `graph` the work of those of `update`. Throws Refusal if the topology or
 /// parts that cannot change differ; then nothing has changed. Restrictions: cuGraphExecUpdate.
+/// Kernels keep their cluster sizes, as with driver 580 (bench/results/h200/2026-11-27).
 void update_graph(GraphObject& graph, const GraphObject& update);
 
 }  // namespace sinter::virtual_gpu::driver

@@ -127,8 +127,53 @@ class Captured {
   CUgraphExec exec_ = nullptr;
 };
 
-/// A copy and work of the host, as a library puts them on the stream.
-int enqueue_copy(const Driver& driver, const OpaqueCall& call) {
+/// A kernel without work, as libraries have them.
+constexpr const char* kNothing = R"(
+.version 6.0
+.target sm_70
+.address_size 64
+.visible .entry nothing() { ret; }
+)";
+
+/// The loaded kernel of a library.
+class LibraryKernel {
+ public:
+  explicit LibraryKernel(const Device& device) : state_(*device.state()), current_(state_) {
+    const Driver& driver = state_.driver;
+    check(driver, driver.cuModuleLoadData(&module_, kNothing), "cuModuleLoadData", "a library");
+    const CUresult found = driver.cuModuleGetFunction(&function_, module_, "nothing");
+    if (found == CUDA_SUCCESS) return;
+    driver.cuModuleUnload(module_);
+    check(driver, found, "cuModuleGetFunction", "a library");
+  }
+  ~LibraryKernel() { state_.driver.cuModuleUnload(module_); }
+  LibraryKernel(const LibraryKernel&) = delete;
+  LibraryKernel& operator=(const LibraryKernel&) = delete;
+
+  void launch(CUstream stream) const {
+    const CUlaunchConfig config{.gridDimX = 1,
+                                .gridDimY = 1,
+                                .gridDimZ = 1,
+                                .blockDimX = 1,
+                                .blockDimY = 1,
+                                .blockDimZ = 1,
+                                .sharedMemBytes = 0,
+                                .hStream = stream,
+                                .attrs = nullptr,
+                                .numAttrs = 0};
+    check(state_.driver, state_.driver.cuLaunchKernelEx(&config, function_, nullptr, nullptr),
+          "cuLaunchKernelEx", "a library");
+  }
+
+ private:
+  const DeviceState& state_;
+  const CurrentContext current_;
+  CUmodule module_ = nullptr;
+  CUfunction function_ = nullptr;
+};
+
+/// A copy, a kernel and work of the host, as a library puts them on the stream.
+int enqueue_copy(const Driver& driver, const LibraryKernel& kernel, const OpaqueCall& call) {
   const auto stream = static_cast<CUstream>(call.stream);
   check(driver,
         driver.cuMemcpyDtoDAsync(
@@ -136,6 +181,7 @@ int enqueue_copy(const Driver& driver, const OpaqueCall& call) {
             reinterpret_cast<CUdeviceptr>(call.inputs[0].data),
             static_cast<std::size_t>(call.outputs[0].elements()) * sizeof(float), stream),
         "cuMemcpyDtoDAsync", "a library");
+  kernel.launch(stream);
   call.on_host([] {});
   return 0;
 }
@@ -167,11 +213,6 @@ void Lifecycle::save(const Executable& executable) const {
 }
 
 std::vector<float> Lifecycle::run(const TwoGpus& gpus) const {
-  unregister_opaque(kCall);
-  register_opaque(kCall,
-                  {.enqueue = [driver = &gpus.first().state()->driver](const OpaqueCall& call) {
-                    return enqueue_copy(*driver, call);
-                  }});
   for (const Device& device : {gpus.first(), gpus.second()}) {
     DeviceState& state = *device.state();
     // As if the process had just started, so that each run loads its kernels.
@@ -282,6 +323,11 @@ std::vector<float> Lifecycle::run_clusters(const Device& device) const {
 }
 
 std::vector<float> Lifecycle::run_calls(const Device& device) const {
+  unregister_opaque(kCall);
+  const LibraryKernel kernel(device);
+  register_opaque(kCall, {.enqueue = [&](const OpaqueCall& call) {
+                    return enqueue_copy(device.state()->driver, kernel, call);
+                  }});
   const Executable executable = compile(parse(kCalls), device, options());
   Context context = executable.context();
   const Stream stream = device.stream();

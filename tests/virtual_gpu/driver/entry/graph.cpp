@@ -95,6 +95,7 @@ CUresult cuGraphDestroy(CUgraph graph) {
   return enter("cuGraphDestroy", Needs::possible_context, [&](Call& call) {
     const std::shared_ptr<GraphObject> found = find_graph(call, graph);
     require(!found->is_captured_into, "the graph belongs to a capture that has not ended");
+    require(!found->is_embedded, "the graph belongs to a child graph node");
     forget_graph(call.machine, *found);
   });
 }
