@@ -7,7 +7,8 @@
 namespace sinter::table_uploads_gpu_test {
 namespace {
 
-class GpuTables : public testing::TestWithParam<bool> {
+/// The parameters: whether the runs are replays, and the number of arrays.
+class GpuTables : public testing::TestWithParam<std::tuple<bool, int>> {
  protected:
   void SetUp() override {
     if (default_device().is_host()) GTEST_SKIP() << "there is no CUDA device";
@@ -18,22 +19,28 @@ TEST_P(GpuTables, TheHostRunsAheadByAllBuffers) {
   constexpr std::size_t kRuns = TableUploads::kBuffers + 1;
   const Device device = default_device();
   const Stream stream = device.stream();
-  test::ListRuns lists(device);
+  const auto [as_graph, arrays] = GetParam();
+  test::ListRuns lists(device, arrays);
   for (std::size_t i = 0; i < kRuns; ++i) lists.add(static_cast<float>(i));
   Context context = lists.executable().context();
-  lists.run(0, context, stream, GetParam());
+  lists.run(0, context, stream, as_graph);
   stream.synchronize();
   {
     test::BlockedStream blocked(stream);
-    for (std::size_t i = 1; i < kRuns; ++i) lists.run(i, context, stream, GetParam());
+    for (std::size_t i = 1; i < kRuns; ++i) lists.run(i, context, stream, as_graph);
     EXPECT_TRUE(blocked.release());
   }
   for (std::size_t i = 0; i < kRuns; ++i)
-    EXPECT_EQ(lists.ends(i), test::ListRuns::expected(static_cast<float>(i))) << "run " << i;
+    EXPECT_EQ(lists.ends(i), lists.expected(static_cast<float>(i))) << "run " << i;
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, GpuTables, testing::Bool(),
-                         [](const auto& mode) { return mode.param ? "Replay" : "Run"; });
+INSTANTIATE_TEST_SUITE_P(Modes, GpuTables,
+                         testing::Combine(testing::Bool(),
+                                          testing::Values(test::kFewArrays, test::kManyArrays)),
+                         [](const auto& test) {
+                           const auto [as_graph, arrays] = test.param;
+                           return fmt::format("{}Of{}Arrays", as_graph ? "Replay" : "Run", arrays);
+                         });
 
 }  // namespace
 }  // namespace sinter::table_uploads_gpu_test
