@@ -1,5 +1,8 @@
 // Tables of pointers that change with every run, on a GPU.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <tuple>
 
 #include "runtime/execution/table_uploads.h"
 #include "tests/support/run/list_runs.h"
@@ -38,8 +41,9 @@ INSTANTIATE_TEST_SUITE_P(Modes, GpuTables,
                          testing::Combine(testing::Bool(),
                                           testing::Values(test::kFewArrays, test::kManyArrays)),
                          [](const auto& test) {
-                           const auto [as_graph, arrays] = test.param;
-                           return fmt::format("{}Of{}Arrays", as_graph ? "Replay" : "Run", arrays);
+                           return fmt::format("{}Of{}Arrays",
+                                              std::get<0>(test.param) ? "Replay" : "Run",
+                                              std::get<1>(test.param));
                          });
 
 }  // namespace

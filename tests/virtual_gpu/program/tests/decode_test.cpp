@@ -204,7 +204,7 @@ TEST(DecodeKernels, ReadsAParameterAtAnAddressThatDiffersBetweenLanes) {
   };
   EXPECT_THAT(run(3), ElementsAre(1011, 1020 + 0xffffffe8, 1029));
   EXPECT_THAT(violation_of([&] { run(4); }),
-              HasSubstr("4 bytes at 0x42c are in none of the 3 parameters at 0x400"));
+              ::testing::HasSubstr("4 bytes at 0x42c are in none of the 3 parameters at 0x400"));
 }
 
 TEST(DecodeKernels, AConversionReadsTheLowPartOfAWiderRegister) {
