@@ -19,6 +19,16 @@ __device__ __forceinline__ void sinter_begin(sinter::device_abi::Block* block, u
                      block};
 }
 
+/// The type of a parameter in its slot. A kernel may take a large one by reference.
+template <class T>
+struct SinterSlot {
+  using Type = T;
+};
+template <class T>
+struct SinterSlot<T&> {
+  using Type = T;
+};
+
 /// Runs all threads of a block of one kernel in a loop, or one thread on its own fiber.
 template <auto kKernel>
 struct SinterKernel;
@@ -29,11 +39,11 @@ struct SinterKernel<kKernel> {
 
   // Initializers in braces are evaluated in order, so each parameter is read from its own slot.
   static void run_block(void** parameters, sinter::device_abi::Block* block) {
-    RunBlock{block, *static_cast<Parameters*>(*parameters++)...};
+    RunBlock{block, *static_cast<typename SinterSlot<Parameters>::Type*>(*parameters++)...};
   }
   static void run_thread(void** parameters, sinter::device_abi::Block* block, unsigned thread) {
     sinter_begin(block, thread);
-    RunThread{*static_cast<Parameters*>(*parameters++)...};
+    RunThread{*static_cast<typename SinterSlot<Parameters>::Type*>(*parameters++)...};
   }
 
  private:

@@ -14,6 +14,7 @@
 #define __noinline__ __attribute__((noinline))
 #define __global__ __forceinline__
 #define __launch_bounds__(...)
+#define __grid_constant__
 
 static const sinter::device_abi::Services* sinter_services;
 static thread_local sinter::device_abi::ThreadPosition sinter_position;

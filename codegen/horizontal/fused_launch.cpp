@@ -268,9 +268,8 @@ class FusedLaunchWriter {
       reserve_section_scratch(section);
     }
     source_.lists.push_back({.begin = begin, .rows = run.size(), .columns = columns.size() + 1});
-    out_.line(fmt::format("const unsigned long long* const row = table_row({}{}, {}, {}, {});",
-                          parameters_.table(), begin == 0 ? "" : fmt::format(" + {}", begin),
-                          run.size(), columns.size() + 1, block));
+    out_.line(fmt::format("const unsigned long long* const row = table_row({}, {}, {}, {}, {});",
+                          parameters_.table(), begin, run.size(), columns.size() + 1, block));
     std::vector<std::string> arguments;
     for (std::size_t i = 0; i < function.names.size(); ++i) {
       const auto column = std::ranges::find(columns, i);

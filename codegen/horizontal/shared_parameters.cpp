@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "codegen/text/expression.h"
+#include "compiler/target/gpu_constants.h"
 
 namespace sinter {
 
@@ -73,7 +74,19 @@ std::string SharedParameters::table() {
       .name;
 }
 
+void SharedParameters::pass_small_table_by_value() {
+  constexpr std::size_t kSlotBytes = 8;  // no other parameter has more bytes or a larger alignment
+  const std::size_t slots = list_.size() - 1 + source_.table.size();
+  if (source_.table.empty() || slots * kSlotBytes > kMaxParameterBytes) return;
+  Argument& argument = std::ranges::find(list_, Argument::Kind::table, [](const Parameter& one) {
+                         return one.argument.kind;
+                       })->argument;
+  argument.kind = Argument::Kind::table_values;
+  argument.c_type = fmt::format("const __grid_constant__ TableValues<{}>", source_.table.size());
+}
+
 std::vector<std::string> SharedParameters::declare() {
+  pass_small_table_by_value();
   std::vector<std::string> declarations;
   for (Parameter& parameter : list_) {
     Argument& argument = parameter.argument;

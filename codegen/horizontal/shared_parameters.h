@@ -29,7 +29,8 @@ class SharedParameters {
   void add_tickets();
   /// The name of the parameter for Source::table.
   std::string table();
-  /// The declarations of all parameters. Appends them to the arguments of the source.
+  /// The declarations of all parameters. Appends them to the arguments of the source. A table that
+  /// fits beside the other parameters is passed by value, so that no launch needs an upload.
   std::vector<std::string> declare();
 
  private:
@@ -40,6 +41,7 @@ class SharedParameters {
     bool is_restrict = true;  ///< in every section
   };
   Parameter& parameter(const Argument& argument, const std::string& name);
+  void pass_small_table_by_value();
 
   const Program& program_;
   Source& source_;

@@ -19,6 +19,18 @@ std::string write_early_start_wait(std::string_view arch, Source& source) {
   return "  wait_for_prior_launches();\n";
 }
 
+const Argument* table_argument(const Source& source) {
+  const auto argument = std::ranges::find_if(source.arguments, [](const Argument& one) {
+    return one.kind == Argument::Kind::table || one.kind == Argument::Kind::table_values;
+  });
+  return argument == source.arguments.end() ? nullptr : &*argument;
+}
+
+std::size_t table_values_in_memory(const Source& source) {
+  const Argument* const argument = table_argument(source);
+  return argument && argument->kind == Argument::Kind::table ? source.table.size() : 0;
+}
+
 std::vector<int> buffers_of(const Source& source) {
   std::vector<int> buffers;
   DenseSet<int> known;

@@ -32,6 +32,7 @@ struct Argument {
     workspace,  ///< pointer to `Source::workspace_bytes` of scratch memory, private to a launch
     tickets,    ///< pointer to `Source::tickets` unsigned counters, 0 before and after a launch
     table,      ///< pointer to the values of `Source::table`, 8 bytes each
+    table_values,  ///< the values of `Source::table` themselves
   };
   Kind kind = Kind::buffer;
   int index = 0;
@@ -65,8 +66,9 @@ struct Source {
   /// names. If empty, only equal `text` means equal code.
   std::string code_key = {};
   std::vector<Argument> arguments;
-  /// Values that the kernel reads from a table in device memory instead of from its parameters.
-  /// They are the arrays and sizes of lists of sections that run the same code.
+  /// Values that the kernel reads from a table instead of from a parameter each: the arrays and
+  /// sizes of lists of sections that run the same code. The table is in device memory, or it is a
+  /// parameter itself.
   std::vector<Argument> table = {};
   std::vector<TableList> lists = {};  ///< the parts of `table`
   Extent grid = 1;                    ///< blocks (x); 0 blocks: do not launch
@@ -99,6 +101,11 @@ struct Source {
 /// Returns the first statement of a kernel that may start early, and sets `may_start_early`. Empty
 /// before sm_90, and for cooperative kernels, which cannot start before all their blocks fit.
 std::string write_early_start_wait(std::string_view arch, Source& source);
+
+/// The argument for `table`: its Kind is `table` or `table_values`. Null if there is none.
+const Argument* table_argument(const Source& source);
+/// The number of values that a launch needs in device memory; 0 if the table is a parameter.
+std::size_t table_values_in_memory(const Source& source);
 
 /// The buffers among a kernel's arguments, then its table, in order and without repetition.
 std::vector<int> buffers_of(const Source& source);

@@ -1,6 +1,8 @@
 // Constants that are the same for all supported GPUs.
 #pragma once
 
+#include <cstddef>
+
 namespace sinter {
 
 /// Threads of a warp.
@@ -11,5 +13,8 @@ inline constexpr int kSectorBytes = 32;
 inline constexpr int kWordBytes = 4;
 /// Cluster size, in blocks, that every GPU with clusters supports (CUDA C++ Programming Guide).
 inline constexpr int kPortableCluster = 8;
+/// Bytes that the parameters of a kernel may have with every driver. Drivers since CUDA 12.1 permit
+/// 32,764 (CUDA C++ Programming Guide, "__global__ Function Parameters").
+inline constexpr std::size_t kMaxParameterBytes = 4096;
 
 }  // namespace sinter

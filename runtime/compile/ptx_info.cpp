@@ -97,8 +97,7 @@ class PtxReader {
     is_inside_ |= line.starts_with("{");
     Words words = words_of(line);
     // Parameters are between the name and the body, one per line.
-    if (!is_inside_ && !words.empty() && words.front() == ".param")
-      parameters_.push_back(words.back());
+    if (!is_inside_ && !words.empty() && words.front() == ".param") take_parameter(words, line);
     if (!is_inside_) return true;
     if (!words.empty() && words.front().starts_with('@')) words.erase(words.begin());
     if (is_in_call_ || (!words.empty() && is_opcode(words.front(), "call"))) {
@@ -114,6 +113,35 @@ class PtxReader {
   std::vector<PtxStep> steps() { return std::move(steps_); }
 
  private:
+  /// `.param .u64 NAME` or `.param .align 8 .b8 NAME[BYTES]`, which is a table.
+  void take_parameter(const Words& words, std::string_view line) {
+    const bool is_array = words.size() > 1 && line.find('[') != line.npos;
+    parameters_.push_back(
+        {.name = is_array ? words[words.size() - 2] : words.back(), .is_array = is_array});
+  }
+
+  /// The number of the parameter; -1 if `name` is none.
+  int parameter_of(std::string_view name) const {
+    const auto at = std::ranges::find(parameters_, name, &Parameter::name);
+    return at == parameters_.end() ? -1 : static_cast<int>(at - parameters_.begin());
+  }
+
+  /// `ld.param.u64 %rd1, [NAME+8];`, or with a register that has an address in a table.
+  void take_parameter_load(const Words& words) {
+    const int parameter = parameter_of(words[2]);
+    if (parameter >= 0 && !parameters_[static_cast<std::size_t>(parameter)].is_array) {
+      values_[words[1]] = {.parameter = parameter};
+      return;
+    }
+    const bool may_be_address = words[0].ends_with(".u64") || words[0].ends_with(".b64");
+    const auto pointer = pointers_.find(words[2]);
+    const int table = parameter >= 0               ? parameter
+                      : pointer == pointers_.end() ? -1
+                                                   : pointer->second.parameter;
+    if (table >= 0 && may_be_address && access_bytes(words[0]) == 8)
+      values_[words[1]] = {.parameter = table, .loaded_at = offset_in(words)};
+  }
+
   /// `call.uni NAME, (ARGUMENT, …);`, on one line or on several.
   void take_call(const Words& words, std::string_view line) {
     for (const std::string_view word : words)
@@ -134,14 +162,13 @@ class PtxReader {
     const bool is_load = is_opcode(opcode, "ld");
     const bool is_store = is_opcode(opcode, "st");
     if (is_load && opcode.find(".param") != opcode.npos) {
-      const auto at = std::ranges::find(parameters_, words[2]);
-      if (at != parameters_.end())
-        values_[words[1]] = {.parameter = static_cast<int>(at - parameters_.begin())};
+      if (words.size() > 2) take_parameter_load(words);
     } else if (is_opcode(opcode, "mapa") || (is_opcode(opcode, "cvta") && !is_global(opcode))) {
       pointers_[words[1]] = kPrivate;  // shared memory of the cluster or block, or local
     } else if (is_opcode(opcode, "mov") && is_wide(opcode) && words.size() > 2 &&
                is_name(words[2])) {
-      pointers_[words[1]] = kPrivate;
+      const int parameter = parameter_of(words[2]);
+      pointers_[words[1]] = parameter < 0 ? kPrivate : Origin{.parameter = parameter};
     } else if (is_opcode(opcode, "cvta")) {
       if (const Origin origin = find_origin(words, 2); origin.is_known())
         pointers_[words[1]] = origin;
@@ -186,6 +213,11 @@ class PtxReader {
                                  .loaded_at = origin.loaded_at}});
   }
 
+  struct Parameter {
+    std::string_view name;
+    bool is_array = false;
+  };
+
   /// `ld.global.nc.u64 %rd2, [%rd1+8]` → 8.
   static int offset_in(const Words& words) {
     int offset = 0;
@@ -219,7 +251,7 @@ class PtxReader {
   bool is_inside_ = false;
   bool is_in_call_ = false;
   int line_ = 0;
-  Words parameters_;
+  std::vector<Parameter> parameters_;
   Words call_;
   std::unordered_map<std::string_view, Origin> values_;     ///< register → a possible address
   std::unordered_map<std::string_view, Origin> pointers_;   ///< register → a certain address

@@ -82,7 +82,7 @@ ScratchLayout lay_out(const Variant& variant, const MemoryPlanner& planner,
     layout.ticket_offsets.push_back(tickets > 0 ? layout.tickets : -1);
     layout.arena_bytes = checked_sum(layout.arena_bytes, aligned(bytes));
     layout.tickets = checked_sum(layout.tickets, tickets);
-    const auto table_bytes = static_cast<std::int64_t>(kernel.source.table.size() * 8);
+    const auto table_bytes = static_cast<std::int64_t>(table_values_in_memory(kernel.source) * 8);
     layout.table_offsets.push_back(table_bytes > 0 ? layout.table_bytes : -1);
     layout.table_bytes += aligned(table_bytes);
   }
@@ -149,9 +149,13 @@ LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& in
     launch.parameters = parameters_.data() + first;
     launch.attributes = stream_attributes(kernel.source, kernel.starts_early);
     launch.config = launch_config(kernel.source, /*grid=*/0, launch.attributes);
-    first += kernel.source.arguments.size();
-    launch.table = std::span(arguments_).subspan(first, kernel.source.table.size());
-    first += kernel.source.table.size();
+    if (const Argument* const table = table_argument(kernel.source))
+      if (table->kind == Argument::Kind::table_values)
+        launch.parameters[table - kernel.source.arguments.data()] =
+            &arguments_[first + kernel.source.arguments.size()];
+    first += kernel.source.arguments.size() + kernel.source.table.size();
+    const std::size_t in_memory = table_values_in_memory(kernel.source);
+    launch.table = std::span(arguments_).subspan(first - in_memory, in_memory);
   }
 }
 

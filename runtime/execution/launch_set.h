@@ -19,10 +19,12 @@ struct PreparedLaunch {
   LaunchAttributes attributes;  ///< `config` points to them
   CUfunction function = nullptr;
   void** parameters = nullptr;
-  bool is_kernel = true;                 ///< false: it is empty, or an opaque call
-  bool is_empty = false;                 ///< no blocks: nothing to launch
-  bool changed = true;                   ///< since the node of the CUDA Graph was last updated
-  std::span<const std::uint64_t> table;  ///< the contents of the device memory at `table_at`
+  bool is_kernel = true;  ///< false: it is empty, or an opaque call
+  bool is_empty = false;  ///< no blocks: nothing to launch
+  bool changed = true;    ///< since the node of the CUDA Graph was last updated
+  /// The contents of the device memory at `table_at`. Empty, at the end of the launch's arguments,
+  /// if the kernel has no table or takes its values as a parameter.
+  std::span<const std::uint64_t> table;
   CUdeviceptr table_at = 0;
   bool table_changed = true;     ///< since it was last copied to the device
   OpaqueLaunch* call = nullptr;  ///< a call of the user's function, in place of a kernel
@@ -97,9 +99,9 @@ class LaunchSet {
   std::vector<PreparedLaunch> launches_;
   std::vector<std::unique_ptr<OpaqueLaunch>> calls_;  ///< in launch order
   /// Per launch: its parameters, then its table. Each takes 8 bytes; the driver reads as many of
-  /// them as the parameter has.
+  /// them as the parameter has. A parameter that is a table is not used: its value is the table.
   std::vector<std::uint64_t> arguments_;
-  std::vector<void*> parameters_;  ///< the address of each argument
+  std::vector<void*> parameters_;  ///< the address of each argument's value
   std::vector<Patch> patches_;     ///< slot i has those from patches_[first_patch_[i]] on
   std::vector<std::uint32_t> first_patch_;
   std::vector<std::uint64_t> values_;  ///< per slot: the last value filled in

@@ -88,11 +88,12 @@ class AccessAnalysis {
         case Argument::Kind::tickets:
         case Argument::Kind::table: known_addresses_.insert({parameter, -1}); break;
         case Argument::Kind::scalar:
-        case Argument::Kind::extent: break;  // no addresses
+        case Argument::Kind::extent:
+        case Argument::Kind::table_values: break;  // no addresses
       }
     }
-    const auto table = std::ranges::find(source_.arguments, Argument::Kind::table, &Argument::kind);
-    const auto parameter = static_cast<int>(table - source_.arguments.begin());
+    const Argument* const table = table_argument(source_);
+    const int parameter = table ? static_cast<int>(table - source_.arguments.data()) : -1;
     // An instruction shows the offset in the first row; the row is only known at run time.
     for (const TableList& list : source_.lists)
       for (std::size_t at = list.begin; at < list.begin + list.columns; ++at) {

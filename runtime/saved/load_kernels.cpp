@@ -22,8 +22,10 @@ std::string reason_not_runnable(const DeviceState& device, const Source& source)
                      device.name, most);
 }
 
-/// The number of bytes that a launch passes for `argument`.
-std::size_t argument_bytes(const Argument& argument, const GraphData& graph) {
+/// The number of bytes that a launch of `source` passes for `argument`.
+std::size_t argument_bytes(const Argument& argument, const Source& source, const GraphData& graph) {
+  if (argument.kind == Argument::Kind::table_values)
+    return source.table.size() * sizeof(std::uint64_t);
   if (argument.kind == Argument::Kind::scalar)
     return static_cast<std::size_t>(
         size_of(graph.inputs[static_cast<std::size_t>(argument.index)].node->dtype));
@@ -35,10 +37,10 @@ std::size_t argument_bytes(const Argument& argument, const GraphData& graph) {
 /// The bytes of each parameter of a kernel, as its image declares them.
 std::vector<std::size_t> parameter_bytes(const DeviceState& device, const Source& source,
                                          CUfunction function) {
-  constexpr std::size_t kMaxParameterBytes = 32764;  // bytes of parameters; CUDA Programming Guide
+  constexpr std::size_t kMostBytes = 32764;  // bytes of parameters; CUDA Programming Guide
   const CurrentContext current(device);
   std::vector<std::size_t> sizes;
-  while (sizes.size() < kMaxParameterBytes) {
+  while (sizes.size() < kMostBytes) {
     std::size_t offset = 0, bytes = 0;
     const CUresult result =
         device.driver.cuFuncGetParamInfo(function, sizes.size(), &offset, &bytes);
@@ -104,9 +106,9 @@ class Loader {
       fail_parameters(source, fmt::format("takes {} parameters, but the plan has {}", taken.size(),
                                           passed.size()));
     for (std::size_t i = 0; i < passed.size(); ++i)
-      if (taken[i] != argument_bytes(passed[i], graph_))
+      if (const std::size_t bytes = argument_bytes(passed[i], source, graph_); taken[i] != bytes)
         fail_parameters(source, fmt::format("takes {} bytes as parameter {}, but the plan has {}",
-                                            taken[i], i, argument_bytes(passed[i], graph_)));
+                                            taken[i], i, bytes));
   }
 
   [[noreturn]] void fail_parameters(const Source& source, const std::string& what) const {

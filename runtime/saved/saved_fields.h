@@ -14,7 +14,7 @@ constexpr Math last_enumerator(Math) { return Math::fast; }
 constexpr Buffer::Kind last_enumerator(Buffer::Kind) { return Buffer::Kind::temporary; }
 constexpr KernelKind last_enumerator(KernelKind) { return KernelKind::opaque; }
 constexpr Copies last_enumerator(Copies) { return Copies::bulk; }
-constexpr Argument::Kind last_enumerator(Argument::Kind) { return Argument::Kind::table; }
+constexpr Argument::Kind last_enumerator(Argument::Kind) { return Argument::Kind::table_values; }
 constexpr Literal::Kind last_enumerator(Literal::Kind) { return Literal::Kind::real; }
 
 template <>

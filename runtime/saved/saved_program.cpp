@@ -152,6 +152,10 @@ class Checker {
             "a cluster has an invalid size");
     require(source.cluster == 1 || !source.is_cooperative,
             "a kernel has clusters and a grid barrier");
+    require(
+        std::ranges::count(source.arguments, Argument::Kind::table_values, &Argument::kind) == 0 ||
+            !source.table.empty(),
+        "a kernel takes the values of a table that it does not have");
     for (const std::vector<Argument>* list : {&source.arguments, &source.table})
       for (const Argument& argument : *list) {
         if (argument.kind == Argument::Kind::buffer)

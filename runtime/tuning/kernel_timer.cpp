@@ -6,9 +6,13 @@ namespace sinter {
 
 namespace {
 
-std::vector<void*> addresses_of(std::vector<std::uint64_t>& values) {
+/// The address of each argument's value. `values` are the result of ScratchBuffers::arguments.
+std::vector<void*> addresses_of(const Source& source, std::vector<std::uint64_t>& values) {
+  const std::size_t count = source.arguments.size();
   std::vector<void*> addresses;
-  for (std::uint64_t& value : values) addresses.push_back(&value);
+  for (std::size_t i = 0; i < count; ++i)
+    addresses.push_back(
+        &values[source.arguments[i].kind == Argument::Kind::table_values ? count : i]);
   return addresses;
 }
 
@@ -34,7 +38,7 @@ TimedKernel timed_kernel(const DeviceState& device, const TuneRequest& request,
 void launch_once(DeviceState& device, const TimedKernel& kernel, const ScratchBuffers& buffers,
                  CUstream stream) {
   std::vector<std::uint64_t> values = buffers.arguments(kernel.source, /*set=*/0);
-  std::vector<void*> parameters = addresses_of(values);
+  std::vector<void*> parameters = addresses_of(kernel.source, values);
   LaunchAttributes attributes = node_attributes(kernel.source);
   CUlaunchConfig config = launch_config(kernel.source, kernel.grid, attributes);
   config.hStream = stream;
@@ -81,7 +85,7 @@ std::vector<CUgraphNode> RepeatedLaunches::add_nodes(const TimedKernel& kernel,
   std::vector<CUgraphNode> nodes;
   for (int i = 0; i < launches; ++i) {
     std::vector<std::uint64_t> values = buffers.arguments(kernel.source, i % buffers.sets());
-    std::vector<void*> parameters = addresses_of(values);
+    std::vector<void*> parameters = addresses_of(kernel.source, values);
     const CUDA_KERNEL_NODE_PARAMS parameters_of_node =
         node_parameters(config, kernel.function, parameters.data());
     const bool has_edge = edges == Edges::full && i > 0;

@@ -246,7 +246,8 @@ std::uint64_t ScratchBuffers::value(const Argument& argument, int set) const {
       constexpr auto kTicketBytes = static_cast<std::int64_t>(sizeof(unsigned));
       return address(layout_.ticket_offset + extent * kTicketBytes, set);
     }
-    case Argument::Kind::table: break;  // `arguments` handles tables
+    case Argument::Kind::table:
+    case Argument::Kind::table_values: break;  // `arguments` handles tables
   }
   return 0;
 }
@@ -268,6 +269,7 @@ std::vector<std::uint64_t> ScratchBuffers::arguments(const Source& source, int s
   for (const Argument& argument : source.arguments)
     values.push_back(argument.kind == Argument::Kind::table ? table(source, set)
                                                             : value(argument, set));
+  for (const Argument& argument : source.table) values.push_back(value(argument, set));
   return values;
 }
 

@@ -30,8 +30,8 @@ class ScratchBuffers {
   ScratchBuffers(DeviceState& device, const TuneRequest& request, int sets, CUstream stream);
 
   int sets() const { return sets_; }
-  /// The values of `source`'s arguments for one set. A table of `source` is in device memory when
-  /// this returns.
+  /// The values of `source`'s arguments for one set, then those of its table. A table that the
+  /// kernel reads from device memory is there when this returns.
   std::vector<std::uint64_t> arguments(const Source& source, int set) const;
   /// Restores the initial contents of the buffers in the first set that the kernel writes.
   void restore();

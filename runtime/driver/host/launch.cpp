@@ -166,10 +166,12 @@ CUresult cuFuncGetParamInfo(CUfunction function, std::size_t index, std::size_t*
   if (!offset) return fail(CUDA_ERROR_INVALID_VALUE, "a null offset of a parameter");
   // Without an error text: callers find the number of parameters by this result.
   if (index >= state->kernel->parameter_count) return CUDA_ERROR_INVALID_VALUE;
+  constexpr std::size_t kMaxAlignment = 8;  // of an array of numbers, too
   std::size_t at = 0;
   for (std::size_t i = 0; i <= index; ++i) {
     const std::size_t size = state->kernel->parameter_bytes[i];
-    *offset = (at + size - 1) / size * size;
+    const std::size_t alignment = std::min(size, kMaxAlignment);
+    *offset = (at + alignment - 1) / alignment * alignment;
     at = *offset + size;
   }
   if (bytes) *bytes = state->kernel->parameter_bytes[index];

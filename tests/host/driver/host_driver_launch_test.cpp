@@ -31,16 +31,17 @@ TEST_F(HostDriverLaunchTest, RunsEveryThreadOfEveryBlock) {
 TEST_F(HostDriverLaunchTest, ReportsKernelParameters) {
   const CUfunction kernel = function({.entry = "takes", .text = R"(
 extern "C" __global__ void takes(const bool flag, const int n, float* y, const int m,
-                                 const double d) {
-  if (flag) y[0] = n + m + d;
+                                 const double d, const bool last,
+                                 const __grid_constant__ TableValues<3> table) {
+  if (flag || last) y[0] = n + m + d + table_value<int>(table.values, 2);
 }
 )"});
   std::vector<std::size_t> parameters;
   std::size_t offset = 0, bytes = 0;
   while (driver.cuFuncGetParamInfo(kernel, parameters.size() / 2, &offset, &bytes) == CUDA_SUCCESS)
     parameters.insert(parameters.end(), {offset, bytes});
-  EXPECT_THAT(parameters, ::testing::ElementsAre(0, 1, 4, 4, 8, 8, 16, 4, 24, 8));
-  EXPECT_EQ(driver.cuFuncGetParamInfo(kernel, 5, &offset, &bytes), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_THAT(parameters, ::testing::ElementsAre(0, 1, 4, 4, 8, 8, 16, 4, 24, 8, 32, 1, 40, 24));
+  EXPECT_EQ(driver.cuFuncGetParamInfo(kernel, 7, &offset, &bytes), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuFuncGetParamInfo(kernel, 4, &offset, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuFuncGetParamInfo(kernel, 0, nullptr, &bytes), CUDA_ERROR_INVALID_VALUE);
 }

@@ -25,9 +25,11 @@ TEST_F(CapturedRun, LaunchesMatchPlainRuns) {
 }
 
 TEST_F(CapturedRun, CapturesForeachUpdates) {
-  for (const CUstreamCaptureMode mode : kCaptureModes)
-    check_captured({.name = "lists", .text = adamw_text(18)}, device, mode, /*as_graph=*/true,
-                   /*is_cold=*/false, options);
+  // The table of 18 tensors is a parameter, that of 100 is in device memory.
+  for (const int tensors : {18, 100})
+    for (const CUstreamCaptureMode mode : kCaptureModes)
+      check_captured({.name = "lists", .text = adamw_text(tensors)}, device, mode,
+                     /*as_graph=*/true, /*is_cold=*/false, options);
 }
 
 /// Plans, compiles, loads and tunes within the capture.

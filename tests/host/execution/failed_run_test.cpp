@@ -13,6 +13,7 @@
 #include "sinter/sinter.h"
 #include "sinter/text.h"
 #include "tests/support/doubles/stream_capture.h"
+#include "tests/support/run/list_runs.h"
 
 namespace sinter::failed_run_test {
 namespace {
@@ -140,48 +141,23 @@ TEST_F(UnmarkedEnd, ReleaseIsDeferredDuringACapture) {
   EXPECT_EQ(has_run, 1);
 }
 
-constexpr int kLists = 12;
-
-/// Many arrays of one structure, whose addresses are in a table.
-std::string lists_text() {
-  std::string inputs, body, outputs;
-  for (int i = 0; i < kLists; ++i) {
-    inputs += fmt::format("{}x{}: f32[{}]", i ? ", " : "", i, 100 + i);
-    body += fmt::format("  y{0} = mul x{0}, 2.5\n", i);
-    outputs += fmt::format("{}y{}", i ? ", " : "", i);
-  }
-  return fmt::format("graph lists({}) {{\n{}  return {}\n}}\n", inputs, body, outputs);
-}
-
 using FailedTables = FailedRun;
 
 TEST_F(FailedTables, AreRebuiltByTheNextRun) {
-  const Executable executable =
-      compile(parse(lists_text()), device, {.tune = Tune::off, .optimize_host = false});
-  for (const std::string call : {"cuEventCreate", "cuEventRecord", "cuMemcpyHtoDAsync"}) {
+  test::ListRuns lists(device, test::kManyArrays);
+  for (std::size_t i = 0;
+       const std::string call : {"cuEventCreate", "cuEventRecord", "cuMemcpyHtoDAsync"}) {
     SCOPED_TRACE(call);
-    Context context = executable.context();
-    const auto run = [&](float value) {
-      std::vector<Array> arrays;
-      std::vector<std::string> names;
-      for (int i = 0; i < 2 * kLists; ++i) {
-        arrays.push_back(device.empty(f32, {100 + i % kLists}));
-        names.push_back(fmt::format("{}{}", i < kLists ? 'x' : 'y', i % kLists));
-      }
-      std::vector<Binding> inputs, outputs;
-      for (std::size_t i = 0; i < kLists; ++i) {
-        device.upload(arrays[i], std::vector<float>(100 + i, value), stream);
-        inputs.emplace_back(names[i], arrays[i]);
-        outputs.emplace_back(names[i + kLists], arrays[i + kLists]);
-      }
-      stream.synchronize();
-      if (value == 1) host::inject_fault(call, 1, CUDA_ERROR_OUT_OF_MEMORY);
-      context.run(stream, inputs, outputs);
-      return device.download<float>(arrays[2 * kLists - 1], stream);
-    };
-    EXPECT_THROW(run(1), DriverError);
+    Context context = lists.executable().context();
+    lists.add(1);
+    lists.add(2);
+    host::inject_fault(call, 1, CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_THROW(lists.run(i, context, stream, /*as_graph=*/false), DriverError);
     host::clear_faults();
-    EXPECT_EQ(run(2), std::vector<float>(100 + kLists - 1, 5.0F));
+    lists.run(i + 1, context, stream, /*as_graph=*/false);
+    stream.synchronize();
+    EXPECT_EQ(lists.ends(i + 1), lists.expected(2));
+    i += 2;
   }
 }
 

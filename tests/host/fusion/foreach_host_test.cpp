@@ -1,5 +1,5 @@
 // Foreach updates, as in optimisers: arrays of many shapes in one launch, whose addresses are in a
-// table in device memory.
+// table. The table is a kernel parameter or in device memory.
 #include <array>
 
 #include <fmt/format.h>
@@ -15,6 +15,11 @@ namespace {
 
 using testing::Each;
 using testing::SizeIs;
+
+TEST(Foreach, WithATableInMemoryIsOneLaunch) {
+  const RunResult run = run_and_check(adamw_text(100));
+  EXPECT_EQ(run.launches, 1);
+}
 
 TEST(Foreach, IsOneLaunch) {
   const RunResult run = run_and_check(adamw_text(18));
@@ -95,26 +100,29 @@ TEST(Foreach, ManyShapes) {
   EXPECT_LE(run.launches, 3);
 }
 
+/// The number of arrays. The table of 12 is a parameter, that of 180 is in device memory.
+class ForeachTables : public testing::TestWithParam<std::size_t> {};
+
 /// Consecutive runs on different arrays, without waiting in between.
-TEST(Foreach, EachRunHasItsOwnTable) {
-  constexpr std::size_t kArrays = 12;
+TEST_P(ForeachTables, EachRunHasItsOwnTable) {
+  const std::size_t count = GetParam();
   constexpr int kRuns = 5;
   const Graph graph = parse(fmt::format(
-      "graph doubled({}) {{\n{}\n  return {}\n}}\n", repeated("x#: f32[1000]", kArrays, ", "),
-      repeated("  y# = mul x#, 2", kArrays, "\n"), repeated("y#", kArrays, ", ")));
+      "graph doubled({}) {{\n{}\n  return {}\n}}\n", repeated("x#: f32[1000]", count, ", "),
+      repeated("  y# = mul x#, 2", count, "\n"), repeated("y#", count, ", ")));
   const Device device = host_device();
   const Executable executable = compile(graph, device);
   Context context = executable.context();
   const Stream stream = device.stream();
   // Bindings refer to their names and arrays, so these must outlive them.
   std::vector<std::string> names[2];
-  for (std::size_t i = 0; i < kArrays; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     names[0].push_back(fmt::format("x{}", i));
     names[1].push_back(fmt::format("y{}", i));
   }
   std::vector<std::array<Array, 2>> arrays;
   for (int run = 0; run < kRuns; ++run)
-    for (std::size_t i = 0; i < kArrays; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       const std::vector<float> numbers(1000, static_cast<float>(100 * run + i));
       arrays.push_back({device.empty(f32, {1000}), device.empty(f32, {1000})});
       device.upload(arrays.back()[0], numbers, stream);
@@ -122,20 +130,22 @@ TEST(Foreach, EachRunHasItsOwnTable) {
     }
   for (int run = 0; run < kRuns; ++run) {
     std::vector<Binding> bindings[2];
-    for (std::size_t i = 0; i < kArrays; ++i)
+    for (std::size_t i = 0; i < count; ++i)
       for (const std::size_t side : {0, 1})
         bindings[side].emplace_back(names[side][i],
-                                    arrays[static_cast<std::size_t>(run) * kArrays + i][side]);
+                                    arrays[static_cast<std::size_t>(run) * count + i][side]);
     if (run % 2 == 0)
       context.run(stream, bindings[0], bindings[1]);
     else
       context.replay(stream, bindings[0], bindings[1]);
   }
   for (std::size_t i = 0; i < arrays.size(); ++i) {
-    const auto expected = static_cast<float>(2 * (100 * (i / kArrays) + i % kArrays));
+    const auto expected = static_cast<float>(2 * (100 * (i / count) + i % count));
     EXPECT_THAT(device.download<float>(arrays[i][1], stream), Each(expected)) << i;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Arrays, ForeachTables, testing::Values(12, 180));
 
 }  // namespace
 }  // namespace sinter::test::foreach_host_test

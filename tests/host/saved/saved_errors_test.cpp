@@ -4,6 +4,7 @@
 
 #include "runtime/driver/host/host_driver.h"
 #include "tests/host/saved/saved_fixture.h"
+#include "tests/support/graphs/lists.h"
 
 namespace sinter::test::saved_errors_test {
 namespace {
@@ -132,6 +133,18 @@ TEST_F(Saved, RejectsPlansWithWiderArgumentsThanTheKernel) {
   EXPECT_THAT(error_of<UserError>([&] { load(path, host_device()); }),
               AllOf(StartsWith("load: " + path + " is invalid: kernel norm_"),
                     HasSubstr(" takes 4 bytes as parameter "), HasSubstr(", but the plan has 8")));
+}
+
+TEST_F(Saved, RejectsPlansWithAShorterTableThanTheKernel) {
+  const Executable executable = compile(parse(adamw_text(12)), host_device(), kQuickly);
+  executable.prepare({});
+  executable.save(path);
+  change([](SavedKernels& kernels) {
+    kernels.variants[0].variant.kernels[0].source.table.pop_back();
+  });
+  EXPECT_THAT(error_of<UserError>([&] { load(path, host_device()); }),
+              AllOf(StartsWith("load: " + path + " is invalid: kernel adamw_"),
+                    HasSubstr(" bytes as parameter 0, but the plan has ")));
 }
 
 TEST_F(Saved, ValidatesOptionsLikeCompile) {

@@ -6,6 +6,7 @@
 
 #include "runtime/support/process.h"
 #include "tests/host/saved/saved_fixture.h"
+#include "tests/support/graphs/lists.h"
 
 namespace sinter::test::saved_test {
 namespace {
@@ -66,6 +67,20 @@ TEST_P(SavedGraph, MatchesTheSavedExecutable) {
 
 INSTANTIATE_TEST_SUITE_P(Golden, SavedGraph, ::testing::ValuesIn(graphs()),
                          [](const auto& test) { return test.param.stem().string(); });
+
+/// The table of 12 tensors is a parameter, that of 100 is in device memory.
+TEST_F(Saved, TablesMatchTheSavedExecutable) {
+  for (const int tensors : {12, 100}) {
+    const Graph lists = parse(adamw_text(tensors));
+    const Executable executable = compile(lists, host_device(), kQuickly);
+    const HostArrays inputs = random_inputs(lists, {}, /*seed=*/3);
+    const HostArrays expected = run_executable(executable, lists, inputs, {});
+    executable.save(path);
+    const Executable loaded = load(path, host_device());
+    for (const bool as_graph : {false, true})
+      expect_equal(run_executable(loaded, lists, inputs, {.as_graph = as_graph}), expected);
+  }
+}
 
 TEST_F(Saved, ServesOtherSizesOfAClassWithoutPlanning) {
   const Executable executable = compiled();

@@ -1,6 +1,6 @@
 // Scratch buffers of tuning: their addresses, and their contents before and after a launch.
-#include "runtime/tuning/kept_results.h"
 #include "compiler/body/sub_buffer.h"
+#include "runtime/tuning/kept_results.h"
 
 #include <gtest/gtest.h>
 
@@ -12,6 +12,7 @@
 #include "runtime/execution/make_variant.h"
 #include "sinter/device.h"
 #include "sinter/text.h"
+#include "tests/support/graphs/lists.h"
 
 namespace sinter::scratch_buffers_test {
 namespace {
@@ -93,6 +94,26 @@ TEST_F(ScratchBuffersTest, AreRestoredTogether) {
   EXPECT_FALSE(before.equal_current());
   data.restore();
   EXPECT_TRUE(before.equal_current());
+}
+
+/// The values of a table follow those of the parameters, even if the table is a parameter.
+TEST_F(ScratchBuffersTest, GiveTheValuesOfATable) {
+  for (const std::size_t arrays : {12, 180}) {
+    make("graph lists(" + test::repeated("x#: f32[n]", arrays, ", ") + ") {\n" +
+         test::repeated("  y# = tanh x#", arrays, "\n") + "\n  return " +
+         test::repeated("y#", arrays, ", ") + "\n}\n");
+    const Source& source = emitted.sources[0];
+    ScratchBuffers data(*device.state(), request(), /*sets=*/2, stream.state()->handle);
+    const std::vector<std::uint64_t> first = data.arguments(source, 0);
+    const std::vector<std::uint64_t> second = data.arguments(source, 1);
+    const std::size_t count = source.arguments.size();
+    ASSERT_EQ(first.size(), count + source.table.size());
+    EXPECT_EQ(table_values_in_memory(source), arrays == 12 ? 0 : source.table.size());
+    for (std::size_t i = 0; i < source.table.size(); ++i) {
+      const bool is_array = source.table[i].kind == Argument::Kind::buffer;
+      EXPECT_EQ(first[count + i] != second[count + i], is_array) << i;
+    }
+  }
 }
 
 /// A kernel that uses one sub-buffer gets memory for that one only.

@@ -54,25 +54,32 @@ class BlockedStream {
   bool is_late_ = false;
 };
 
-/// A program that multiplies twelve arrays of different sizes by 2.5, in one kernel with a table.
+/// Arrays whose table is a parameter of the kernel.
+inline constexpr int kFewArrays = 12;
+/// Arrays whose table, with four values per array, does not fit in parameters of 4 KiB.
+inline constexpr int kManyArrays = 129;
+
+/// A program that multiplies arrays of different sizes by 2.5, in one kernel with a table.
 class ListRuns {
  public:
-  explicit ListRuns(const Device& device)
-      : device_(device),
+  explicit ListRuns(const Device& device, int arrays = kFewArrays)
+      : arrays_(arrays),
+        device_(device),
         stream_(device.stream()),
-        executable_(compile(parse(text()), device, {.tune = Tune::off, .optimize_host = false})) {
-    for (int i = 0; i < 2 * kLists; ++i)
-      names_.push_back(fmt::format("{}{}", i < kLists ? 'x' : 'y', i % kLists));
+        executable_(
+            compile(parse(text(arrays)), device, {.tune = Tune::off, .optimize_host = false})) {
+    for (int i = 0; i < 2 * arrays; ++i)
+      names_.push_back(fmt::format("{}{}", i < arrays ? 'x' : 'y', i % arrays));
   }
 
   const Executable& executable() const { return executable_; }
   /// Makes new arrays for a run, with all inputs equal to `value`. Waits for their upload.
   void add(float value) {
     std::vector<Array>& arrays = runs_.emplace_back();
-    for (int i = 0; i < 2 * kLists; ++i) {
-      const std::int64_t size = size_of(i % kLists);
+    for (int i = 0; i < 2 * arrays_; ++i) {
+      const std::int64_t size = size_of(i % arrays_);
       arrays.push_back(device_.empty(f32, {size}));
-      if (i < kLists)
+      if (i < arrays_)
         device_.upload(arrays.back(), std::vector<float>(static_cast<std::size_t>(size), value),
                        stream_);
     }
@@ -80,16 +87,17 @@ class ListRuns {
   }
   void run(std::size_t number, Context& context, const Stream& stream, bool as_graph) const {
     std::vector<Binding> inputs, outputs;
-    for (std::size_t i = 0; i < kLists; ++i) {
+    const std::size_t count = names_.size() / 2;
+    for (std::size_t i = 0; i < count; ++i) {
       inputs.emplace_back(names_[i], runs_[number][i]);
-      outputs.emplace_back(names_[i + kLists], runs_[number][i + kLists]);
+      outputs.emplace_back(names_[i + count], runs_[number][i + count]);
     }
     as_graph ? context.replay(stream, inputs, outputs) : context.run(stream, inputs, outputs);
   }
   /// The first elements of the outputs of a run, followed by the last ones.
   std::vector<float> ends(std::size_t number) const {
     std::vector<float> firsts, lasts;
-    for (std::size_t i = kLists; i < 2 * kLists; ++i) {
+    for (std::size_t i = names_.size() / 2; i < names_.size(); ++i) {
       const std::vector<float> all = device_.download<float>(runs_[number][i], stream_);
       firsts.push_back(all.front());
       lasts.push_back(all.back());
@@ -97,16 +105,15 @@ class ListRuns {
     firsts.insert(firsts.end(), lasts.begin(), lasts.end());
     return firsts;
   }
-  static std::vector<float> expected(float value) {
-    return std::vector<float>(2 * kLists, 2.5F * value);
+  std::vector<float> expected(float value) const {
+    return std::vector<float>(names_.size(), 2.5F * value);
   }
 
  private:
-  static constexpr int kLists = 12;
-  static std::int64_t size_of(int list) { return 100 + list; }
-  static std::string text() {
+  static std::int64_t size_of(int array) { return 100 + array; }
+  static std::string text(int arrays) {
     std::string inputs, body, outputs;
-    for (int i = 0; i < kLists; ++i) {
+    for (int i = 0; i < arrays; ++i) {
       inputs += fmt::format("{}x{}: f32[{}]", i ? ", " : "", i, size_of(i));
       body += fmt::format("  y{0} = mul x{0}, 2.5\n", i);
       outputs += fmt::format("{}y{}", i ? ", " : "", i);
@@ -114,6 +121,7 @@ class ListRuns {
     return fmt::format("graph lists({}) {{\n{}  return {}\n}}\n", inputs, body, outputs);
   }
 
+  const int arrays_;
   const Device device_;
   const Stream stream_;
   const Executable executable_;

@@ -116,12 +116,12 @@ std::int64_t distinct_bytes_read(const CountedLaunch& launch) {
   return distinct;
 }
 
-/// The plan counts the bytes of arrays and of the workspace. It leaves out the table of a
-/// horizontally fused kernel and the tickets, which are a few words for each block at most.
+/// The plan counts the bytes of arrays and of the workspace. It leaves out a table in memory and
+/// the tickets, which are a few words for each block at most.
 void expect_bytes(const CountedLaunch& launch) {
   const Traffic& traffic = launch.source.traffic;
   const std::int64_t tickets = 4 * launch.value(launch.source.tickets);
-  const auto table = static_cast<std::int64_t>(8 * launch.source.table.size());
+  const auto table = static_cast<std::int64_t>(8 * table_values_in_memory(launch.source));
   const std::int64_t read = distinct_bytes_read(launch);
   const std::int64_t counted_read = launch.count("global_loads", "unique_bytes");
   EXPECT_LE(counted_read, read + table + tickets);

@@ -157,6 +157,22 @@ void load_parameter(LaneState& state, const Operation& operation) {
   }
 }
 
+void load_parameter_at(LaneState& state, const Operation& operation) {
+  Warp& warp = warp_of(state);
+  const Details& details = details_of(operation);
+  const LaneAddresses addresses = addresses_of(warp, details);
+  for (Mask rest = warp.mask; rest; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const std::byte* const from =
+        resolve(warp, operation, lane, addresses.of[static_cast<std::size_t>(lane)],
+                details.bytes * details.count)
+            .data;
+    for (int i = 0; i < details.count; ++i)
+      write_register(warp, details.data[static_cast<std::size_t>(i)], lane,
+                     read_element(from + i * details.bytes, details), details.is_wide);
+  }
+}
+
 void store(LaneState& state, const Operation& operation) {
   Warp& warp = warp_of(state);
   const Details& details = details_of(operation);

@@ -53,10 +53,11 @@ Place resolve_distributed(const Warp& warp, const Operation& operation, int lane
   // CUDA C++ Programming Guide, "Distributed Shared Memory": "Accessing data in distributed shared
   // memory requires all the thread blocks to exist", which a barrier of the cluster guarantees.
   if (!warp.has_met_cluster && &block != warp.block)
-    fail(warp, operation, lane, CheckKind::synchronization,
-         fmt::format("block {} of the cluster may not have started, since no barrier of the cluster "
-                     "precedes the access",
-                     rank));
+    fail(
+        warp, operation, lane, CheckKind::synchronization,
+        fmt::format("block {} of the cluster may not have started, since no barrier of the cluster "
+                    "precedes the access",
+                    rank));
   return resolve_shared(warp, operation, lane, block,
                         in_window & ((std::uint64_t{1} << kRankShift) - 1), bytes);
 }
@@ -86,6 +87,21 @@ Place resolve_local(const Warp& warp, const Operation& operation, int lane, std:
                     offset, size, kFirstAddress));
   const std::uint64_t at = thread_of(warp, lane) * size + offset - kFirstAddress;
   return {.data = block.local.data() + at, .offset = at, .address = kLocalWindow | at};
+}
+
+Place resolve_parameter(const Warp& warp, const Operation& operation, int lane,
+                        std::uint64_t address, int bytes) {
+  ActiveLaunch& launch = *warp.block->launch;
+  const std::uint64_t at = address - kFirstAddress;
+  const auto holds = [&](const Parameter& parameter) {
+    return at >= parameter.offset &&
+           at + static_cast<unsigned>(bytes) - parameter.offset <= parameter.bytes;
+  };
+  if (address < kFirstAddress || std::ranges::none_of(launch.kernel->parameters, holds))
+    fail_memory(warp, operation, lane,
+                fmt::format("{} bytes at {:#x} are in none of the {} parameters at {:#x}", bytes,
+                            address, launch.kernel->parameters.size(), kFirstAddress));
+  return {.data = launch.request.parameters.data() + at, .offset = at, .address = address};
 }
 
 Place resolve_global(const Warp& warp, const Operation& operation, int lane, std::uint64_t address,
@@ -137,9 +153,9 @@ Place resolve(const Warp& warp, const Operation& operation, int lane, Space spac
       if (address >= kSharedWindow)
         return resolve_distributed(warp, operation, lane, address - kSharedWindow, bytes);
       return resolve_global(warp, operation, lane, address, bytes);
-    case Space::parameter: break;
+    case Space::parameter: return resolve_parameter(warp, operation, lane, address, bytes);
   }
-  fail_memory(warp, operation, lane, "parameters have no address");
+  fail_memory(warp, operation, lane, "the space of the address is not known");
 }
 
 LaneAddresses addresses_of(const Warp& warp, const AddressOperand& operand) {

@@ -91,6 +91,7 @@ Slot InstructionDecoder::load_piece(std::string_view name, std::int64_t offset,
 }
 
 /// Accesses of parameters: those of a kernel are in constant memory, those of calls in registers.
+/// An address in a register is one of the kernel's parameters.
 void InstructionDecoder::append_parameter_access(const ptx::Instruction& instruction,
                                                  const Details& details, std::string_view type) {
   const bool is_load = instruction.parts[0] == "ld";
@@ -98,6 +99,15 @@ void InstructionDecoder::append_parameter_access(const ptx::Instruction& instruc
   const ptx::Operand& data = instruction.operands[is_load ? 0 : 1];
   const auto& parameters = function_.parameters;
   const auto at = std::ranges::find(parameters, address.name, &ptx::Variable::name);
+  if (is_load && function_.is_entry &&
+      names_.find_register(draft_, function_, frame_, address.name) != kNoSlot) {
+    Draft draft = begin(instruction, handlers::load_parameter_at, InstructionClass::memory);
+    *draft.details = details;
+    set_address(draft, address);
+    set_data(draft, data, /*is_result=*/true);
+    draft_.drafts.push_back(std::move(draft));
+    return;
+  }
   if (!KernelNames::is_parameter(function_, address.name))
     fail(instruction, "the address is no parameter");
   if (function_.is_entry && at != parameters.end()) {

@@ -9,6 +9,8 @@ namespace sinter::virtual_gpu::handlers {
 // ---- execution/memory_instructions.cpp ----
 void load(LaneState&, const Operation&);
 void load_parameter(LaneState&, const Operation&);
+/// `ld.param` with an address in a register.
+void load_parameter_at(LaneState&, const Operation&);
 void store(LaneState&, const Operation&);
 void atomic(LaneState&, const Operation&);
 void vector_atomic(LaneState&, const Operation&);

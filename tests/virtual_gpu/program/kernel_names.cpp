@@ -96,6 +96,14 @@ VariableAddress KernelNames::variable(const ptx::Function& function, int frame,
     return found == variables.end() ? nullptr : &*found;
   };
   const ptx::Variable* variable = find(function.variables);
+  // The address of a kernel's parameter is in the space .param (PTX ISA manual, "Kernel Function
+  // Parameters").
+  if (const ptx::Variable* const parameter =
+          function.is_entry ? find(function.parameters) : nullptr;
+      parameter && !variable) {
+    const auto number = static_cast<std::size_t>(parameter - function.parameters.data());
+    return {ptx::Space::param, kFirstAddress + kernel_.parameters[number].offset};
+  }
   if (!variable) variable = find(module_.variables);
   if (!variable) throw PtxError(line, "name " + std::string(name) + " is not declared");
   switch (variable->space) {

@@ -86,6 +86,7 @@ class LaunchWriter {
         return fmt::format("tickets from {} on", layout_.ticket_offsets[number] + from(1));
       case Argument::Kind::table:
         return fmt::format("table at tables + {}", layout_.table_offsets[number]);
+      case Argument::Kind::table_values: return "the table below";
     }
     return {};
   }

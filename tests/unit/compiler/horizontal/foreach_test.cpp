@@ -116,6 +116,46 @@ TEST(ForeachTest, ClippingAndOptimiserOfSmallTensorsAreOneLaunch) {
   EXPECT_THAT(planned(clip_adamw_text(1354)).kernels, SizeIs(1));
 }
 
+/// The step of `arrays` arrays of different sizes: each has four values in the table.
+std::string list_text(int arrays, std::string_view factor) {
+  std::string inputs, body, outputs;
+  for (int i = 0; i < arrays; ++i) {
+    inputs += fmt::format("x{}: f32[{}], ", i, 100 + i);
+    body += fmt::format("  y{0} = mul x{0}, {1}\n", i, factor);
+    outputs += fmt::format("{}y{}", i ? ", " : "", i);
+  }
+  return fmt::format("graph lists({}lr: f32) {{\n{}  return {}\n}}\n", inputs, body, outputs);
+}
+
+/// A table of 4 KiB, the most bytes that the parameters of a kernel have with every driver.
+TEST(ForeachTest, ATableOf4KiBIsAParameter) {
+  const Source source = emitted(planned(list_text(128, "2.5")));
+  EXPECT_THAT(source.table, SizeIs(512));
+  ASSERT_THAT(source.arguments, SizeIs(1));
+  EXPECT_EQ(source.arguments[0].kind, Argument::Kind::table_values);
+  EXPECT_EQ(table_values_in_memory(source), 0U);
+  EXPECT_THAT(source.text, HasSubstr("(const __grid_constant__ TableValues<512> table) {"));
+}
+
+TEST(ForeachTest, ALargerTableIsInMemory) {
+  const Source source = emitted(planned(list_text(129, "2.5")));
+  EXPECT_THAT(source.table, SizeIs(516));
+  ASSERT_THAT(source.arguments, SizeIs(1));
+  EXPECT_EQ(source.arguments[0].kind, Argument::Kind::table);
+  EXPECT_EQ(table_values_in_memory(source), 516U);
+  EXPECT_THAT(source.text, HasSubstr("(const unsigned long long* __restrict__ table) {"));
+}
+
+/// With another parameter, a table of 4 KiB exceeds the limit.
+TEST(ForeachTest, ATableIsInMemoryIfItDoesNotFitBesideTheOtherParameters) {
+  const Source large = emitted(planned(list_text(128, "lr")));
+  EXPECT_EQ(table_values_in_memory(large), 512U);
+  EXPECT_THAT(large.arguments, SizeIs(2));
+  const Source small = emitted(planned(list_text(127, "lr")));
+  EXPECT_EQ(table_values_in_memory(small), 0U);
+  EXPECT_THAT(small.arguments, SizeIs(2));
+}
+
 TEST(ForeachTest, FewKernelsNeedNoTable) {
   const Program program = planned(adamw_text(7));
   ASSERT_THAT(program.kernels, SizeIs(1));

@@ -92,6 +92,41 @@ TEST(PtxInfoTest, FollowsLoadedAddressesOneLevel) {
   EXPECT_EQ(accesses[4].parameter, -1);
 }
 
+constexpr const char* kTable = R"(
+.visible .entry t(
+	.param .u64 t_param_0,
+	.param .align 8 .b8 t_param_1[96],
+	.param .align 2 .b8 t_param_2[2]
+)
+{
+	ld.param.u64 	%rd1, [t_param_0];
+	ld.param.u16 	%rs1, [t_param_2];
+	mov.b64 	%rd2, t_param_1;
+	add.s64 	%rd3, %rd2, %rd9;
+)";
+
+TEST(PtxInfoTest, FollowsAddressesInATableThatIsAParameter) {
+  const std::vector<PtxAccess> accesses =
+      read_accesses(kTable + std::string("\tld.param.u64 \t%rd4, [%rd3+16];\n"
+                                         "\tcvta.to.global.u64 \t%rd5, %rd4;\n"
+                                         "\tld.global.b32 \t%r1, [%rd5];\n"
+                                         "\tld.param.u64 \t%rd6, [t_param_1];\n"
+                                         "\tst.global.b32 \t[%rd6], %r1;\n"
+                                         "\tst.global.b16 \t[%rd1], %rs1;\n"
+                                         "\tld.param.u32 \t%r2, [%rd3+8];\n"
+                                         "\tst.global.b8 \t[%r2], %r1;\n"
+                                         "\tret;\n}\n"),
+                    "t");
+  ASSERT_EQ(accesses.size(), 4U);
+  EXPECT_EQ(accesses[0].parameter, 1);
+  EXPECT_EQ(accesses[0].loaded_at, 16);
+  EXPECT_EQ(accesses[1].parameter, 1);
+  EXPECT_EQ(accesses[1].loaded_at, 0);
+  EXPECT_EQ(accesses[2].parameter, 0);
+  EXPECT_EQ(accesses[2].loaded_at, -1);
+  EXPECT_EQ(accesses[3].parameter, -1) << "a number of 32 bits is no address";
+}
+
 TEST(PtxInfoTest, IgnoresTablesOfTheProgram) {
   const std::vector<PtxAccess> accesses = read(
       "\tmov.b64 \t%rd7, table+16;\n"

@@ -40,10 +40,29 @@ std::string ptx_of(const Source& source, const std::string& body) {
                      source.entry, body);
 }
 
+/// PTX of a kernel whose parameter is a table. `%rd6` points to the row of the block.
+std::string ptx_with_table(const Source& source, const std::string& body) {
+  return fmt::format(R"(
+.visible .entry {0}(
+	.param .align 8 .b8 {0}_param_0[{1}]
+)
+{{
+	mov.b64 	%rd4, {0}_param_0;
+	mul.wide.u32 	%rd5, %r1, 24;
+	add.s64 	%rd6, %rd4, %rd5;
+{2}	ret;
+}}
+)",
+                     source.entry, 8 * source.table.size(), body);
+}
+
 std::vector<AccessReport> arrays_of(const Program& program, const std::string& body) {
   const Source source = emit(program, program.kernels[0], program.kernels[0].schedule, "k");
+  const bool has_table = source.arguments[0].kind == Argument::Kind::table_values;
   KernelExplanation explanation;
-  add_static_analysis(explanation, program, source, ptx_of(source, body), *find_target("h200"));
+  add_static_analysis(explanation, program, source,
+                      has_table ? ptx_with_table(source, body) : ptx_of(source, body),
+                      *find_target("h200"));
   return explanation.arrays;
 }
 
@@ -94,23 +113,36 @@ TEST(StaticAnalysisTest, AllowsNarrowTails) {
   EXPECT_EQ(source.arguments[2].stores.narrowest, 4);
 }
 
-/// Loads the table entry at `column` of the first row into `%rd8`.
-std::string through_table(int column, std::string_view access) {
-  return fmt::format(
-      "\tld.global.nc.u64 \t%rd8, [%rd4+{}];\n\tcvta.to.global.u64 \t%rd9, %rd8;\n{}", 8 * column,
-      access);
-}
+/// The load of a table entry of the first row, and its number of arrays.
+struct TableLoad {
+  const char* name;
+  const char* load;
+  std::size_t arrays;
+};
 
-TEST(StaticAnalysisTest, ChecksArraysInATable) {
-  const Program program = planned("graph g(" + repeated("x#: f32[4096]", 12, ", ") + ") {\n" +
-                                  repeated("  y# = tanh x#", 12, "\n") + "\n  return " +
-                                  repeated("y#", 12, ", ") + "\n}\n");
+class StaticAnalysisOfTables : public testing::TestWithParam<TableLoad> {
+ protected:
+  Program program() const {
+    const std::size_t arrays = GetParam().arrays;
+    return planned("graph g(" + repeated("x#: f32[4096]", arrays, ", ") + ") {\n" +
+                   repeated("  y# = tanh x#", arrays, "\n") + "\n  return " +
+                   repeated("y#", arrays, ", ") + "\n}\n");
+  }
+  /// Loads the table entry at `column` of the first row into `%rd8`.
+  std::string through_table(int column, std::string_view access) const {
+    return fmt::format("\t{}+{}];\n\tcvta.to.global.u64 \t%rd9, %rd8;\n{}", GetParam().load,
+                       8 * column, access);
+  }
+};
+
+TEST_P(StaticAnalysisOfTables, ChecksTheirArrays) {
+  const Program program = this->program();
   ASSERT_THAT(program.kernels, SizeIs(1));
   const std::string load = through_table(1, "\tld.global.v4.f32 \t{%f1, %f2, %f3, %f4}, [%rd9];\n");
   const auto arrays = arrays_of(
       program, load + through_table(2, "\tst.global.v4.f32 \t[%rd9], {%f1, %f2, %f3, %f4};\n"));
   ASSERT_THAT(arrays, SizeIs(2));
-  EXPECT_EQ(arrays[0].array, "x0 and 11 more");
+  EXPECT_EQ(arrays[0].array, fmt::format("x0 and {} more", GetParam().arrays - 1));
   EXPECT_EQ(arrays[0].predicted_load_bytes, 16);
   for (const AccessReport& array : arrays) EXPECT_EQ(array.problem, "") << array.array;
   const auto narrow =
@@ -120,14 +152,18 @@ TEST(StaticAnalysisTest, ChecksArraysInATable) {
 }
 
 /// A column of the table that is not an address.
-TEST(StaticAnalysisTest, ReportsAddressesFromOtherTableColumns) {
-  const Program program = planned("graph g(" + repeated("x#: f32[4096]", 12, ", ") + ") {\n" +
-                                  repeated("  y# = tanh x#", 12, "\n") + "\n  return " +
-                                  repeated("y#", 12, ", ") + "\n}\n");
-  const auto arrays = arrays_of(program, through_table(0, "\tld.global.f32 \t%f1, [%rd9];\n"));
+TEST_P(StaticAnalysisOfTables, ReportsAddressesFromOtherColumns) {
+  const auto arrays = arrays_of(program(), through_table(0, "\tld.global.f32 \t%f1, [%rd9];\n"));
   ASSERT_THAT(arrays, SizeIs(3));
   EXPECT_EQ(arrays[2].array, "an unknown array");
 }
+
+INSTANTIATE_TEST_SUITE_P(Places, StaticAnalysisOfTables,
+                         testing::Values(TableLoad{"Memory", "ld.global.nc.u64 \t%rd8, [%rd4", 180},
+                                         TableLoad{"Parameter", "ld.param.u64 \t%rd8, [%rd6", 12},
+                                         TableLoad{"FirstRowOfAParameter",
+                                                   "ld.param.u64 \t%rd8, [k_param_0", 12}),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 TEST(StaticAnalysisTest, ReportsAccessesOfUnknownArrays) {
   const std::string whole = std::string(kLoadA) + kLoadB + kStoreY;

@@ -244,6 +244,9 @@ TEST(SavedContents, ReportsInvalidParts) {
   expect("a kernel takes a buffer that does not exist", [&](auto& k) {
     source_of(k).table.push_back({.kind = Argument::Kind::buffer, .index = 99});
   });
+  expect("a kernel takes the values of a table that it does not have", [&](auto& k) {
+    source_of(k).arguments.push_back({.kind = Argument::Kind::table_values});
+  });
   expect("a kernel takes a scalar that does not exist", [&](auto& k) {
     source_of(k).arguments.push_back({.kind = Argument::Kind::scalar, .index = 0});
   });

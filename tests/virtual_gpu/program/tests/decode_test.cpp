@@ -177,6 +177,36 @@ TEST(DecodeKernels, ReadsParametersOfAllSizes) {
                           0x9abcdef0, 0x12345678));
 }
 
+TEST(DecodeKernels, ReadsAParameterAtAnAddressThatDiffersBetweenLanes) {
+  const std::string kernel =
+      kernel_text(".param .u32 before, .param .u64 out, .param .align 8 .b8 table[24]",
+                  std::string(kRegisters) + R"(
+    ld.param.u64 %rd1, [out];
+    mov.b64 %rd2, table;
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd3, %r1, 8;
+    add.s64 %rd4, %rd2, %rd3;
+    ld.param.u32 %r2, [%rd4+4];
+    ld.param.s8 %r3, [%rd4];
+    ld.param.u32 %r4, [table+8];
+    add.s32 %r5, %r2, %r3;
+    add.s32 %r5, %r5, %r4;
+    mul.wide.u32 %rd5, %r1, 4;
+    add.s64 %rd6, %rd1, %rd5;
+    st.global.u32 [%rd6], %r5;
+    ret;)");
+  const auto run = [&](unsigned threads) {
+    KernelRunner runner;
+    const std::uint64_t out = runner.array(std::vector<std::uint32_t>(4));
+    runner.run(kernel, {.block = {threads, 1, 1}}, std::uint32_t{7}, out,
+               std::array<std::uint32_t, 6>{1, 10, 1000, 20, 0xff, 30});
+    return runner.read<std::uint32_t>(out, 3);
+  };
+  EXPECT_THAT(run(3), ElementsAre(1011, 1020 + 0xffffffe8, 1029));
+  EXPECT_THAT(violation_of([&] { run(4); }),
+              ::testing::HasSubstr("4 bytes at 0x42c are in none of the 3 parameters at 0x400"));
+}
+
 TEST(DecodeKernels, AConversionReadsTheLowPartOfAWiderRegister) {
   const std::string kernel = lane_kernel(R"(
     mov.u64 %rd3, 0x1122334455667785;
