@@ -55,4 +55,10 @@ std::int64_t rows_kept(const Body& body, const Target& target, const Facts& fact
   return 0;
 }
 
+std::int64_t most_rows_per_block(const Body& body, const Target& target, const Facts& facts) {
+  const std::int64_t kept = rows_kept(body, target, facts);
+  if (kept > 0) return kept;
+  return stores_only_scatter(body) ? INT32_MAX : kMaxMarkedRows;
+}
+
 }  // namespace sinter
