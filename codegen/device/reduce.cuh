@@ -98,6 +98,7 @@ struct RowAccumulators {
   template <class T>
   __device__ __forceinline__ void add_vector(int tile, const Vector<T, Shape::kVector>& vector,
                                              long long first, int count) {
+    if constexpr (State::kAnyOrder) return add_along(vector, first, count);
     State* const own = accumulators[tile % Shape::kPerThread];
     if (count == Shape::kVector) {
       for (int k = 0; k < 4; ++k)
@@ -130,6 +131,21 @@ struct RowAccumulators {
   }
 
  private:
+  /// Adds consecutive elements to consecutive states, without the strides of chunks.
+  template <class T>
+  __device__ __forceinline__ void add_along(const Vector<T, Shape::kVector>& vector,
+                                            long long first, int count) {
+    constexpr int kAll = Shape::kPerThread * Shape::kChunks;
+    constexpr int kUsed = kAll < Shape::kVector ? kAll : Shape::kVector;
+    State* const states = accumulators[0];
+    if (count == Shape::kVector) {
+      for (int k = 0; k < Shape::kVector; k += kUsed)
+        for (int i = 0; i < kUsed; ++i) states[i].add(vector.data[k + i], first + k + i);
+    } else {
+      for (int k = 0; k < count; ++k) states[k % kUsed].add(vector.data[k], first + k);
+    }
+  }
+
   /// Combines the warps of a group lane by lane. Every warp gets the result.
   __device__ __forceinline__ void across_warps(State (&mine)[Shape::kChunks], Exchange& exchange) {
     constexpr int kWarps = Shape::kLanes / 32;

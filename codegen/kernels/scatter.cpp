@@ -53,8 +53,7 @@ class ScatterWriter {
     writer_.declare_index(
         "owned_rows", fmt::format("minimum({}, {} - first_row)",
                                   writer_.index_number(schedule.rows_per_block), atomic(rows_)));
-    writer_.declare_index(
-        "thread", schedule.is_for_cpu() ? "0" : "static_cast<int>(threadIdx.x)");
+    writer_.declare_index("thread", schedule.is_for_cpu() ? "0" : "static_cast<int>(threadIdx.x)");
     writer_.declare_index("threads", std::to_string(schedule.threads));
     if (is_kept_) declare_owned();
     if (is_finished_) {

@@ -123,9 +123,9 @@ std::vector<Schedule> columns(const Body& body, const Facts& facts) {
   const std::int64_t blocks = evaluate(body.parallel_size(), facts.symbols) / vector;
   const std::int64_t most =
       std::min(tree.parts * tree.accumulators, bit_floor(tree.extent / kRowsPerState));
-  schedule.splits = static_cast<int>(std::clamp<std::int64_t>(
-      bit_ceil(divide_up(kBlocks, std::max<std::int64_t>(blocks, 1))), 1,
-      std::max<std::int64_t>(most, 1)));
+  schedule.splits = static_cast<int>(
+      std::clamp<std::int64_t>(bit_ceil(divide_up(kBlocks, std::max<std::int64_t>(blocks, 1))), 1,
+                               std::max<std::int64_t>(most, 1)));
   return {schedule};
 }
 
@@ -145,10 +145,9 @@ std::vector<Schedule> scattered_rows(const Body& body, const Target& target, con
   const std::int64_t rows = evaluate(body.space.extent(0), facts.symbols);
   const std::int64_t columns = evaluate(body.space.extent(1), facts.symbols);
   const std::int64_t indices = evaluate(body.space.extent(2), facts.symbols);
-  const std::int64_t blocks =
-      std::clamp<std::int64_t>((rows + indices) * columns /
-                                   std::max<std::int64_t>(indices * kElementsPerIndex, 1),
-                               1, kBlocks);
+  const std::int64_t blocks = std::clamp<std::int64_t>(
+      (rows + indices) * columns / std::max<std::int64_t>(indices * kElementsPerIndex, 1), 1,
+      kBlocks);
   const std::int64_t most = most_rows_per_block(body, target, facts);
   return {{.threads = 1,
            .rows_per_block =
