@@ -92,8 +92,8 @@ class ColumnWriter {
       start = "start";
       last = fmt::format("end - {}", schedule_.vector);
     } else if (schedule_.is_for_cpu()) {
-      const std::string first =
-          writer_.axis_names[body_.parallel_axes - 1] = writer_.declare_index("column", start);
+      const std::string first = writer_.axis_names[body_.parallel_axes - 1] =
+          writer_.declare_index("column", start);
       if (!inner.is_number() || inner.number() % per_block != 0)
         writer_.row_count = writer_.declare_index(
             "count", fmt::format("minimum({}, {} - {})", writer_.index_number(per_block),

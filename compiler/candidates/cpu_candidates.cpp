@@ -90,13 +90,13 @@ std::vector<Schedule> rows(const Body& body, const Facts& facts, bool split) {
   return {schedule};
 }
 
-/// Empty if the row and the states of its columns do not fit on the stack.
+/// Empty if the row and the states of its columns do not fit on the stack and in shared memory.
 std::vector<Schedule> row_columns(const Body& body, const Target& target, const Facts& facts) {
   Schedule schedule = row(body, facts);
   const std::int64_t longest = class_of_residency(body.reduced_size(), facts).high;
   if (longest > kMostResidentBytes / kept_bytes(body)) return {};
   const Tree tree = tree_of(evaluate(body.parallel_size(), facts.symbols));
-  const std::int64_t most = tree.parts * tree.accumulators;
+  const std::int64_t most = std::min(tree.parts * tree.accumulators, kMaxCombinedSplits);
   std::int64_t state = 0;
   for (const BodyReduction& column : body.columns) state += state_bytes(*column.node);
   // States that wait for their partner in the tree are in shared memory.
@@ -104,7 +104,10 @@ std::vector<Schedule> row_columns(const Body& body, const Target& target, const 
     return pending_levels(tree, splits) * round_up(longest, schedule.vector) * state;
   };
   std::int64_t splits = std::clamp(kBlocksWithStates, tree.parts, most);
-  while (splits < most && waiting_bytes(splits) > target.shared_per_block_opt_in) splits *= 2;
+  while (waiting_bytes(splits) > target.shared_per_block_opt_in) {
+    if (splits >= most) return {};
+    splits *= 2;
+  }
   schedule.splits = static_cast<int>(splits);
   return {schedule};
 }

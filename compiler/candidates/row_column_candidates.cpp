@@ -24,9 +24,6 @@ namespace sinter {
 
 namespace {
 
-/// The last blocks combine splits in two steps. Each thread unrolls one step.
-constexpr std::int64_t kMaxCombinedSplits = 4096;
-
 constexpr double kImpossibleTime = 1e30;
 
 struct Timed {
@@ -317,8 +314,7 @@ std::int64_t states_in_shared(const Tree& column_tree, const Schedule& schedule,
 
 std::vector<Schedule> row_column_candidates(const Body& body, const Target& target,
                                             const Facts& facts) {
-  if (target.is_cpu)
-    return cpu_candidates(KernelKind::row_column_reduce, body, target, facts);
+  if (target.is_cpu) return cpu_candidates(KernelKind::row_column_reduce, body, target, facts);
   return RowColumnCandidates(body, target, facts).make();
 }
 
