@@ -143,6 +143,7 @@ struct LogSumExp {
   // The order of equal largest elements changes no result. For -0 and +0 the total exceeds 1, so
   // the sign of the largest is lost in the sum.
   static constexpr bool kCommutes = true;
+  static constexpr bool kAnyOrder = false;
   T largest;  ///< NaN if an element is NaN; at least the lowest finite number
   T total;    ///< of no meaning if `largest` is not finite
   // A finite number, so that its difference to an infinite element is not NaN.

@@ -146,10 +146,10 @@ class ScatterWriter {
     const auto loop = [&](std::string_view index, const std::string& end) {
       return fmt::format("for ({0} {1} = 0; {1} < {2}; ++{1})", type_, index, end);
     };
-    out().block(loop("own_row", "owned_rows"), [&] {
-      writer_.declare_index("row", "first_row + own_row");
+    out().block(loop("slot", "owned_rows"), [&] {
+      writer_.declare_index("row", "first_row + slot");
       out().block(loop("column", columns_), [&] {
-        writer_.declare_index("element", fmt::format("own_row * {} + column", columns_));
+        writer_.declare_index("element", fmt::format("slot * {} + column", columns_));
         name_axes("row", "column", "");
         body();
       });
@@ -180,11 +180,11 @@ class ScatterWriter {
     const std::string_view type = compute_c_type(scatter_->node->dtype);
     if (writer_.schedule.is_for_cpu())
       return write_owned([&] {
-        out().line(fmt::format("{} own_result;", type));
-        write_assignment("own_result", scatter_->base);
-        writer_.set_text(scatter_->result, "own_result");
-        write_assignment("own_result", store.value);
-        writer_.write_element_store(store, "own_result");
+        out().line(fmt::format("{} results;", type));
+        write_assignment("results", scatter_->base);
+        writer_.set_text(scatter_->result, "results");
+        write_assignment("results", store.value);
+        writer_.write_element_store(store, "results");
       });
     const auto for_each = [&](const std::function<void()>& body) {
       out().unrolled("i", std::to_string(kAtOnce), [&] {

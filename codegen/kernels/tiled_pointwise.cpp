@@ -23,7 +23,8 @@ class TiledWriter {
     declare_block();
     declare_tiles();
     for (const TileInMemory& tile : loads_) write_loads(tile);
-    for (const TileInMemory& tile : loads_) write_puts(tile);
+    if (!schedule_.is_for_cpu())
+      for (const TileInMemory& tile : loads_) write_puts(tile);
     if (!loads_.empty()) writer_.out.line("block_barrier();");
     write_values();
     if (!stores_.empty()) writer_.out.line("block_barrier();");
@@ -120,8 +121,21 @@ class TiledWriter {
             .position_type = position_type(vector, size_of(access.dtype))};
   }
 
-  /// Writes a loop over a thread's vectors. `body` may use `place`, the position of the vector.
+  /// Writes a loop over a thread's vectors. `body` may use `place`, the position of the vector. For
+  /// CPUs these are two loops, of which a compiler can vectorise the inner one.
   void for_each_position(const std::string& type, int vector, const std::function<void()>& body) {
+    if (schedule_.is_for_cpu()) {
+      const auto loop = [&](std::string_view index, int step) {
+        return fmt::format("for (int {0} = 0; {0} < {1}; {0} += {2})", index, schedule_.tile, step);
+      };
+      writer_.out.block(loop("down", 1), [&] {
+        writer_.out.block(loop("start", vector), [&] {
+          writer_.out.line("const struct { int line, start; } place = {down, start};");
+          body();
+        });
+      });
+      return;
+    }
     writer_.out.unrolled("u", std::to_string(vectors_per_thread(vector)), [&] {
       writer_.out.line(
           fmt::format("const {} place(threadIdx.x + u * {});", type, schedule_.threads));
@@ -154,8 +168,22 @@ class TiledWriter {
     return inside.empty() ? "" : fmt::format("if ({}) ", inside);
   }
 
-  /// All loads come before all puts, so that they are in flight at once.
+  /// All loads come before all puts, so that they are in flight at once. Not for CPUs, which would
+  /// only move the data once more.
   void write_loads(const TileInMemory& tile) {
+    if (schedule_.is_for_cpu()) {
+      for_each_position(tile.position_type, tile.vector, [&] {
+        writer_.out.line(
+            fmt::format("Vector<{}, {}> ahead = {{}};", info(tile.dtype).c_name, tile.vector));
+        const std::string inside = declare_position(tiled_.axis);
+        const std::string condition =
+            writer_.condition_text(load_of(body_, tile.number).conditions, false);
+        writer_.out.line(fmt::format("{}ahead = {};", if_text(inside, condition),
+                                     writer_.counted_load(tile.number, tile.vector)));
+        writer_.out.line(fmt::format("{}.put(place.line, place.start, ahead);", tile.name));
+      });
+      return;
+    }
     writer_.out.line(fmt::format("Vector<{}, {}> {}_ahead[{}] = {{}};", info(tile.dtype).c_name,
                                  tile.vector, tile.name, vectors_per_thread(tile.vector)));
     for_each_position(tile.position_type, tile.vector, [&] {
