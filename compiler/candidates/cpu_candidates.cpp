@@ -24,15 +24,13 @@ constexpr std::int64_t kRowVector = 128;
 constexpr std::int64_t kMostColumns = 256;
 constexpr std::int64_t kFewestColumns = 64;
 /// Rows whose sums share one state per column, at least: states then move few bytes.
-constexpr std::int64_t kRowsPerState = 64;
+constexpr std::int64_t kRowsPerState = 32;
 /// Elements per block: the start of a block then costs little.
 constexpr std::int64_t kElementsPerBlock = 4096;
 /// Large tensors have at least so many blocks, for the threads of the CPU.
 constexpr std::int64_t kBlocks = 64;
 /// The most bytes of a row that stays on the stack between passes: half of a second-level cache.
 constexpr std::int64_t kMostResidentBytes = 512 << 10;
-/// Blocks of rows and columns, each with its own states of all columns.
-constexpr std::int64_t kBlocksWithStates = 128;
 /// Elements that a scatter moves for each index that its blocks read.
 constexpr std::int64_t kElementsPerIndex = 16;
 
@@ -103,7 +101,8 @@ std::vector<Schedule> row_columns(const Body& body, const Target& target, const 
   const auto waiting_bytes = [&](std::int64_t splits) {
     return pending_levels(tree, splits) * round_up(longest, schedule.vector) * state;
   };
-  std::int64_t splits = std::clamp(kBlocksWithStates, tree.parts, most);
+  std::int64_t splits =
+      std::clamp(std::min(kBlocks, bit_floor(tree.extent / kRowsPerState)), tree.parts, most);
   while (waiting_bytes(splits) > target.shared_per_block_opt_in) {
     if (splits >= most) return {};
     splits *= 2;

@@ -97,25 +97,25 @@ INSTANTIATE_TEST_SUITE_P(
              " t = permute x {axes = [1, 0]}\n y = add t, z\n return y\n}\n",
              "threads 1, vector 4, tiles of 32 x 32"},
         Case{"columns", "graph g(x: f32[1000, 96]) {\n y = sum x {axes = [0]}\n return y\n}\n",
-             "threads 1, vector 96, 8 splits"},
+             "threads 1, vector 96, 16 splits"},
         Case{"three_columns", "graph g(x: f32[999, 3]) {\n y = sum x {axes = [0]}\n return y\n}\n",
-             "threads 1, vector 3, 8 splits"},
+             "threads 1, vector 3, 16 splits"},
         Case{"short_last_columns",
              "graph g(x: bf16[70, 521], w: f32[521], i: i64[521] {range = [0, 520]}) {\n"
              " s = sum x {axes = [0]}\n t = take w, i {axis = 0}\n u = mul t, w\n"
              " y = add s, u\n return y\n}\n",
-             "threads 1, vector 256"},
+             "threads 1, vector 256, 2 splits"},
         Case{"columns_twice",
              "graph g(x: f32[30, 257]) {\n y = softmax x {axis = 0}\n return y\n}\n",
              "threads 1, vector 256"},
         Case{"rows_and_columns",
              "graph g(x: f32[700, 1000]) {\n m = mean x {axes = [-1], keep = true}\n"
              " y = sub x, m\n z = sum y {axes = [0]}\n return y, z\n}\n",
-             "threads 1, vector 128, 128 splits, resident"},
+             "threads 1, vector 128, 16 splits, resident"},
         Case{"rows_of_parts_and_columns",
              "graph g(x: f32[9, 8200]) {\n r = sum x {axes = [1]}\n c = sum x {axes = [0]}\n"
              " return r, c\n}\n",
-             "threads 1, vector 128, 4 splits"},
+             "threads 1, vector 128"},
         Case{"largest_of_rows",
              "graph g(x: f32[7, 1003], i: i32[5, 40]) {\n a = argmax x {axis = 1}\n"
              " b = argmin x {axis = 1}\n c = max x {axes = [1]}\n d = prod i {axes = [1]}\n"
