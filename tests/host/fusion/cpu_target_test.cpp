@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(
              "graph g(x: f32[7, 1003], i: i32[5, 40]) {\n a = argmax x {axis = 1}\n"
              " b = argmin x {axis = 1}\n c = max x {axes = [1]}\n d = prod i {axes = [1]}\n"
              " return a, b, c, d\n}\n",
-             "threads 1, vector 128"},
+             "threads 1 | threads 1, vector 128 | threads 1, vector 64"},
         Case{"scan", "graph g(x: f32[100, 2500]) {\n y = cumsum x {axis = 1}\n return y\n}\n",
              "threads 1, vector 4, unroll 256"},
         Case{"scan_of_one_row",
@@ -160,7 +160,8 @@ TEST(CpuSchedules, KeepRowsOfSymbolicLengths) {
 TEST(CpuSchedules, ReadVeryLongRowsAgain) {
   const Graph graph =
       parse("graph g(x: f32[2, 140000]) {\n y = softmax x {axis = -1}\n return y\n}\n");
-  EXPECT_EQ(expect_bits_of_gpu(graph, {}).kernels.at(0).schedule, "threads 1, vector 128");
+  for (const KernelReport& kernel : expect_bits_of_gpu(graph, {}).kernels)
+    EXPECT_EQ(kernel.schedule.find("resident"), std::string::npos) << kernel.schedule;
 }
 
 TEST(CpuSchedules, KeepTheColumnStatesOfSymbolicRows) {
