@@ -108,8 +108,7 @@ __device__ __forceinline__ f16 to_f16(float value) {
 __device__ __forceinline__ bf16 to_bf16(float value) {
   const unsigned word = bits_of(value);
   const unsigned rounded = (word + 0x7fffu + ((word >> 16) & 1)) >> 16;
-  const bool is_nan = (word & 0x7fffffffu) > 0x7f800000u;
-  return {static_cast<unsigned short>(is_nan ? (word >> 16) | 0x40u : rounded)};
+  return {static_cast<unsigned short>(value != value ? 0x7fffu : rounded)};
 }
 // Rounds to odd: the last bit becomes a sticky bit. A second rounding to a type with at least two
 // bits less then gives the same result as a single rounding.

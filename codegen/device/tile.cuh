@@ -48,6 +48,14 @@ struct Tile {
 #pragma unroll
     for (int k = 0; k < N; ++k) elements[offset(line + k, place)] = values[k];
   }
+  // Across lines: one element of each of N lines.
+  template <int N>
+  __device__ __forceinline__ Vector<T, N> gather(int line, int place) const {
+    Vector<T, N> values;
+#pragma unroll
+    for (int k = 0; k < N; ++k) values[k] = elements[offset(line + k, place)];
+    return values;
+  }
 };
 
 // The position of vector `number` of a tile. A warp covers Across vectors of each of 32 / Across

@@ -169,7 +169,8 @@ class TiledWriter {
   }
 
   /// All loads come before all puts, so that they are in flight at once. Not for CPUs, which would
-  /// only move the data once more.
+  /// only move the data once more. Tiles of CPUs hold the rows of the values as lines, because
+  /// vector code needs contiguous elements.
   void write_loads(const TileInMemory& tile) {
     if (schedule_.is_for_cpu()) {
       for_each_position(tile.position_type, tile.vector, [&] {
@@ -180,7 +181,7 @@ class TiledWriter {
             writer_.condition_text(load_of(body_, tile.number).conditions, false);
         writer_.out.line(fmt::format("{}ahead = {};", if_text(inside, condition),
                                      writer_.counted_load(tile.number, tile.vector)));
-        writer_.out.line(fmt::format("{}.put(place.line, place.start, ahead);", tile.name));
+        writer_.out.line(fmt::format("{}.spread(place.start, place.line, ahead);", tile.name));
       });
       return;
     }
@@ -207,7 +208,9 @@ class TiledWriter {
       const std::string condition =
           writer_.condition_text(store_of(body_, tile.number).conditions, false);
       const std::string vector =
-          fmt::format("{}.take<{}>(place.line, place.start)", tile.name, tile.vector);
+          schedule_.is_for_cpu()
+              ? fmt::format("{}.gather<{}>(place.start, place.line)", tile.name, tile.vector)
+              : fmt::format("{}.take<{}>(place.line, place.start)", tile.name, tile.vector);
       writer_.out.line(if_text(inside, condition) +
                        writer_.counted_store(tile.number, tile.vector, vector));
     });
@@ -217,10 +220,15 @@ class TiledWriter {
 
   void write_values() {
     writer_.vector_axis = last_;
+    const bool is_for_cpu = schedule_.is_for_cpu();
     for (const TileInMemory& tile : loads_)
-      writer_.read_from_tile(tile.number, tile.name + "(place.start + k, place.line)");
+      writer_.read_from_tile(tile.number,
+                             tile.name + (is_for_cpu ? "(place.line, place.start + k)"
+                                                     : "(place.start + k, place.line)"));
     for (const TileInMemory& tile : stores_)
-      writer_.write_to_tile(tile.number, tile.name + ".spread(place.start, place.line, {});");
+      writer_.write_to_tile(tile.number,
+                            tile.name + (is_for_cpu ? ".put(place.line, place.start, {});"
+                                                    : ".spread(place.start, place.line, {});"));
     Sinks sinks;
     sinks.stores = indices_below(static_cast<int>(body_.stores.size()));
     int largest = 1;
@@ -229,7 +237,13 @@ class TiledWriter {
     const std::vector<bool> all(body_.values.size(), true);
     for_each_position(position_type(schedule_.vector, largest), schedule_.vector, [&] {
       writer_.out.block_if(declare_position(last_), [&] {
-        writer_.write_tile(all, sinks, {.count = {}, .accumulator = {}, .index = {}});
+        Tile tile{.count = {}, .accumulator = {}, .index = {}};
+        const Extent columns = body_.space.extent(last_);
+        if (is_for_cpu && !(columns.is_number() && columns.number() % schedule_.vector == 0))
+          tile.count = writer_.declare_index(
+              "count", fmt::format("minimum({}, {} - {})", writer_.index_number(schedule_.vector),
+                                   atomic(writer_.text(columns)), writer_.axis_names[last_]));
+        writer_.write_tile(all, sinks, tile);
       });
     });
   }

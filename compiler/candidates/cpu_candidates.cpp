@@ -20,8 +20,10 @@ namespace {
 constexpr std::int64_t kVector = 64;
 /// The same along rows, whose accumulators share the vector's chunks.
 constexpr std::int64_t kRowVector = 128;
-/// The most columns of a block. Each one has a state per level of its tree.
+/// The most columns of a block. Each one has a state per level of its tree. If rows are split, a
+/// block reads long stretches of them.
 constexpr std::int64_t kMostColumns = 256;
+constexpr std::int64_t kMostColumnsOfSplit = 1024;
 constexpr std::int64_t kFewestColumns = 64;
 /// Rows whose sums share one state per column, at least: states then move few bytes.
 constexpr std::int64_t kRowsPerState = 32;
@@ -42,6 +44,7 @@ std::vector<Schedule> tiled(const Body& body, const Target& target, const Facts&
   list.resize(1);
   if (list.front().tile == 0) return {};
   list.front().threads = 1;
+  list.front().vector = list.front().tile;
   return list;
 }
 
@@ -115,12 +118,14 @@ std::vector<Schedule> row_columns(const Body& body, const Target& target, const 
 std::vector<Schedule> columns(const Body& body, const Facts& facts) {
   const Extent inner = body.space.extent(body.parallel_axes - 1);
   const std::int64_t count = std::max<std::int64_t>(evaluate(inner, facts.symbols), 1);
-  std::int64_t vector = std::min(count, kMostColumns);
+  const bool may_split = body.passes() == 1 && !body.reductions.empty();
+  const std::int64_t widest = std::min(count, may_split ? kMostColumnsOfSplit : kMostColumns);
+  std::int64_t vector = widest;
   if (inner.is_number())
     while (count % vector != 0 && vector > kFewestColumns) --vector;
-  if (count > vector && vector == kFewestColumns) vector = kMostColumns;
+  if (count % vector != 0 || vector < std::min(count, kFewestColumns)) vector = widest;
   Schedule schedule{.threads = 1, .vector = static_cast<int>(vector)};
-  if (body.passes() > 1 || body.reductions.empty()) return {schedule};
+  if (!may_split) return {schedule};
   const Tree tree = tree_of(evaluate(body.reduced_size(), facts.symbols));
   const std::int64_t blocks = evaluate(body.parallel_size(), facts.symbols) / vector;
   const std::int64_t most =

@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"transposed",
              "graph g(x: f32[256, 512], z: f32[512, 256]) {\n"
              " t = permute x {axes = [1, 0]}\n y = add t, z\n return y\n}\n",
-             "threads 1, vector 4, tiles of 32 x 32"},
+             "threads 1, vector 32, tiles of 32 x 32"},
         Case{"columns", "graph g(x: f32[1000, 96]) {\n y = sum x {axes = [0]}\n return y\n}\n",
              "threads 1, vector 96, 16 splits"},
         Case{"three_columns", "graph g(x: f32[999, 3]) {\n y = sum x {axes = [0]}\n return y\n}\n",
