@@ -152,6 +152,18 @@ __device__ __forceinline__ Vector<T, N> load(const T* pointer, Index index,
   __builtin_memcpy(&value, pointer + index, N * sizeof(T));  // a Vector may end with padding
   return value;
 }
+/// N elements in memory, for kernels that read them before they store. Long vectors cost a copy.
+template <class T, int N>
+struct View {
+  T data[N];
+  __device__ SINTER_ALWAYS_INLINE const T& operator[](int i) const { return data[i]; }
+};
+template <int N, class T, class Index>
+__device__ __forceinline__ const View<T, N>& load_view(const T* pointer, Index index,
+                                                       int site = __builtin_LINE()) {
+  SINTER_TOUCH(pointer + index, N * sizeof(T), site, false);
+  return *reinterpret_cast<const View<T, N>*>(pointer + index);
+}
 template <int N, class T, class Index>
 __device__ __forceinline__ Vector<T, N> load_streaming(const T* pointer, Index index,
                                                        int site = __builtin_LINE()) {

@@ -107,22 +107,22 @@ struct RowAccumulators {
   /// For CPUs: adds the first `count` elements of this thread's vector with the index `tile`.
   /// `first` is the index of its first element. The loop is along the accumulators, which are
   /// independent, so a compiler can vectorise it.
-  template <class T>
-  __device__ __forceinline__ void add_vector(int tile, const Vector<T, Shape::kVector>& vector,
-                                             long long first, int count) {
+  template <class Elements>
+  __device__ __forceinline__ void add_vector(int tile, const Elements& vector, long long first,
+                                             int count) {
     if constexpr (State::kAnyOrder) return add_along(vector, first, count);
     State* const own = accumulators[tile % Shape::kPerThread];
     if (count == Shape::kVector) {
       for (int j = 0; j < Shape::kChunks; ++j) {
         State state = own[j];
-        state.add(vector.data[4 * j], first + 4 * j);
-        state.add(vector.data[4 * j + 1], first + 4 * j + 1);
-        state.add(vector.data[4 * j + 2], first + 4 * j + 2);
-        state.add(vector.data[4 * j + 3], first + 4 * j + 3);
+        state.add(vector[4 * j], first + 4 * j);
+        state.add(vector[4 * j + 1], first + 4 * j + 1);
+        state.add(vector[4 * j + 2], first + 4 * j + 2);
+        state.add(vector[4 * j + 3], first + 4 * j + 3);
         own[j] = state;
       }
     } else {
-      for (int i = 0; i < count; ++i) own[i / 4].add(vector.data[i], first + i);
+      for (int i = 0; i < count; ++i) own[i / 4].add(vector[i], first + i);
     }
   }
 
@@ -157,17 +157,16 @@ struct RowAccumulators {
 
  private:
   /// Adds consecutive elements to consecutive states, without the strides of chunks.
-  template <class T>
-  __device__ __forceinline__ void add_along(const Vector<T, Shape::kVector>& vector,
-                                            long long first, int count) {
+  template <class Elements>
+  __device__ __forceinline__ void add_along(const Elements& vector, long long first, int count) {
     constexpr int kAll = Shape::kPerThread * Shape::kChunks;
     constexpr int kUsed = kAll < Shape::kVector ? kAll : Shape::kVector;
     State* const states = accumulators[0];
     if (count == Shape::kVector) {
       for (int k = 0; k < Shape::kVector; k += kUsed)
-        for (int i = 0; i < kUsed; ++i) states[i].add(vector.data[k + i], first + k + i);
+        for (int i = 0; i < kUsed; ++i) states[i].add(vector[k + i], first + k + i);
     } else {
-      for (int k = 0; k < count; ++k) states[k % kUsed].add(vector.data[k], first + k);
+      for (int k = 0; k < count; ++k) states[k % kUsed].add(vector[k], first + k);
     }
   }
 

@@ -142,9 +142,9 @@ struct LongColumnReduction {
   }
 
   /// Adds a row. All its columns exist.
-  template <class T>
-  __device__ __forceinline__ void add_vector(const Vector<T, kVector>& row, long long index, int) {
-    for (int k = 0; k < kVector; ++k) current[k].add(row.data[k], index);
+  template <class Elements>
+  __device__ __forceinline__ void add_vector(const Elements& row, long long index, int) {
+    for (int k = 0; k < kVector; ++k) current[k].add(row[k], index);
   }
   __device__ __forceinline__ void finish_accumulator(int number) {
     take(accumulators, kLevels, number);
