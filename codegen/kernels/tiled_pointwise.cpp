@@ -181,8 +181,9 @@ class TiledWriter {
             writer_.condition_text(load_of(body_, tile.number).conditions, false);
         writer_.out.line(fmt::format("{}ahead = {};", if_text(inside, condition),
                                      writer_.counted_load(tile.number, tile.vector)));
-        writer_.out.line(fmt::format("{}.spread(place.start, place.line, ahead);", tile.name));
+        writer_.out.line(fmt::format("{}.put(place.line, place.start, ahead);", tile.name));
       });
+      writer_.out.line(tile.name + ".transpose();");
       return;
     }
     writer_.out.line(fmt::format("Vector<{}, {}> {}_ahead[{}] = {{}};", info(tile.dtype).c_name,
@@ -203,14 +204,13 @@ class TiledWriter {
   }
 
   void write_takes(const TileInMemory& tile) {
+    if (schedule_.is_for_cpu()) writer_.out.line(tile.name + ".transpose();");
     for_each_position(tile.position_type, tile.vector, [&] {
       const std::string inside = declare_position(tiled_.axis);
       const std::string condition =
           writer_.condition_text(store_of(body_, tile.number).conditions, false);
       const std::string vector =
-          schedule_.is_for_cpu()
-              ? fmt::format("{}.gather<{}>(place.start, place.line)", tile.name, tile.vector)
-              : fmt::format("{}.take<{}>(place.line, place.start)", tile.name, tile.vector);
+          fmt::format("{}.take<{}>(place.line, place.start)", tile.name, tile.vector);
       writer_.out.line(if_text(inside, condition) +
                        writer_.counted_store(tile.number, tile.vector, vector));
     });

@@ -101,10 +101,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"three_columns", "graph g(x: f32[999, 3]) {\n y = sum x {axes = [0]}\n return y\n}\n",
              "threads 1, vector 3, 16 splits"},
         Case{"short_last_columns",
-             "graph g(x: bf16[70, 521], w: f32[521], i: i64[521] {range = [0, 520]}) {\n"
+             "graph g(x: bf16[70, 1031], w: f32[1031], i: i64[1031] {range = [0, 1030]}) {\n"
              " s = sum x {axes = [0]}\n t = take w, i {axis = 0}\n u = mul t, w\n"
              " y = add s, u\n return y\n}\n",
-             "threads 1, vector 256, 2 splits"},
+             "threads 1, vector 1024, 2 splits"},
         Case{"columns_twice",
              "graph g(x: f32[30, 257]) {\n y = softmax x {axis = 0}\n return y\n}\n",
              "threads 1, vector 256"},
