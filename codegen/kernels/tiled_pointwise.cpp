@@ -2,6 +2,8 @@
 // moves such arrays between memory and tiles in shared memory along their own axis.
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "codegen/kernels/kernel_kinds.h"
 #include "compiler/tiling/transpose_tiles.h"
 
@@ -105,8 +107,35 @@ class TiledWriter {
                                      body_.stores[static_cast<std::size_t>(store)].node));
   }
 
+  /// Vectors for CPUs are whole lines of the tile, of which the last one may be shorter.
+  int vector_of(const TiledAccess& access) const {
+    const Facts& facts = writer_.program.facts;
+    const std::optional<Extent> step = step_along(access.at, tiled_.axis, schedule_.tile, facts);
+    if (schedule_.is_for_cpu() && access.conditions.empty() && step && step->is(1))
+      return schedule_.tile;
+    return tile_vector(body_, tiled_.axis, access, schedule_, facts);
+  }
+
+  /// The number of elements of a vector along `axis` that exist; empty: all of them.
+  std::string declare_count(int axis, int vector) {
+    const Extent extent = body_.space.extent(axis);
+    if (vector < schedule_.tile || !schedule_.is_for_cpu() ||
+        (extent.is_number() && extent.number() % vector == 0))
+      return "";
+    return writer_.declare_index(
+        "count", fmt::format("minimum({}, {} - {})", writer_.index_number(vector),
+                             atomic(writer_.text(extent)), writer_.axis_names[axis]));
+  }
+
+  /// The call `load<N>(…)` or `store<N>(…)` for the first `count` elements.
+  static std::string some(std::string call, const std::string& count) {
+    if (count.empty()) return call;
+    call.insert(call.find('<'), "_some");
+    return call.insert(call.rfind(')'), ", " + count);
+  }
+
   TileInMemory declare_tile(int number, const TiledAccess& access, const Node* node) {
-    const int vector = tile_vector(body_, tiled_.axis, access, schedule_, writer_.program.facts);
+    const int vector = vector_of(access);
     std::string name = writer_.name_for(node, "_tile");
     const std::int64_t offset = writer_.source.shared_bytes;
     writer_.out.line(fmt::format("const Tile<{}, {}, {}> {}(shared_memory(){});",
@@ -179,8 +208,9 @@ class TiledWriter {
         const std::string inside = declare_position(tiled_.axis);
         const std::string condition =
             writer_.condition_text(load_of(body_, tile.number).conditions, false);
+        const std::string count = declare_count(tiled_.axis, tile.vector);
         writer_.out.line(fmt::format("{}ahead = {};", if_text(inside, condition),
-                                     writer_.counted_load(tile.number, tile.vector)));
+                                     some(writer_.counted_load(tile.number, tile.vector), count)));
         writer_.out.line(fmt::format("{}.put(place.line, place.start, ahead);", tile.name));
       });
       writer_.out.line(tile.name + ".transpose();");
@@ -211,8 +241,9 @@ class TiledWriter {
           writer_.condition_text(store_of(body_, tile.number).conditions, false);
       const std::string vector =
           fmt::format("{}.take<{}>(place.line, place.start)", tile.name, tile.vector);
+      const std::string count = declare_count(tiled_.axis, tile.vector);
       writer_.out.line(if_text(inside, condition) +
-                       writer_.counted_store(tile.number, tile.vector, vector));
+                       some(writer_.counted_store(tile.number, tile.vector, vector), count));
     });
   }
 
@@ -238,11 +269,7 @@ class TiledWriter {
     for_each_position(position_type(schedule_.vector, largest), schedule_.vector, [&] {
       writer_.out.block_if(declare_position(last_), [&] {
         Tile tile{.count = {}, .accumulator = {}, .index = {}};
-        const Extent columns = body_.space.extent(last_);
-        if (is_for_cpu && !(columns.is_number() && columns.number() % schedule_.vector == 0))
-          tile.count = writer_.declare_index(
-              "count", fmt::format("minimum({}, {} - {})", writer_.index_number(schedule_.vector),
-                                   atomic(writer_.text(columns)), writer_.axis_names[last_]));
+        tile.count = declare_count(last_, schedule_.vector);
         writer_.write_tile(all, sinks, tile);
       });
     });

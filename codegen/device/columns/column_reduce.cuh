@@ -144,13 +144,15 @@ struct LongColumnReduction {
     clear();
   }
   __device__ __forceinline__ void clear() {
-    for (int k = 0; k < kVector; ++k) current[k] = State::identity();
+    State* const states = current;  // a compiler would load the member again after each store
+    for (int k = 0; k < kVector; ++k) states[k] = State::identity();
   }
 
   /// Adds a row. All its columns exist.
   template <class Elements>
   __device__ __forceinline__ void add_vector(const Elements& row, long long index, int) {
-    for (int k = 0; k < kVector; ++k) current[k].add(row[k], index);
+    State* const states = current;
+    for (int k = 0; k < kVector; ++k) states[k].add(row[k], index);
   }
   __device__ __forceinline__ void finish_accumulator(int number) {
     take(accumulators, kLevels, number);
@@ -169,12 +171,13 @@ struct LongColumnReduction {
   __device__ __forceinline__ void take(State** waiting, int levels, int number) {
     for (int level = 0; level < levels; ++level) {
       State* const before = waiting[level];
+      State* const states = current;
       if ((number >> level & 1) == 0) {
-        waiting[level] = current;
+        waiting[level] = states;
         current = before;
         return;
       }
-      for (int k = 0; k < kVector; ++k) current[k] = State::join(before[k], current[k]);
+      for (int k = 0; k < kVector; ++k) states[k] = State::join(before[k], states[k]);
     }
   }
 };
