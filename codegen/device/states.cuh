@@ -84,21 +84,34 @@ struct ArgExtreme {
     return {kLargest ? Ends<T>::lowest() : Ends<T>::highest(), 0};
   }
   // Elements are added in ascending order of their indices, so equal ones change nothing. The
-  // negated comparison is also true for a NaN. Without branches, so that the host compiler makes
-  // vector code.
+  // negated comparison is also true for a NaN. The host compiler makes vector code of selections, but
+  // not of branches. In GPUs, branches take fewer registers.
   __device__ __forceinline__ void add(T element, Index at) {
     const bool leads = kLargest ? !(element <= value) : !(element >= value);
+#ifdef __CUDACC__
+    if (leads && value == value) {
+      value = element;
+      index = at;
+    }
+#else
     const bool takes = leads & (value == value);
     value = takes ? element : value;
     index = takes ? at : index;
+#endif
   }
   static __device__ __forceinline__ ArgExtreme join(ArgExtreme a, ArgExtreme b) {
     const bool a_is_nan = a.value != a.value;
     const bool b_is_nan = b.value != b.value;
-    const bool ties = (a_is_nan & b_is_nan) | (a.value == b.value);
     const bool a_leads = kLargest ? a.value > b.value : a.value < b.value;
+#ifdef __CUDACC__
+    const bool ties = a_is_nan ? b_is_nan : a.value == b.value;
+    const bool a_wins = ties ? a.index < b.index : a_is_nan || (!b_is_nan && a_leads);
+    return a_wins ? a : b;
+#else
+    const bool ties = (a_is_nan & b_is_nan) | (a.value == b.value);
     const bool a_wins = (ties & (a.index < b.index)) | (!ties & (a_is_nan | (!b_is_nan & a_leads)));
     return {a_wins ? a.value : b.value, a_wins ? a.index : b.index};
+#endif
   }
   __device__ __forceinline__ long long result() const { return index; }
 };
