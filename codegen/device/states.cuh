@@ -85,7 +85,7 @@ struct ArgExtreme {
   }
   // Elements are added in ascending order of their indices, so equal ones change nothing. The
   // negated comparison is also true for a NaN. The host compiler makes vector code of selections, but
-  // not of branches. In GPUs, branches take fewer registers.
+  // not of branches. GPUs keep the branches with which their kernels were measured.
   __device__ __forceinline__ void add(T element, Index at) {
     const bool leads = kLargest ? !(element <= value) : !(element >= value);
 #ifdef __CUDACC__
