@@ -292,6 +292,10 @@ template <class T, class Index>
 __device__ __forceinline__ T load_retained(const T* pointer, Index index) {
   return load_retained<1>(pointer, index)[0];
 }
+template <int N, class T, class Index>
+__device__ __forceinline__ Vector<T, N> load_view(const T* pointer, Index index) {
+  return load<N>(pointer, index);
+}
 template <class T, class Index>
 __device__ __forceinline__ T load(const T* pointer, Index index) {
   return pointer[index];

@@ -109,8 +109,7 @@ __device__ __forceinline__ f16 to_f16(float value) {
 __device__ __forceinline__ bf16 to_bf16(float value) {
   const unsigned word = bits_of(value);
   const unsigned rounded = (word + 0x7fffu + ((word >> 16) & 1)) >> 16;
-  const bool is_nan = (word & 0x7fffffffu) > 0x7f800000u;
-  return {static_cast<unsigned short>(is_nan ? (word >> 16) | 0x40u : rounded)};
+  return {static_cast<unsigned short>(value != value ? 0x7fffu : rounded)};
 }
 // Rounds to odd: the last bit becomes a sticky bit. A second rounding to a type with at least two
 // bits less then gives the same result as a single rounding.
@@ -135,7 +134,7 @@ __device__ __forceinline__ bf16 to_bf16(double value) { return to_bf16(sinter_to
 #endif
 
 template <class T, int N>
-struct alignas(N * sizeof(T) > 16 ? 16 : N * sizeof(T)) Vector {
+struct alignas(N * sizeof(T) > 16 ? 16 : (N & (N - 1)) ? sizeof(T) : N * sizeof(T)) Vector {
   T data[N];
   // Inlined even without optimization, because the text is shorter than a call.
   __device__ SINTER_ALWAYS_INLINE T& operator[](int i) { return data[i]; }
@@ -153,6 +152,18 @@ __device__ __forceinline__ Vector<T, N> load(const T* pointer, Index index,
   Vector<T, N> value;
   __builtin_memcpy(&value, pointer + index, N * sizeof(T));  // a Vector may end with padding
   return value;
+}
+/// N elements in memory, for kernels that read them before they store. Long vectors cost a copy.
+template <class T, int N>
+struct View {
+  T data[N];
+  __device__ SINTER_ALWAYS_INLINE const T& operator[](int i) const { return data[i]; }
+};
+template <int N, class T, class Index>
+__device__ __forceinline__ const View<T, N>& load_view(const T* pointer, Index index,
+                                                       int site = __builtin_LINE()) {
+  SINTER_TOUCH(pointer + index, N * sizeof(T), site, false);
+  return *reinterpret_cast<const View<T, N>*>(pointer + index);
 }
 template <int N, class T, class Index>
 __device__ __forceinline__ Vector<T, N> load_streaming(const T* pointer, Index index,

@@ -26,6 +26,18 @@ __device__ __forceinline__ void join_far_first(State (&states)[Count]) {
       if (i < half) states[i] = State::join(states[i], states[i + half]);
 }
 
+#ifndef __CUDACC__
+/// The same for the host compiler, which makes vector code of loops of constant lengths.
+template <int Count, class State>
+inline void join_halves(State* states) {
+  if constexpr (Count > 1) {
+    constexpr int kHalf = Count / 2;
+    for (int i = 0; i < kHalf; ++i) states[i] = State::join(states[i], states[i + kHalf]);
+    join_halves<kHalf>(states);
+  }
+}
+#endif
+
 /// Combines the states of `Lanes` adjacent lanes of a warp far first. Every lane gets the result.
 template <int Lanes, class State>
 __device__ __forceinline__ State join_lanes(State state) {
@@ -93,24 +105,38 @@ struct RowAccumulators {
   }
 
   /// For CPUs: adds the first `count` elements of this thread's vector with the index `tile`.
-  /// `first` is the index of its first element. The inner loop is along the accumulators, which are
+  /// `first` is the index of its first element. The loop is along the accumulators, which are
   /// independent, so a compiler can vectorise it.
-  template <class T>
-  __device__ __forceinline__ void add_vector(int tile, const Vector<T, Shape::kVector>& vector,
-                                             long long first, int count) {
+  template <class Elements>
+  __device__ __forceinline__ void add_vector(int tile, const Elements& vector, long long first,
+                                             int count) {
+    if constexpr (State::kAnyOrder) return add_along(vector, first, count);
     State* const own = accumulators[tile % Shape::kPerThread];
     if (count == Shape::kVector) {
-      for (int k = 0; k < 4; ++k)
-        for (int j = 0; j < Shape::kChunks; ++j)
-          own[j].add(vector.data[4 * j + k], first + 4 * j + k);
+      for (int j = 0; j < Shape::kChunks; ++j) {
+        State state = own[j];
+        state.add(vector[4 * j], first + 4 * j);
+        state.add(vector[4 * j + 1], first + 4 * j + 1);
+        state.add(vector[4 * j + 2], first + 4 * j + 2);
+        state.add(vector[4 * j + 3], first + 4 * j + 3);
+        own[j] = state;
+      }
     } else {
-      for (int i = 0; i < count; ++i) own[i / 4].add(vector.data[i], first + i);
+      for (int i = 0; i < count; ++i) own[i / 4].add(vector[i], first + i);
     }
   }
 
   /// The state of the part whose elements have been added. Every thread of the group gets it. The
   /// next elements belong to the next part.
   __device__ __forceinline__ State take_part(Exchange& exchange) {
+#ifndef __CUDACC__
+    if constexpr (Shape::kLanes == 1) {  // the same tree, with vectors of accumulators
+      join_halves<Shape::kPerThread * Shape::kChunks>(accumulators[0]);
+      const State part = accumulators[0][0];
+      clear();
+      return part;
+    }
+#endif
     State mine[Shape::kChunks];
 #pragma unroll
     for (int j = 0; j < Shape::kChunks; ++j) {
@@ -130,6 +156,20 @@ struct RowAccumulators {
   }
 
  private:
+  /// Adds consecutive elements to consecutive states, without the strides of chunks.
+  template <class Elements>
+  __device__ __forceinline__ void add_along(const Elements& vector, long long first, int count) {
+    constexpr int kAll = Shape::kPerThread * Shape::kChunks;
+    constexpr int kUsed = kAll < Shape::kVector ? kAll : Shape::kVector;
+    State* const states = accumulators[0];
+    if (count == Shape::kVector) {
+      for (int k = 0; k < Shape::kVector; k += kUsed)
+        for (int i = 0; i < kUsed; ++i) states[i].add(vector[k + i], first + k + i);
+    } else {
+      for (int k = 0; k < count; ++k) states[k % kUsed].add(vector[k], first + k);
+    }
+  }
+
   /// Combines the warps of a group lane by lane. Every warp gets the result.
   __device__ __forceinline__ void across_warps(State (&mine)[Shape::kChunks], Exchange& exchange) {
     constexpr int kWarps = Shape::kLanes / 32;

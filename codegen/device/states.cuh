@@ -1,10 +1,12 @@
 // Accumulator states of reductions: an identity, the addition of an element, and the combination of
-// two states (`join`).
+// two states (`join`). If `kAnyOrder`, every distribution of the elements over states that get them
+// in ascending order has the same result.
 #pragma once
 
 template <class T>
 struct Sum {
   static constexpr bool kCommutes = true;
+  static constexpr bool kAnyOrder = false;
   T value;
   // -0, because -0 + x is x for every x, and +0 + -0 is +0.
   static __device__ __forceinline__ Sum identity() { return {static_cast<T>(-0.0f)}; }
@@ -15,6 +17,7 @@ struct Sum {
 template <>
 struct Sum<long long> {
   static constexpr bool kCommutes = true;
+  static constexpr bool kAnyOrder = true;
   long long value;
   static __device__ __forceinline__ Sum identity() { return {0}; }
   __device__ __forceinline__ void add(long long element, long long) {
@@ -29,6 +32,7 @@ struct Sum<long long> {
 template <class T>
 struct Max {
   static constexpr bool kCommutes = true;
+  static constexpr bool kAnyOrder = true;
   T value;
   static __device__ __forceinline__ Max identity() { return {Ends<T>::lowest()}; }
   __device__ __forceinline__ void add(T element, long long) { value = maximum(value, element); }
@@ -39,6 +43,7 @@ struct Max {
 template <class T>
 struct Min {
   static constexpr bool kCommutes = true;
+  static constexpr bool kAnyOrder = true;
   T value;
   static __device__ __forceinline__ Min identity() { return {Ends<T>::highest()}; }
   __device__ __forceinline__ void add(T element, long long) { value = minimum(value, element); }
@@ -49,6 +54,7 @@ struct Min {
 template <class T>
 struct Prod {
   static constexpr bool kCommutes = true;
+  static constexpr bool kAnyOrder = T(1) / T(2) == T(0);  // integers
   T value;
   static __device__ __forceinline__ Prod identity() { return {static_cast<T>(1)}; }
   __device__ __forceinline__ void add(T element, long long) { value = product(value, element); }
@@ -70,6 +76,7 @@ struct Prod {
 template <class T, bool kLargest, class Index>
 struct ArgExtreme {
   static constexpr bool kCommutes = true;
+  static constexpr bool kAnyOrder = true;
   T value;
   Index index;
   // If the result has this value, all elements have it, so that the first index is the right one.
@@ -77,21 +84,34 @@ struct ArgExtreme {
     return {kLargest ? Ends<T>::lowest() : Ends<T>::highest(), 0};
   }
   // Elements are added in ascending order of their indices, so equal ones change nothing. The
-  // negated comparison is also true for a NaN.
+  // negated comparison is also true for a NaN. The host compiler makes vector code of selections, but
+  // not of branches. GPUs keep the branches with which their kernels were measured.
   __device__ __forceinline__ void add(T element, Index at) {
     const bool leads = kLargest ? !(element <= value) : !(element >= value);
+#ifdef __CUDACC__
     if (leads && value == value) {
       value = element;
       index = at;
     }
+#else
+    const bool takes = leads & (value == value);
+    value = takes ? element : value;
+    index = takes ? at : index;
+#endif
   }
   static __device__ __forceinline__ ArgExtreme join(ArgExtreme a, ArgExtreme b) {
     const bool a_is_nan = a.value != a.value;
     const bool b_is_nan = b.value != b.value;
-    const bool ties = a_is_nan ? b_is_nan : a.value == b.value;
     const bool a_leads = kLargest ? a.value > b.value : a.value < b.value;
+#ifdef __CUDACC__
+    const bool ties = a_is_nan ? b_is_nan : a.value == b.value;
     const bool a_wins = ties ? a.index < b.index : a_is_nan || (!b_is_nan && a_leads);
     return a_wins ? a : b;
+#else
+    const bool ties = (a_is_nan & b_is_nan) | (a.value == b.value);
+    const bool a_wins = (ties & (a.index < b.index)) | (!ties & (a_is_nan | (!b_is_nan & a_leads)));
+    return {a_wins ? a.value : b.value, a_wins ? a.index : b.index};
+#endif
   }
   __device__ __forceinline__ long long result() const { return index; }
 };
@@ -105,6 +125,7 @@ using ArgMin = ArgExtreme<T, false, Index>;
 template <class T>
 struct Welford {
   static constexpr bool kCommutes = false;
+  static constexpr bool kAnyOrder = false;
   T count;
   T mean;
   T deviations;
@@ -135,6 +156,7 @@ struct LogSumExp {
   // The order of equal largest elements changes no result. For -0 and +0 the total exceeds 1, so
   // the sign of the largest is lost in the sum.
   static constexpr bool kCommutes = true;
+  static constexpr bool kAnyOrder = false;
   T largest;  ///< NaN if an element is NaN; at least the lowest finite number
   T total;    ///< of no meaning if `largest` is not finite
   // A finite number, so that its difference to an infinite element is not NaN.

@@ -1,6 +1,55 @@
 // Tiles in shared memory for arrays that are contiguous along one axis and processed along another.
 #pragma once
 
+#if !defined(__CUDACC__) && defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define SINTER_HAS_SHUFFLES
+template <int Bytes>
+struct WordOf;
+template <>
+struct WordOf<1> {
+  using Type = unsigned char;
+};
+template <>
+struct WordOf<2> {
+  using Type = unsigned short;
+};
+template <>
+struct WordOf<4> {
+  using Type = unsigned;
+};
+template <>
+struct WordOf<8> {
+  using Type = unsigned long long;
+};
+
+// 8 x 8 elements, transposed by the constructor: three rounds interleave each line with the one
+// four lines further on.
+template <class T>
+struct Square {
+  using Word = typename WordOf<sizeof(T)>::Type;
+  typedef Word Line __attribute__((vector_size(8 * sizeof(T))));
+  Line lines[8];
+
+  Square(const T* from, int step) {
+    for (int i = 0; i < 8; ++i) __builtin_memcpy(&lines[i], from + i * step, sizeof(Line));
+    for (int round = 0; round < 3; ++round) {
+      Line next[8];
+      for (int i = 0; i < 4; ++i) {
+        const Line a = lines[i], b = lines[i + 4];
+        next[2 * i] = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+        next[2 * i + 1] = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+      }
+      for (int i = 0; i < 8; ++i) lines[i] = next[i];
+    }
+  }
+  void store(T* to, int step) const {
+    for (int i = 0; i < 8; ++i) __builtin_memcpy(to + i * step, &lines[i], sizeof(Line));
+  }
+};
+#endif
+#endif
+
 // Edge lines of Edge elements in shared memory. One word of padding follows each Lines lines, so
 // that adjacent threads use different banks both along lines and across them.
 template <class T, int Edge, int Lines>
@@ -47,6 +96,25 @@ struct Tile {
   __device__ __forceinline__ void spread(int line, int place, const Vector<T, N>& values) const {
 #pragma unroll
     for (int k = 0; k < N; ++k) elements[offset(line + k, place)] = values[k];
+  }
+  // For CPUs: exchanges lines and places.
+  __device__ __forceinline__ void transpose() const {
+#ifdef SINTER_HAS_SHUFFLES
+    for (int down = 0; down < Edge; down += 8)
+      for (int across = 0; across <= down; across += 8) {
+        const Square<T> lower(elements + offset(down, across), offset(1, 0));
+        const Square<T> upper(elements + offset(across, down), offset(1, 0));
+        lower.store(elements + offset(across, down), offset(1, 0));
+        upper.store(elements + offset(down, across), offset(1, 0));
+      }
+#else
+    for (int line = 0; line < Edge; ++line)
+      for (int place = 0; place < line; ++place) {
+        const T lower = elements[offset(line, place)];
+        elements[offset(line, place)] = elements[offset(place, line)];
+        elements[offset(place, line)] = lower;
+      }
+#endif
   }
 };
 

@@ -192,3 +192,12 @@ template <class Half, class T>
 __device__ __forceinline__ float rounded(T value) {
   return to_float(Convert<Half>::from(value));
 }
+#ifndef __CUDACC__
+// In 32 bits, because vectors of 16 bits would need conversions.
+template <>
+inline float rounded<bf16, float>(float value) {
+  const unsigned word = bits_of(value);
+  const float result = as_float((word + 0x7fffu + ((word >> 16) & 1)) & 0xffff0000u);
+  return value != value ? value : result;
+}
+#endif

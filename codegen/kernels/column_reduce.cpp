@@ -99,6 +99,14 @@ class ColumnWriter {
       writer_.declare_block_range(block, inner, per_block);
       start = "start";
       last = fmt::format("end - {}", schedule_.vector);
+    } else if (schedule_.is_for_cpu()) {
+      const std::string first = writer_.axis_names[body_.parallel_axes - 1] =
+          writer_.declare_index("column", start);
+      if (!inner.is_number() || inner.number() % per_block != 0)
+        writer_.row_count = writer_.declare_index(
+            "count", fmt::format("minimum({}, {} - {})", writer_.index_number(per_block),
+                                 atomic(writer_.text(inner)), first));
+      return;
     } else if (!inner.is_number() || inner.number() % per_block != 0) {
       last = writer_.text(inner - Extent(schedule_.vector));
     }
@@ -289,7 +297,7 @@ class ColumnWriter {
           writer_.out.block_if(plan_.whole_extent ? "" : "along < " + end, [&] {
             staging_.write_pass(passes_, pass, place, [&] {
               writer_.write_tile(passes_.needed[static_cast<std::size_t>(pass)], sinks,
-                                 {.count = {}, .accumulator = {}, .index = "along"});
+                                 {.count = writer_.row_count, .accumulator = {}, .index = "along"});
             });
           });
         });

@@ -71,7 +71,7 @@ class ScanWriter {
   void declare_lane() {
     const std::string thread = "static_cast<int>(threadIdx.x)";
     if (rows_ == 1) {
-      writer_.declare_index("lane", thread);
+      writer_.declare_index("lane", lanes_ == 1 ? "0" : thread);
       return;
     }
     const auto declare = [&](std::string_view name, std::string_view operation, int by) {

@@ -53,7 +53,7 @@ class ScatterWriter {
     writer_.declare_index(
         "owned_rows", fmt::format("minimum({}, {} - first_row)",
                                   writer_.index_number(schedule.rows_per_block), atomic(rows_)));
-    writer_.declare_index("thread", "static_cast<int>(threadIdx.x)");
+    writer_.declare_index("thread", schedule.is_for_cpu() ? "0" : "static_cast<int>(threadIdx.x)");
     writer_.declare_index("threads", std::to_string(schedule.threads));
     if (is_kept_) declare_owned();
     if (is_finished_) {
@@ -130,6 +130,7 @@ class ScatterWriter {
 
   /// Writes a loop over the elements that the thread owns. `body` may use `element` and the axes.
   void write_owned(const std::function<void()>& body) {
+    if (writer_.schedule.is_for_cpu()) return write_owned_rows(body);
     out().block(
         fmt::format("for ({} element = thread; element < owned_rows * {}; element += threads)",
                     type_, columns_),
@@ -137,6 +138,22 @@ class ScatterWriter {
           declare_element_axes();
           body();
         });
+  }
+
+  /// The same for the one thread of a block: two loops without divisions, of which a compiler can
+  /// vectorise the inner one.
+  void write_owned_rows(const std::function<void()>& body) {
+    const auto loop = [&](std::string_view index, const std::string& end) {
+      return fmt::format("for ({0} {1} = 0; {1} < {2}; ++{1})", type_, index, end);
+    };
+    out().block(loop("slot", "owned_rows"), [&] {
+      writer_.declare_index("row", "first_row + slot");
+      out().block(loop("column", columns_), [&] {
+        writer_.declare_index("element", fmt::format("slot * {} + column", columns_));
+        name_axes("row", "column", "");
+        body();
+      });
+    });
   }
 
   /// Writes `to = VALUE;` for one element of `root`.
@@ -161,6 +178,14 @@ class ScatterWriter {
     constexpr int kAtOnce = 8;
     const BodyStore& store = writer_.body.stores[0];
     const std::string_view type = compute_c_type(scatter_->node->dtype);
+    if (writer_.schedule.is_for_cpu())
+      return write_owned([&] {
+        out().line(fmt::format("{} results;", type));
+        write_assignment("results", scatter_->base);
+        writer_.set_text(scatter_->result, "results");
+        write_assignment("results", store.value);
+        writer_.write_element_store(store, "results");
+      });
     const auto for_each = [&](const std::function<void()>& body) {
       out().unrolled("i", std::to_string(kAtOnce), [&] {
         writer_.declare_index("element", "start + i * threads");

@@ -2,6 +2,8 @@
 // moves such arrays between memory and tiles in shared memory along their own axis.
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "codegen/kernels/kernel_kinds.h"
 #include "compiler/tiling/transpose_tiles.h"
 
@@ -23,7 +25,8 @@ class TiledWriter {
     declare_block();
     declare_tiles();
     for (const TileInMemory& tile : loads_) write_loads(tile);
-    for (const TileInMemory& tile : loads_) write_puts(tile);
+    if (!schedule_.is_for_cpu())
+      for (const TileInMemory& tile : loads_) write_puts(tile);
     if (!loads_.empty()) writer_.out.line("block_barrier();");
     write_values();
     if (!stores_.empty()) writer_.out.line("block_barrier();");
@@ -104,8 +107,35 @@ class TiledWriter {
                                      body_.stores[static_cast<std::size_t>(store)].node));
   }
 
+  /// Vectors for CPUs are whole lines of the tile, of which the last one may be shorter.
+  int vector_of(const TiledAccess& access) const {
+    const Facts& facts = writer_.program.facts;
+    const std::optional<Extent> step = step_along(access.at, tiled_.axis, schedule_.tile, facts);
+    if (schedule_.is_for_cpu() && access.conditions.empty() && step && step->is(1))
+      return schedule_.tile;
+    return tile_vector(body_, tiled_.axis, access, schedule_, facts);
+  }
+
+  /// The number of elements of a vector along `axis` that exist; empty: all of them.
+  std::string declare_count(int axis, int vector) {
+    const Extent extent = body_.space.extent(axis);
+    if (vector < schedule_.tile || !schedule_.is_for_cpu() ||
+        (extent.is_number() && extent.number() % vector == 0))
+      return "";
+    return writer_.declare_index(
+        "count", fmt::format("minimum({}, {} - {})", writer_.index_number(vector),
+                             atomic(writer_.text(extent)), writer_.axis_names[axis]));
+  }
+
+  /// The call `load<N>(…)` or `store<N>(…)` for the first `count` elements.
+  static std::string some(std::string call, const std::string& count) {
+    if (count.empty()) return call;
+    call.insert(call.find('<'), "_some");
+    return call.insert(call.rfind(')'), ", " + count);
+  }
+
   TileInMemory declare_tile(int number, const TiledAccess& access, const Node* node) {
-    const int vector = tile_vector(body_, tiled_.axis, access, schedule_, writer_.program.facts);
+    const int vector = vector_of(access);
     std::string name = writer_.name_for(node, "_tile");
     const std::int64_t offset = writer_.source.shared_bytes;
     writer_.out.line(fmt::format("const Tile<{}, {}, {}> {}(shared_memory(){});",
@@ -120,8 +150,21 @@ class TiledWriter {
             .position_type = position_type(vector, size_of(access.dtype))};
   }
 
-  /// Writes a loop over a thread's vectors. `body` may use `place`, the position of the vector.
+  /// Writes a loop over a thread's vectors. `body` may use `place`, the position of the vector. For
+  /// CPUs these are two loops, of which a compiler can vectorise the inner one.
   void for_each_position(const std::string& type, int vector, const std::function<void()>& body) {
+    if (schedule_.is_for_cpu()) {
+      const auto loop = [&](std::string_view index, int step) {
+        return fmt::format("for (int {0} = 0; {0} < {1}; {0} += {2})", index, schedule_.tile, step);
+      };
+      writer_.out.block(loop("down", 1), [&] {
+        writer_.out.block(loop("start", vector), [&] {
+          writer_.out.line("const struct { int line, start; } place = {down, start};");
+          body();
+        });
+      });
+      return;
+    }
     writer_.out.unrolled("u", std::to_string(vectors_per_thread(vector)), [&] {
       writer_.out.line(
           fmt::format("const {} place(threadIdx.x + u * {});", type, schedule_.threads));
@@ -154,8 +197,25 @@ class TiledWriter {
     return inside.empty() ? "" : fmt::format("if ({}) ", inside);
   }
 
-  /// All loads come before all puts, so that they are in flight at once.
+  /// All loads come before all puts, so that they are in flight at once. Not for CPUs, which would
+  /// only move the data once more. Tiles of CPUs hold the rows of the values as lines, because
+  /// vector code needs contiguous elements.
   void write_loads(const TileInMemory& tile) {
+    if (schedule_.is_for_cpu()) {
+      for_each_position(tile.position_type, tile.vector, [&] {
+        writer_.out.line(
+            fmt::format("Vector<{}, {}> ahead = {{}};", info(tile.dtype).c_name, tile.vector));
+        const std::string inside = declare_position(tiled_.axis);
+        const std::string condition =
+            writer_.condition_text(load_of(body_, tile.number).conditions, false);
+        const std::string count = declare_count(tiled_.axis, tile.vector);
+        writer_.out.line(fmt::format("{}ahead = {};", if_text(inside, condition),
+                                     some(writer_.counted_load(tile.number, tile.vector), count)));
+        writer_.out.line(fmt::format("{}.put(place.line, place.start, ahead);", tile.name));
+      });
+      writer_.out.line(tile.name + ".transpose();");
+      return;
+    }
     writer_.out.line(fmt::format("Vector<{}, {}> {}_ahead[{}] = {{}};", info(tile.dtype).c_name,
                                  tile.vector, tile.name, vectors_per_thread(tile.vector)));
     for_each_position(tile.position_type, tile.vector, [&] {
@@ -174,14 +234,16 @@ class TiledWriter {
   }
 
   void write_takes(const TileInMemory& tile) {
+    if (schedule_.is_for_cpu()) writer_.out.line(tile.name + ".transpose();");
     for_each_position(tile.position_type, tile.vector, [&] {
       const std::string inside = declare_position(tiled_.axis);
       const std::string condition =
           writer_.condition_text(store_of(body_, tile.number).conditions, false);
       const std::string vector =
           fmt::format("{}.take<{}>(place.line, place.start)", tile.name, tile.vector);
+      const std::string count = declare_count(tiled_.axis, tile.vector);
       writer_.out.line(if_text(inside, condition) +
-                       writer_.counted_store(tile.number, tile.vector, vector));
+                       some(writer_.counted_store(tile.number, tile.vector, vector), count));
     });
   }
 
@@ -189,10 +251,15 @@ class TiledWriter {
 
   void write_values() {
     writer_.vector_axis = last_;
+    const bool is_for_cpu = schedule_.is_for_cpu();
     for (const TileInMemory& tile : loads_)
-      writer_.read_from_tile(tile.number, tile.name + "(place.start + k, place.line)");
+      writer_.read_from_tile(tile.number,
+                             tile.name + (is_for_cpu ? "(place.line, place.start + k)"
+                                                     : "(place.start + k, place.line)"));
     for (const TileInMemory& tile : stores_)
-      writer_.write_to_tile(tile.number, tile.name + ".spread(place.start, place.line, {});");
+      writer_.write_to_tile(tile.number,
+                            tile.name + (is_for_cpu ? ".put(place.line, place.start, {});"
+                                                    : ".spread(place.start, place.line, {});"));
     Sinks sinks;
     sinks.stores = indices_below(static_cast<int>(body_.stores.size()));
     int largest = 1;
@@ -201,7 +268,9 @@ class TiledWriter {
     const std::vector<bool> all(body_.values.size(), true);
     for_each_position(position_type(schedule_.vector, largest), schedule_.vector, [&] {
       writer_.out.block_if(declare_position(last_), [&] {
-        writer_.write_tile(all, sinks, {.count = {}, .accumulator = {}, .index = {}});
+        Tile tile{.count = {}, .accumulator = {}, .index = {}};
+        tile.count = declare_count(last_, schedule_.vector);
+        writer_.write_tile(all, sinks, tile);
       });
     });
   }

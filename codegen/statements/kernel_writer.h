@@ -85,6 +85,8 @@ class KernelWriter {
   int pass = 0;  ///< the pass over the reduced axis that is being written
 
   std::string store_condition;  ///< variable that guards a tile's stores; empty: no guard
+  /// Variable with the number of row results in a vector of them that exist; empty: all exist.
+  std::string row_count;
 
   // --- text -------------------------------------------------------------------------------------
   /// An extent or index as an expression; symbols in it become parameters.

@@ -141,7 +141,7 @@ void KernelWriter::write_row_store(const BodyStore& store) {
   out.directive("#pragma unroll");
   out.line(fmt::format("for (int k = 0; k < {}; ++k) {}[k] = {};", schedule.vector, vector,
                        in_memory(store.node->dtype, value)));
-  write_store(store, vector, {});
+  write_store(store, vector, row_count);
 }
 
 void KernelWriter::write_row_stores(const std::string& condition, RowStores which) {

@@ -250,6 +250,7 @@ void KernelWriter::write_tile(const std::vector<bool>& values, const Sinks& sink
 
 void KernelWriter::write_row_values(int stage, bool is_final) {
   find_varying_values();
+  count_ = row_count;
   for (std::size_t i = 0; i < body.values.size(); ++i) {
     const Value& value = body.values[i];
     if (value.varies || value.stage != stage || value.is_final != is_final || is_plain(value) ||
@@ -261,7 +262,7 @@ void KernelWriter::write_row_values(int stage, bool is_final) {
       continue;
     }
     if (value.kind == Value::Kind::load && load_form(value).access != Access::element) {
-      write_vector_load(id, {}, {});
+      write_vector_load(id, row_count, {});
       continue;
     }
     const std::string name = name_for(value.node);
@@ -272,6 +273,7 @@ void KernelWriter::write_row_values(int stage, bool is_final) {
     });
     texts_[i] = name + "[k]";
   }
+  count_.clear();
 }
 
 void KernelWriter::write_row_values_from(int stage, bool is_final) {

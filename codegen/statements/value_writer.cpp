@@ -136,7 +136,12 @@ void KernelWriter::write_vector_load(int value, const std::string& count,
     return write_conditional_loads({&value, 1}, count);
   const std::string call = load_call(v, load_form(v), count);
   count_load(v);
-  if (destination.empty()) {
+  // A tile is stored after all its work, so its loads need no copies.
+  if (schedule.is_for_cpu() && in_tile_ && destination.empty() && call.starts_with("load<")) {
+    const std::string name = name_for(v.node);
+    out.line(fmt::format("const auto& {} = load_view{};", name, call.substr(4)));
+    set_text(value, computed(v.dtype, name + "[k]"));
+  } else if (destination.empty()) {
     const std::string name = name_for(v.node);
     out.line(fmt::format("const Vector<{}, {}> {} = {};", info(v.dtype).c_name, schedule.vector,
                          name, call));

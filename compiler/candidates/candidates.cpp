@@ -58,18 +58,16 @@ std::vector<Schedule> scans(const Body& body, const Target& target, const Facts&
 /// Every block reads all indices, so with many indices the default is one block per SM.
 std::vector<Schedule> scatters(const Body& body, const Target& target, const Facts& facts) {
   constexpr std::int64_t kManyIndices = 1 << 16;
-  const std::int64_t kept = rows_kept(body, target, facts);
+  const bool is_kept = rows_kept(body, target, facts) > 0;
+  const std::int64_t max_rows = most_rows_per_block(body, target, facts);
   const std::int64_t indices = evaluate(body.space.extent(2), facts.symbols);
   CandidateList list;
   for (const int threads : {256, 128, 512})
     for (const int per_sm : {indices > kManyIndices ? 1 : 4, 1, 2, 8}) {
       const std::int64_t per_block = owned_rows_per_block(body, target, facts, per_sm);
-      const std::int64_t max_rows = kept > 0                    ? kept
-                                    : stores_only_scatter(body) ? INT32_MAX
-                                                                : kMaxMarkedRows;
       list.add({.threads = threads,
                 .rows_per_block = static_cast<int>(std::min(per_block, max_rows)),
-                .resident = kept > 0});
+                .resident = is_kept});
     }
   return list.take();
 }
@@ -100,9 +98,7 @@ std::vector<Schedule> candidates_without_hints(KernelKind kind, const Body& body
 
 std::vector<Schedule> candidates(KernelKind kind, const Body& body, const Target& target,
                                  const Facts& facts) {
-  if (target.is_cpu)
-    if (std::vector<Schedule> list = cpu_candidates(kind, body, target, facts); !list.empty())
-      return list;
+  if (target.is_cpu) return cpu_candidates(kind, body, target, facts);
   return with_cache_hints(candidates_without_hints(kind, body, target, facts), body, target, facts);
 }
 

@@ -4,8 +4,11 @@
 
 #include "compiler/body/access.h"
 #include "compiler/candidates/candidate_list.h"
+#include "compiler/candidates/row_column_candidates.h"
 #include "compiler/program/op_cost.h"
 #include "compiler/program/reduction_tree.h"
+#include "compiler/program/size_class.h"
+#include "compiler/tiling/scatter_residency.h"
 #include "ir/support/round_up.h"
 
 namespace sinter {
@@ -17,15 +20,21 @@ namespace {
 constexpr std::int64_t kVector = 64;
 /// The same along rows, whose accumulators share the vector's chunks.
 constexpr std::int64_t kRowVector = 128;
-/// The most columns of a block. Each one has a state per level of its tree.
+/// The most columns of a block. Each one has a state per level of its tree. If rows are split, a
+/// block reads long stretches of them.
 constexpr std::int64_t kMostColumns = 256;
-constexpr std::int64_t kFewestColumns = 16;  // at least 16 bytes of any dtype
+constexpr std::int64_t kMostColumnsOfSplit = 1024;
+constexpr std::int64_t kFewestColumns = 64;
+/// Rows whose sums share one state per column, at least: states then move few bytes.
+constexpr std::int64_t kRowsPerState = 32;
 /// Elements per block: the start of a block then costs little.
 constexpr std::int64_t kElementsPerBlock = 4096;
 /// Large tensors have at least so many blocks, for the threads of the CPU.
 constexpr std::int64_t kBlocks = 64;
 /// The most bytes of a row that stays on the stack between passes: half of a second-level cache.
 constexpr std::int64_t kMostResidentBytes = 512 << 10;
+/// Elements that a scatter moves for each index that its blocks read.
+constexpr std::int64_t kElementsPerIndex = 16;
 
 /// The tiles of `target` in blocks of one thread, if they are the heuristic's choice there. A block
 /// transposes its tile in the first-level cache, where strided accesses cost little.
@@ -35,6 +44,7 @@ std::vector<Schedule> tiled(const Body& body, const Target& target, const Facts&
   list.resize(1);
   if (list.front().tile == 0) return {};
   list.front().threads = 1;
+  list.front().vector = list.front().tile;
   return list;
 }
 
@@ -53,35 +63,103 @@ std::vector<Schedule> pointwise(const Body& body, const Target& target, const Fa
   return list.take();
 }
 
-/// Bytes of the values of one row that passes keep for later ones.
-std::int64_t kept_bytes_of_row(const Body& body, const Tree& tree) {
+/// Bytes per element of a row that stay on the stack: values that later passes use, and the states
+/// of columns.
+std::int64_t kept_bytes(const Body& body) {
   std::int64_t bytes = 0;
-  for (const int kept : plan_resident_passes(body).kept)
-    bytes += size_of(info(body.values[static_cast<std::size_t>(kept)].dtype).compute);
-  return bytes * tree.parts * tree.chunks_per_part * kChunk;
+  if (body.passes() > 1)
+    for (const int kept : plan_resident_passes(body).kept)
+      bytes += size_of(info(body.values[static_cast<std::size_t>(kept)].dtype).compute);
+  for (const BodyReduction& column : body.columns) bytes += state_bytes(*column.node);
+  return bytes;
+}
+
+Schedule row(const Body& body, const Facts& facts) {
+  const Tree tree = tree_of(evaluate(body.reduced_size(), facts.symbols));
+  const std::int64_t longest = class_of_residency(body.reduced_size(), facts).high;
+  const std::int64_t vector = std::clamp(tree.accumulators * kChunk, kChunk, kRowVector);
+  return {.threads = 1,
+          .vector = static_cast<int>(vector),
+          .resident = body.passes() > 1 &&
+                      longest <= kMostResidentBytes / std::max<std::int64_t>(kept_bytes(body), 1)};
 }
 
 std::vector<Schedule> rows(const Body& body, const Facts& facts, bool split) {
-  const Tree tree = tree_of(evaluate(body.reduced_size(), facts.symbols));
-  for (std::int64_t vector = kRowVector; vector >= kChunk; vector /= 2) {
-    if (tree.accumulators * kChunk < vector && vector > kChunk) continue;
-    Schedule schedule{.threads = 1, .vector = static_cast<int>(vector), .splits_rows = split};
-    schedule.resident = !split && body.passes() > 1 && body.reduced_size().is_number() &&
-                        kept_bytes_of_row(body, tree) <= kMostResidentBytes;
-    return {schedule};
-  }
-  return {};
+  Schedule schedule = row(body, facts);
+  schedule.splits_rows = split;
+  if (split) schedule.resident = false;
+  return {schedule};
 }
 
+/// Empty if the row and the states of its columns do not fit on the stack and in shared memory.
+std::vector<Schedule> row_columns(const Body& body, const Target& target, const Facts& facts) {
+  Schedule schedule = row(body, facts);
+  const std::int64_t longest = class_of_residency(body.reduced_size(), facts).high;
+  if (longest > kMostResidentBytes / kept_bytes(body)) return {};
+  const Tree tree = tree_of(evaluate(body.parallel_size(), facts.symbols));
+  const std::int64_t most = std::min(tree.parts * tree.accumulators, kMaxCombinedSplits);
+  std::int64_t state = 0;
+  for (const BodyReduction& column : body.columns) state += state_bytes(*column.node);
+  // States that wait for their partner in the tree are in shared memory.
+  const auto waiting_bytes = [&](std::int64_t splits) {
+    return pending_levels(tree, splits) * round_up(longest, schedule.vector) * state;
+  };
+  std::int64_t splits =
+      std::clamp(std::min(kBlocks, bit_floor(tree.extent / kRowsPerState)), tree.parts, most);
+  while (waiting_bytes(splits) > target.shared_per_block_opt_in) {
+    if (splits >= most) return {};
+    splits *= 2;
+  }
+  schedule.splits = static_cast<int>(splits);
+  return {schedule};
+}
+
+/// Wide blocks, whose last vector may be shorter. Few of them divide the rows too.
 std::vector<Schedule> columns(const Body& body, const Facts& facts) {
   const Extent inner = body.space.extent(body.parallel_axes - 1);
-  std::int64_t vector = divisor_of(inner, facts);
+  const std::int64_t count = std::max<std::int64_t>(evaluate(inner, facts.symbols), 1);
+  const bool may_split = body.passes() == 1 && !body.reductions.empty();
+  const std::int64_t widest = std::min(count, may_split ? kMostColumnsOfSplit : kMostColumns);
+  std::int64_t vector = widest;
   if (inner.is_number())
-    for (vector = std::clamp<std::int64_t>(inner.number(), 1, kMostColumns);
-         inner.number() % vector != 0;)
-      --vector;
-  if (vector < kFewestColumns) return {};
-  return {{.threads = 1, .vector = static_cast<int>(vector)}};
+    while (count % vector != 0 && vector > kFewestColumns) --vector;
+  if (count % vector != 0 || vector < std::min(count, kFewestColumns)) vector = widest;
+  Schedule schedule{.threads = 1, .vector = static_cast<int>(vector)};
+  if (!may_split) return {schedule};
+  const Tree tree = tree_of(evaluate(body.reduced_size(), facts.symbols));
+  const std::int64_t blocks = evaluate(body.parallel_size(), facts.symbols) / vector;
+  const std::int64_t most =
+      std::min(tree.parts * tree.accumulators, bit_floor(tree.extent / kRowsPerState));
+  schedule.splits = static_cast<int>(
+      std::clamp<std::int64_t>(bit_ceil(divide_up(kBlocks, std::max<std::int64_t>(blocks, 1))), 1,
+                               std::max<std::int64_t>(most, 1)));
+  return {schedule};
+}
+
+/// A block scans a row tile by tile. The tiles of few rows have a block each.
+std::vector<Schedule> scan_tiles(const Body& body, const Facts& facts) {
+  const std::int64_t extent = evaluate(body.reduced_size(), facts.symbols);
+  const std::int64_t chunks = scan_chunks(extent);
+  return {{.threads = 1,
+           .vector = static_cast<int>(kChunk),
+           .unroll = static_cast<int>(chunks),
+           .splits_rows = extent > chunks * kChunk &&
+                          evaluate(body.parallel_size(), facts.symbols) < kBlocks}};
+}
+
+/// Every block reads all indices, so there are few blocks if rows are short.
+std::vector<Schedule> scattered_rows(const Body& body, const Target& target, const Facts& facts) {
+  const std::int64_t rows = evaluate(body.space.extent(0), facts.symbols);
+  const std::int64_t columns = evaluate(body.space.extent(1), facts.symbols);
+  const std::int64_t indices = evaluate(body.space.extent(2), facts.symbols);
+  const std::int64_t blocks = std::clamp<std::int64_t>(
+      (rows + indices) * columns / std::max<std::int64_t>(indices * kElementsPerIndex, 1), 1,
+      kBlocks);
+  const std::int64_t most = most_rows_per_block(body, target, facts);
+  return {{.threads = 1,
+           .rows_per_block =
+               static_cast<int>(std::clamp<std::int64_t>(divide_up(rows, blocks), 1, most)),
+           .resident = rows_kept(body, target, facts) > 0}};
 }
 
 }  // namespace
@@ -93,10 +171,10 @@ std::vector<Schedule> cpu_candidates(KernelKind kind, const Body& body, const Ta
     case KernelKind::row_reduce: return rows(body, facts, false);
     case KernelKind::full_reduce: return rows(body, facts, true);
     case KernelKind::column_reduce: return columns(body, facts);
-    case KernelKind::row_column_reduce:
-    case KernelKind::scan:
-    case KernelKind::scatter:
-    case KernelKind::horizontal:
+    case KernelKind::row_column_reduce: return row_columns(body, target, facts);
+    case KernelKind::scan: return scan_tiles(body, facts);
+    case KernelKind::scatter: return scattered_rows(body, target, facts);
+    case KernelKind::horizontal:  // its sections have their own candidates
     case KernelKind::opaque: break;
   }
   return {};

@@ -11,8 +11,7 @@
 namespace sinter {
 
 /// Schedules with blocks of one thread, whose vectors are long (Schedule::is_for_cpu). Rows stay on
-/// the stack between passes, so no thread waits for another one. Empty if a kernel has no such
-/// schedule; the host device then runs that of a GPU.
+/// the stack between passes, so no thread waits for another one.
 std::vector<Schedule> cpu_candidates(KernelKind kind, const Body& body, const Target& target,
                                      const Facts& facts);
 

@@ -12,6 +12,7 @@
 
 #include "compiler/body/access.h"
 #include "compiler/candidates/candidate_list.h"
+#include "compiler/candidates/cpu_candidates.h"
 #include "compiler/candidates/register_estimate.h"
 #include "compiler/program/op_cost.h"
 #include "compiler/program/reduction_tree.h"
@@ -22,9 +23,6 @@
 namespace sinter {
 
 namespace {
-
-/// The last blocks combine splits in two steps. Each thread unrolls one step.
-constexpr std::int64_t kMaxCombinedSplits = 4096;
 
 constexpr double kImpossibleTime = 1e30;
 
@@ -316,6 +314,7 @@ std::int64_t states_in_shared(const Tree& column_tree, const Schedule& schedule,
 
 std::vector<Schedule> row_column_candidates(const Body& body, const Target& target,
                                             const Facts& facts) {
+  if (target.is_cpu) return cpu_candidates(KernelKind::row_column_reduce, body, target, facts);
   return RowColumnCandidates(body, target, facts).make();
 }
 

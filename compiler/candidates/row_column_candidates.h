@@ -1,6 +1,7 @@
 // Candidate schedules of kernels that reduce rows and, over all rows, columns in one read.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "compiler/target/target.h"
 
 namespace sinter {
+
+/// The most splits: the last blocks combine them in two steps, each of which a thread unrolls.
+inline constexpr std::int64_t kMaxCombinedSplits = 4096;
 
 /// The number of pending states of a column while a split processes its accumulators: the binary
 /// logarithm of the number of accumulators.

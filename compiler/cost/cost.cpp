@@ -62,6 +62,7 @@ double add_columns(Cost& cost, const Body& body, const Target& target, const Fac
     bytes += columns * workspace_states(schedule) * state_bytes(*column.node);
   cost.bytes_read += bytes;
   cost.bytes_written += bytes;
+  if (target.is_cpu) return 1;  // which has few threads
   return std::min(1.0, static_cast<double>(blocks_of(schedule)) / target.sm_count);
 }
 

@@ -44,7 +44,7 @@ struct Target {
   double tile_copy_seconds = 1e-6;  ///< a block waits so long for its copy of a resident tile
   double tile_speedup = 4;          ///< speed of work on resident tiles, relative to memory
   /// Schedules are for the host device's CPU: blocks of one thread with long vectors
-  /// (cpu_candidates.h). The other properties serve kernels that have no such schedule.
+  /// (cpu_candidates.h). The other properties serve fusion, which decides as for a GPU.
   bool is_cpu = false;
 };
 

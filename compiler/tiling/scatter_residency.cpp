@@ -37,7 +37,8 @@ std::int64_t rows_kept(const Body& body, const Target& target, const Facts& fact
   const Extent row_bytes = bytes_of_rows(body);
   const Value& base = body.values[static_cast<std::size_t>(scatter.base)];
   const bool may_be_there = base.kind == Value::Kind::load && base.at == body.stores[0].at;
-  if (stores_only_scatter(body) && may_be_there) return 0;
+  // A CPU works in its caches anyway.
+  if (stores_only_scatter(body) && (may_be_there || target.is_cpu)) return 0;
   if (!row_bytes.is_number() || row_bytes.number() > kMaxScatteredBytes) return 0;
   const double rows = static_cast<double>(evaluate(body.space.extent(0), facts.symbols));
   const double indices = static_cast<double>(evaluate(body.space.extent(2), facts.symbols)) *
@@ -53,6 +54,12 @@ std::int64_t rows_kept(const Body& body, const Target& target, const Facts& fact
     if (searching <= moving / 2) return kept;
   }
   return 0;
+}
+
+std::int64_t most_rows_per_block(const Body& body, const Target& target, const Facts& facts) {
+  const std::int64_t kept = rows_kept(body, target, facts);
+  if (kept > 0) return kept;
+  return stores_only_scatter(body) ? INT32_MAX : kMaxMarkedRows;
 }
 
 }  // namespace sinter

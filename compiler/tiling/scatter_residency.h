@@ -19,6 +19,9 @@ bool sums_in_results(const Body& body, const Target& target, const Facts& facts)
 /// Maximum rows per block in that case: each thread keeps one bit per row.
 inline constexpr int kMaxMarkedRows = 512;
 
+/// The maximum number of rows of a block: of those that it keeps or marks.
+std::int64_t most_rows_per_block(const Body& body, const Target& target, const Facts& facts);
+
 /// Rows per block if `per_sm` blocks per SM own all rows.
 std::int64_t owned_rows_per_block(const Body& body, const Target& target, const Facts& facts,
                                   int per_sm);

@@ -38,10 +38,10 @@ std::int64_t idle_bytes_of(const DeviceState& device) {
   return static_cast<std::int64_t>(total / 8);
 }
 
-/// The target whose schedules the host device runs: that of SINTER_HOST_TARGET, or a real GPU.
+/// The target whose schedules the host device runs: that of SINTER_HOST_TARGET, or the CPU itself.
 const Target& host_target() {
   const std::string name = environment_variable("SINTER_HOST_TARGET");
-  if (name.empty()) return known_targets()[0];
+  if (name.empty()) return cpu_target();
   if (const Target* const target = find_target(name)) return *target;
   throw UserError(fmt::format("SINTER_HOST_TARGET is {}, but there is no such target; known are {}",
                               name, fmt::join(known_archs_and_names(), ", ")));

@@ -89,7 +89,7 @@ Target with_constants(Target target, std::string_view text, const std::string& n
 }
 
 Target with_target_file(const Target& target, const std::string& path) {
-  if (path.empty()) return target;
+  if (path.empty() || target.is_cpu) return target;
   const FileContents file = read_whole_file(path);
   if (file.error != 0)
     throw UserError(

@@ -17,7 +17,10 @@ const Target& target_named(const std::string& name) {
 
 Target plan_target(const DeviceState& device, const Options& options) {
   const std::string& name = options.target;
-  if (name.empty()) return with_target_file(device.target, options.target_file);
+  if (name.empty()) {
+    const bool is_for_nvrtc = device.target.is_cpu && options.also_nvrtc;
+    return with_target_file(is_for_nvrtc ? target_named({}) : device.target, options.target_file);
+  }
   if (!device.is_host)
     throw UserError(
         fmt::format("options.target is {}, but {} is planned for as itself; leave it empty", name,

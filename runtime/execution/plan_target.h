@@ -13,9 +13,10 @@ namespace sinter {
 /// empty. Throws UserError if there is no such GPU.
 const Target& target_named(const std::string& name);
 
-/// The target of `device`. A GPU is its own target. The host device takes the GPU
-/// `options.target`, or its default GPU if that is empty. Both with the constants of
-/// `options.target_file`. Throws UserError if `device` is a GPU and `options.target` is not empty.
+/// The target of `device`. A GPU is its own target. The host device takes the target
+/// `options.target`, or its default if that is empty. That is a GPU for options.also_nvrtc, because
+/// NVRTC shall compile the schedule of a GPU. GPUs have the constants of `options.target_file`.
+/// Throws UserError if `device` is a GPU and `options.target` is not empty.
 Target plan_target(const DeviceState& device, const Options& options);
 
 }  // namespace sinter

@@ -129,19 +129,27 @@ struct LongColumnReduction {
   static constexpr int kLevels = TreeLevels<Shape::kPerThread>::kNumber;
   static constexpr int kPartLevels = TreeLevels<Parts>::kNumber;
   static_assert(Shape::kLanes == 1 && Shape::kGroups == 1, "one thread has all accumulators");
-  State current[kVector];
-  State accumulators[kLevels > 0 ? kLevels : 1][kVector];  // as in FarFirst
-  State parts[kPartLevels > 0 ? kPartLevels : 1][kVector];
+  State memory[1 + kLevels + kPartLevels][kVector];
+  // They exchange their memory instead of states.
+  State* current = memory[0];
+  State* accumulators[kLevels > 0 ? kLevels : 1];  // as in FarFirst
+  State* parts[kPartLevels > 0 ? kPartLevels : 1];
 
-  __device__ __forceinline__ LongColumnReduction() { clear(); }
+  __device__ __forceinline__ LongColumnReduction() {
+    for (int level = 0; level < kLevels; ++level) accumulators[level] = memory[1 + level];
+    for (int level = 0; level < kPartLevels; ++level) parts[level] = memory[1 + kLevels + level];
+    clear();
+  }
   __device__ __forceinline__ void clear() {
-    for (int k = 0; k < kVector; ++k) current[k] = State::identity();
+    State* const states = current;  // a compiler would load the member again after each store
+    for (int k = 0; k < kVector; ++k) states[k] = State::identity();
   }
 
   /// Adds a row. All its columns exist.
-  template <class T>
-  __device__ __forceinline__ void add_vector(const Vector<T, kVector>& row, long long index, int) {
-    for (int k = 0; k < kVector; ++k) current[k].add(row.data[k], index);
+  template <class Elements>
+  __device__ __forceinline__ void add_vector(const Elements& row, long long index, int) {
+    State* const states = current;
+    for (int k = 0; k < kVector; ++k) states[k].add(row[k], index);
   }
   __device__ __forceinline__ void finish_accumulator(int number) {
     take(accumulators, kLevels, number);
@@ -158,14 +166,16 @@ struct LongColumnReduction {
 
  private:
   /// FarFirst::take for all columns. The result is in `current`.
-  template <int Count>
-  __device__ __forceinline__ void take(State (&waiting)[Count][kVector], int levels, int number) {
+  __device__ __forceinline__ void take(State** waiting, int levels, int number) {
     for (int level = 0; level < levels; ++level) {
+      State* const before = waiting[level];
+      State* const states = current;
       if ((number >> level & 1) == 0) {
-        for (int k = 0; k < kVector; ++k) waiting[level][k] = current[k];
+        waiting[level] = states;
+        current = before;
         return;
       }
-      for (int k = 0; k < kVector; ++k) current[k] = State::join(waiting[level][k], current[k]);
+      for (int k = 0; k < kVector; ++k) states[k] = State::join(before[k], states[k]);
     }
   }
 };

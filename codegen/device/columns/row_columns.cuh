@@ -62,13 +62,14 @@ struct ColumnStates {
       int level = 0;
 #pragma unroll 1
       for (; turn >> level & 1; ++level) {
+        const State* const of_level = waiting + level * Held * Stride;
 #pragma unroll
-        for (int i = 0; i < Held; ++i)
-          states[i] = State::join(waiting[(level * Held + i) * Stride], states[i]);
+        for (int i = 0; i < Held; ++i) states[i] = State::join(of_level[i * Stride], states[i]);
       }
       if (level == Depth) return;
+      State* const of_level = waiting + level * Held * Stride;
 #pragma unroll
-      for (int i = 0; i < Held; ++i) waiting[(level * Held + i) * Stride] = states[i];
+      for (int i = 0; i < Held; ++i) of_level[i * Stride] = states[i];
       clear();
     }
   }

@@ -63,7 +63,8 @@ struct Options {
   /// barriers, bandwidth. bench/measure_gpu writes it. Empty: the assumptions.
   std::string target_file = {};
   /// Host device and explain: the GPU to plan for, or `cpu` for schedules of the CPU itself. Empty:
-  /// that of SINTER_HOST_TARGET, else h200.
+  /// that of SINTER_HOST_TARGET, else `cpu`; h200 for explain without a device, and instead of
+  /// `cpu` with also_nvrtc.
   std::string target = {};
   CacheOptions cache = {};
   /// The bytes of released memory of Arrays and Contexts that a device keeps for reuse. The value

@@ -1,6 +1,9 @@
 // The target that a device plans for: its own, or a named one.
 #include "runtime/execution/plan_target.h"
 
+#include <cstdlib>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "runtime/driver/host/host_driver.h"
@@ -34,6 +37,21 @@ TEST(PlanTargetTest, TheHostDevicePlansForAnyTarget) {
   const std::string error = error_of([&] { plan_target(host, {.target = "z80"}); });
   EXPECT_EQ(error.find("options.target: there is no GPU z80; known are "), 0U) << error;
   EXPECT_NE(error.find("a100"), error.npos) << error;
+}
+
+/// A device as it is for users, who set no variable.
+TEST(PlanTargetTest, TheHostDevicePlansForTheCpuByDefault) {
+  const std::string of_tests = std::getenv("SINTER_HOST_TARGET");
+  unsetenv("SINTER_HOST_TARGET");
+  const DeviceState host(host::host_driver(), 0);
+  setenv("SINTER_HOST_TARGET", of_tests.c_str(), 1);
+  EXPECT_EQ(plan_target(host, {}).name, "cpu");
+  EXPECT_EQ(plan_target(host, {.target = "h200"}).name, "h200");
+  EXPECT_EQ(plan_target(host, {.also_nvrtc = true}).name, "h200") << "NVRTC compiles for GPUs";
+}
+
+TEST(PlanTargetTest, TestsPlanForAGpu) {
+  EXPECT_EQ(DeviceState(host::host_driver(), 0).target.name, std::getenv("SINTER_HOST_TARGET"));
 }
 
 }  // namespace

@@ -30,6 +30,8 @@ struct HostDevice {
 Report expect_bits_of_gpu(const Graph& graph, const std::vector<Size>& sizes) {
   HostDevice cpu("cpu");
   const RunResult checked = run_and_check_on(cpu.device(), graph, sizes, {.optimized = true});
+  for (const KernelReport& kernel : checked.report.kernels)
+    EXPECT_EQ(kernel.threads, 1) << kernel.name << ": " << kernel.schedule;
   HostDevice gpu("h200");
   std::vector<NamedSize> named;
   for (const Size& size : sizes) named.push_back({size.symbol, size.value});
@@ -93,10 +95,85 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"transposed",
              "graph g(x: f32[256, 512], z: f32[512, 256]) {\n"
              " t = permute x {axes = [1, 0]}\n y = add t, z\n return y\n}\n",
-             "threads 1, vector 4, tiles of 32 x 32"},
+             "threads 1, vector 32, tiles of 32 x 32"},
         Case{"columns", "graph g(x: f32[1000, 96]) {\n y = sum x {axes = [0]}\n return y\n}\n",
-             "threads 1, vector 96"}),
+             "threads 1, vector 96, 16 splits"},
+        Case{"three_columns", "graph g(x: f32[999, 3]) {\n y = sum x {axes = [0]}\n return y\n}\n",
+             "threads 1, vector 3, 16 splits"},
+        Case{"short_last_columns",
+             "graph g(x: bf16[70, 1031], w: f32[1031], i: i64[1031] {range = [0, 1030]}) {\n"
+             " s = sum x {axes = [0]}\n t = take w, i {axis = 0}\n u = mul t, w\n"
+             " y = add s, u\n return y\n}\n",
+             "threads 1, vector 1024, 2 splits"},
+        Case{"columns_twice",
+             "graph g(x: f32[30, 257]) {\n y = softmax x {axis = 0}\n return y\n}\n",
+             "threads 1, vector 256"},
+        Case{"rows_and_columns",
+             "graph g(x: f32[700, 1000]) {\n m = mean x {axes = [-1], keep = true}\n"
+             " y = sub x, m\n z = sum y {axes = [0]}\n return y, z\n}\n",
+             "threads 1, vector 128, 16 splits, resident"},
+        Case{"rows_of_parts_and_columns",
+             "graph g(x: f32[9, 8200]) {\n r = sum x {axes = [1]}\n c = sum x {axes = [0]}\n"
+             " return r, c\n}\n",
+             "threads 1, vector 128"},
+        Case{"largest_of_rows",
+             "graph g(x: f32[7, 1003], i: i32[5, 40]) {\n a = argmax x {axis = 1}\n"
+             " b = argmin x {axis = 1}\n c = max x {axes = [1]}\n d = prod i {axes = [1]}\n"
+             " return a, b, c, d\n}\n",
+             "threads 1 | threads 1, vector 128 | threads 1, vector 64"},
+        Case{"scan", "graph g(x: f32[100, 2500]) {\n y = cumsum x {axis = 1}\n return y\n}\n",
+             "threads 1, vector 4, unroll 256"},
+        Case{"scan_of_one_row",
+             "graph g(x: f32[10007]) {\n y = cumsum x {axis = 0}\n return y\n}\n",
+             "threads 1, vector 4, unroll 256, split"},
+        Case{"scan_of_columns",
+             "graph g(x: f32[1500, 20]) {\n y = cumsum x {axis = 0}\n return y\n}\n",
+             "threads 1, vector 4, unroll 256, split"},
+        Case{"scatter_in_place",
+             "graph g(x: f32[500, 40], s: f32[70, 40], i: i64[70] {range = [-500, 499]}) {\n"
+             " y = index_put x, s, i {axes = [0], accumulate = true}\n return y\n}\n",
+             "threads 1, vector 1, 1 per row, 25 rows per block"},
+        Case{"scatter_of_kept_rows",
+             "graph g(w: f32[500, 40], s: f32[70, 40], i: i64[70] {range = [0, 499]}) {\n"
+             " z = full {shape = [500, 40], value = 0, dtype = f32}\n"
+             " g = index_put z, s, i {axes = [0], accumulate = true}\n h = mul g, 0.1\n"
+             " v = sub w, h\n update w, v\n}\n",
+             "threads 1, vector 1, 1 per row, 25 rows per block, resident"},
+        Case{"scatter_of_marked_rows",
+             "graph g(x: f32[600, 20000], s: f32[3, 20000], i: i64[3] {range = [0, 599]}) {\n"
+             " y = index_put x, s, i {axes = [0], accumulate = true}\n z = mul y, 0.5\n"
+             " return z\n}\n",
+             "threads 1, vector 1, 1 per row, 10 rows per block"}),
     [](const auto& test) { return test.param.name; });
+
+/// The program of one class of lengths serves all of them. Rows of several parts end anywhere.
+TEST(CpuSchedules, KeepRowsOfSymbolicLengths) {
+  const Graph graph = parse(
+      "graph g(x: bf16[rows, columns]) {\n h = cast x {to = f32}\n s = softmax h {axis = -1}\n"
+      " y = cast s {to = bf16}\n return y\n}\n");
+  for (const std::int64_t columns : {1, 7, 1024, 1025, 1100, 9001}) {
+    const Report report = expect_bits_of_gpu(graph, {{"rows", 3}, {"columns", columns}});
+    EXPECT_TRUE(report.kernels.at(0).schedule.ends_with(", resident")) << columns;
+  }
+}
+
+TEST(CpuSchedules, ReadVeryLongRowsAgain) {
+  const Graph graph =
+      parse("graph g(x: f32[2, 140000]) {\n y = softmax x {axis = -1}\n return y\n}\n");
+  for (const KernelReport& kernel : expect_bits_of_gpu(graph, {}).kernels)
+    EXPECT_EQ(kernel.schedule.find("resident"), std::string::npos) << kernel.schedule;
+}
+
+TEST(CpuSchedules, KeepTheColumnStatesOfSymbolicRows) {
+  const Graph graph = parse(
+      "graph g(x: f32[rows, columns], w: f32[columns]) {\n"
+      " m = mean x {axes = [-1], keep = true}\n c = sub x, m\n y = mul c, w\n"
+      " z = sum c {axes = [0]}\n return y, z\n}\n");
+  for (const std::int64_t rows : {1, 5, 200}) {
+    const Report report = expect_bits_of_gpu(graph, {{"rows", rows}, {"columns", 1500}});
+    EXPECT_EQ(report.kernels.size(), 1U) << rows;
+  }
+}
 
 }  // namespace
 }  // namespace sinter::test::cpu_target_test

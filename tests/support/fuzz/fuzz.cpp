@@ -17,8 +17,14 @@ namespace sinter::test {
 
 namespace {
 
-Options fuzz_options(bool fuse) {
-  return {.tune = Tune::off, .fuse = fuse, .count = true, .optimize_host = false};
+std::string target_of(std::uint64_t seed) { return seed % 2 == 1 ? "cpu" : ""; }
+
+Options fuzz_options(std::uint64_t seed, bool fuse) {
+  return {.tune = Tune::off,
+          .fuse = fuse,
+          .target = target_of(seed),
+          .count = true,
+          .optimize_host = false};
 }
 
 std::vector<Size> named_sizes(const RandomGraph& random) {
@@ -50,8 +56,9 @@ void compile_together(std::span<const FuzzCase> cases) {
   std::vector<RunForm> forms;
   for (const FuzzCase& one : cases)
     for (const bool fuse : {true, false})
-      forms.push_back(
-          {.graph = &one.random.graph, .symbols = one.random.sizes, .options = fuzz_options(fuse)});
+      forms.push_back({.graph = &one.random.graph,
+                       .symbols = one.random.sizes,
+                       .options = fuzz_options(one.seed, fuse)});
   compile_together(forms);
 }
 
@@ -60,9 +67,11 @@ FuzzFailure run_fuzz_case(const RandomGraph& random, std::uint64_t seed) {
   try {
     const testing::ScopedFakeTestPartResultReporter reporter(
         testing::ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD, &failures);
-    run_and_check(
-        random.graph, named_sizes(random),
-        {.seed = seed, .candidates = false, .replay = false, .options = {.optimize_host = false}});
+    run_and_check(random.graph, named_sizes(random),
+                  {.seed = seed,
+                   .candidates = false,
+                   .replay = false,
+                   .options = {.target = target_of(seed), .optimize_host = false}});
   } catch (const std::exception& error) {
     const std::string text = error.what();
     return {.check = "exception " + text.substr(0, text.find(':')), .text = text};

@@ -17,6 +17,10 @@ namespace sinter::test {
 /// test.
 inline const bool kHasNoDiskCache = setenv("SINTER_CACHE", "off", /*overwrite=*/0) == 0;
 
+/// Makes the host device run the schedules of a GPU, unless SINTER_HOST_TARGET is set, because most
+/// tests are about these.
+inline const bool kPlansForGpu = setenv("SINTER_HOST_TARGET", "h200", /*overwrite=*/0) == 0;
+
 /// The results and measurements of one run of a graph.
 struct RunResult {
   HostArrays results;  ///< outputs, and updated inputs, by name

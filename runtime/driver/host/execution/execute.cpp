@@ -84,6 +84,18 @@ std::uint64_t max_clusters(const BlockWork& work) {
   return std::max<std::uint64_t>(kMaxFibers / (volume(work.block) * work.cluster), 1);
 }
 
+/// Waits for a short time, because a thread that sleeps wakes up late.
+void spin_while(auto is_waiting) {
+  constexpr int kSpins = 1000;
+  for (int i = 0; i < kSpins && is_waiting(); ++i) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+  }
+}
+
 /// OS threads that run launches. Never destroyed: kernels may run until the process ends.
 class Pool {
  public:
@@ -100,16 +112,33 @@ class Pool {
     if (work.failure.code != cuda::CUDA_SUCCESS) return;
     install_fault_handlers();
     const std::uint64_t chunks = (work.count + work.chunk - 1) / work.chunk;
+    // The calling thread runs blocks too, so that small launches wait for no other thread. Its
+    // fiber starts anew, because fibers must not change their OS thread.
+    const bool takes_part = !launch.is_cooperative && !launch.kernel->has_barrier;
     std::unique_lock lock(mutex_);
-    start_workers(launch.is_cooperative ? wanted_.load() : 1);
+    start_workers(launch.is_cooperative ? wanted_.load() : takes_part ? 0 : 1);
     work_ = &work;
     const std::uint64_t at_once =
         std::min<std::uint64_t>(std::min(wanted(), started_), max_clusters(work.blocks));
     helpers_ = static_cast<int>(std::min(at_once, chunks));
-    busy_ = helpers_;
+    if (takes_part) helpers_ = std::max(helpers_ - 1, 0);
+    absent_ = helpers_;
+    const int helpers = helpers_;
     ++generation_;
-    for (int i = 0; i < helpers_; ++i) wake_[i].notify_one();
-    done_.wait(lock, [&] { return busy_ == 0; });
+    lock.unlock();
+    for (int i = 0; i < helpers; ++i) wake_[i].notify_one();
+    if (takes_part) {
+      make_fault_stacks();
+      own_.runner.drop();
+      run_share(own_, work);
+      lock.lock();
+      work_ = nullptr;  // for helpers that have not woken up
+      absent_ = 0;
+      lock.unlock();
+    }
+    spin_while([&] { return busy_ > 0; });
+    lock.lock();
+    done_.wait(lock, [&] { return busy_ + absent_ == 0; });
     work_ = nullptr;
   }
 
@@ -141,11 +170,17 @@ class Pool {
     for (;;) {
       wake_[index].wait(lock, [&] { return generation_ != seen && index < helpers_; });
       seen = generation_;
+      if (!work_) continue;  // the launch has ended
       SharedWork& work = *work_;
+      ++busy_;
+      --absent_;
       lock.unlock();
       run_share(*worker, work);
       lock.lock();
-      if (--busy_ == 0) done_.notify_one();
+      if (--busy_ + absent_ == 0) done_.notify_one();
+      lock.unlock();
+      spin_while([&] { return generation_ == seen; });
+      lock.lock();
     }
   }
 
@@ -154,11 +189,13 @@ class Pool {
   std::condition_variable wake_[kMaxWorkers];
   std::condition_variable done_;
   SharedWork* work_ = nullptr;
-  std::uint64_t generation_ = 0;
+  std::atomic<std::uint64_t> generation_ = 0;
   std::atomic<int> wanted_ = default_workers();
   int started_ = 0;
-  int helpers_ = 0;  // workers that take part in the current launch
-  int busy_ = 0;     // helpers that are not done
+  int helpers_ = 0;            // workers that may take part in the current launch
+  int absent_ = 0;             // helpers that must take part and have not begun
+  std::atomic<int> busy_ = 0;  // helpers that have begun and are not done
+  Worker own_;                 // of the calling thread
 };
 
 constexpr int kPools = 2;

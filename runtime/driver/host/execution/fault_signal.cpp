@@ -85,13 +85,41 @@ void install_fault_handlers() {
   });
 }
 
-void make_fault_stacks() {
-  void* const memory = mmap(nullptr, kSignalStackBytes + kFaultStackBytes, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return;  // kernels still run, but a fault ends the process
-  const stack_t stack{.ss_sp = memory, .ss_flags = 0, .ss_size = kSignalStackBytes};
-  sigaltstack(&stack, nullptr);
-  fault_stack_top = static_cast<std::byte*>(memory) + kSignalStackBytes + kFaultStackBytes;
-}
+namespace {
+
+/// The stacks of one OS thread. A signal stack of other code stays.
+class FaultStacks {
+ public:
+  FaultStacks() {
+    void* const memory =
+        mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return;  // kernels still run, but a fault ends the process
+    memory_ = static_cast<std::byte*>(memory);
+    stack_t former{};
+    sigaltstack(nullptr, &former);
+    const stack_t stack{.ss_sp = memory, .ss_flags = 0, .ss_size = kSignalStackBytes};
+    if (former.ss_flags & SS_DISABLE) has_signal_stack_ = sigaltstack(&stack, nullptr) == 0;
+    fault_stack_top = memory_ + kBytes;
+  }
+  FaultStacks(const FaultStacks&) = delete;
+  FaultStacks& operator=(const FaultStacks&) = delete;
+  ~FaultStacks() {
+    if (!memory_) return;
+    fault_stack_top = nullptr;
+    const stack_t none{.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
+    if (has_signal_stack_) sigaltstack(&none, nullptr);
+    munmap(memory_, kBytes);
+  }
+
+ private:
+  static constexpr std::size_t kBytes = kSignalStackBytes + kFaultStackBytes;
+
+  std::byte* memory_ = nullptr;
+  bool has_signal_stack_ = false;
+};
+
+}  // namespace
+
+void make_fault_stacks() { thread_local const FaultStacks stacks; }
 
 }  // namespace sinter::host

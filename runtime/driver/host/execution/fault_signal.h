@@ -6,8 +6,7 @@ namespace sinter::host {
 /// Installs the signal handlers once per process. Signals of other code go to the former handlers.
 void install_fault_handlers();
 
-/// Gives this OS thread the stacks on which it handles faults. They are never released, so the
-/// thread must run until the process ends.
+/// Gives this OS thread the stacks on which it handles faults, until it ends.
 void make_fault_stacks();
 
 }  // namespace sinter::host

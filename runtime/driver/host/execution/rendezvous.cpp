@@ -122,7 +122,9 @@ void BlockRunner::set_index(std::uint64_t linear) {
   index = index_in(grid, linear);
   cluster_size = work_.cluster;
   cluster_rank = index.x % work_.cluster;
-  if (work_.shared_bytes) poison(shared, work_.shared_bytes);
+  // The only thread of a block reads what it wrote. Kernels that count are checked all the same.
+  const bool may_read_early = work_.kernel->threads > 1 || work_.kernel->counts;
+  if (work_.shared_bytes && may_read_early) poison(shared, work_.shared_bytes);
 }
 
 /// Makes all threads of the block runnable. `current_` runs first.

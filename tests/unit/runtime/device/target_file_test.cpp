@@ -104,5 +104,9 @@ TEST(TargetFile, IsReadFromItsPath) {
   EXPECT_EQ(target.bytes_in_flight, 40000);
 }
 
+TEST(TargetFile, ServesNoCpu) {
+  EXPECT_EQ(with_target_file(cpu_target(), "missing.json").bandwidth, cpu_target().bandwidth);
+}
+
 }  // namespace
 }  // namespace sinter::test::target_file_test
