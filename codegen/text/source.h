@@ -66,9 +66,9 @@ struct Source {
   /// names. If empty, only equal `text` means equal code.
   std::string code_key = {};
   std::vector<Argument> arguments;
-  /// Values that the kernel reads from a table instead of from a parameter each: the arrays and
-  /// sizes of lists of sections that run the same code. The table is in device memory, or it is a
-  /// parameter itself.
+  /// Values that the kernel reads from a table instead of from a parameter each. They are the
+  /// arrays and sizes of lists of sections that run the same code. The table is in device memory,
+  /// or it is a parameter itself.
   std::vector<Argument> table = {};
   std::vector<TableList> lists = {};  ///< the parts of `table`
   Extent grid = 1;                    ///< blocks (x); 0 blocks: do not launch

@@ -132,7 +132,7 @@ TEST(SavedFile, ReportsUnreadableSections) {
   sections.pop_back();
   sections[2].kind.version = 4;
   EXPECT_EQ(problem(),
-            about("version 4 of the kernels for sm_90, but this sinter reads version 2"));
+            about("version 4 of the kernels for sm_90, but this sinter reads version 3"));
   const Bytes file = pack_saved_file(sections);
   const SavedExecutable saved = read_saved(file, kPath);
   EXPECT_EQ(read_kernels(saved, 0, kPath).arch, "sm_80") << "what it can read, it does";

@@ -114,7 +114,7 @@ TEST(SavedFormat, HashChangesOnlyWithTheVersion) {
                            .skip = {"fuse_launches"},
                            .recorded_ops = 60,
                            .functions = {{"f", 61, true}}};
-  EXPECT_EQ(kKernelsSection.version, 2U);
+  EXPECT_EQ(kKernelsSection.version, 3U);
   EXPECT_EQ(kProgramSection.version, 1U);
   EXPECT_EQ(hash_of(pack(kernels)), "9172bac55db70154");
   EXPECT_EQ(hash_of(pack(saved)), "37c3b74af674ef18");
