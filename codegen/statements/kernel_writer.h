@@ -85,7 +85,7 @@ class KernelWriter {
   int pass = 0;  ///< the pass over the reduced axis that is being written
 
   std::string store_condition;  ///< variable that guards a tile's stores; empty: no guard
-  /// Variable with the number of row results in a vector of them that exist; empty: all exist.
+  /// Variable with the number of row results that exist in a vector; empty: all.
   std::string row_count;
 
   // --- text -------------------------------------------------------------------------------------

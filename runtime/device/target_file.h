@@ -17,8 +17,8 @@ inline constexpr std::string_view kTargetFileSchema = "sinter-target-1";
 /// too, if a constant does not exist or is out of range.
 Target with_constants(Target target, std::string_view text, const std::string& name);
 
-/// `target` with the constants in the file (Options::target_file); unchanged if `path` is empty, or
-/// if `target` is the CPU, of which there are no such files.
+/// `target` with the constants in the file (Options::target_file); unchanged if `path` is empty.
+/// Unchanged for the CPU too, because the files describe GPUs.
 /// Throws UserError, also if the file cannot be read.
 Target with_target_file(const Target& target, const std::string& path);
 

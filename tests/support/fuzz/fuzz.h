@@ -29,8 +29,8 @@ struct FuzzFailure {
   explicit operator bool() const { return !check.empty(); }
 };
 
-/// Runs the graph fused and unfused on the host device, with schedules for the CPU if `seed` is odd,
-/// else with those of the device's default target. Compares the bits of both runs, the values
+/// Runs the graph fused and unfused on the host device. Odd seeds have schedules for the CPU, and
+/// others those of the device's default target. Compares the bits of both runs, the values
 /// with the oracle's bounds, and launches and bytes with the prediction.
 FuzzFailure run_fuzz_case(const RandomGraph& random, std::uint64_t seed);
 

@@ -112,8 +112,8 @@ class Pool {
     if (work.failure.code != cuda::CUDA_SUCCESS) return;
     install_fault_handlers();
     const std::uint64_t chunks = (work.count + work.chunk - 1) / work.chunk;
-    // The calling thread runs blocks too, so that small launches wait for no other thread. Its
-    // fiber starts anew, because fibers must not change their OS thread.
+    // The calling thread runs blocks too, so that small launches wait for no other thread. It
+    // prepares a new fiber, because fibers must not change their OS thread.
     const bool takes_part = !launch.is_cooperative && !launch.kernel->has_barrier;
     std::unique_lock lock(mutex_);
     start_workers(launch.is_cooperative ? wanted_.load() : takes_part ? 0 : 1);
