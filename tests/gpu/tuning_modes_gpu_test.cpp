@@ -71,6 +71,9 @@ TEST_P(DifferingCandidateGpu, IsDropped) {
   const Device device = default_device();
   if (device.is_host()) GTEST_SKIP() << "there is no CUDA device";
   DeviceState& state = *device.state();
+  if (GetParam() > 1000 && device.name().starts_with("virtual GPU") &&
+      state.target.compute_capability != 90)
+    GTEST_SKIP() << "an interpreter of PTX takes long, and all architectures have equal code here";
   const std::vector<std::int64_t> symbols = {GetParam()};
   const Program program = plan(parse(R"(
 graph doubled(x: f32[n]) {
