@@ -1,12 +1,11 @@
 #include "tests/virtual_gpu/mutation/tool/table.h"
 
-#include <algorithm>
+#include <map>
 #include <sstream>
 
 #include <fmt/format.h>
 
 #include "sinter/error.h"
-#include "tests/support/files/read_text.h"
 #include "tests/virtual_gpu/mutation/examination.h"
 
 namespace sinter::virtual_gpu::mutation {
@@ -43,8 +42,7 @@ std::string counted(const std::map<std::string, int>& counts) {
 }
 
 std::string row_text(const Row& row) {
-  return fmt::format("| {} | {} | {} | {} | {} |\n", row.name, row.kind, row.instructions,
-                     row.caught, row.not_caught);
+  return fmt::format("| {} | {} | {} | {} |\n", row.name, row.kind, row.instructions, row.caught);
 }
 
 /// The sum of the numbers behind the colons.
@@ -57,46 +55,12 @@ int sum_of(const std::string& counts) {
 
 }  // namespace
 
-Reasons::Reasons(const std::string& file) {
-  std::istringstream lines(test::read_text(file));
-  for (std::string line; std::getline(lines, line);) {
-    if (line.empty() || line.starts_with('#')) continue;
-    const std::vector<std::string> parts = split(line, '|');
-    if (parts.size() == 2) {
-      reasons_.push_back({.name = parts[0], .text = parts[1]});
-      continue;
-    }
-    if (parts.size() != 4)
-      throw UserError(fmt::format("{}: the line has {} fields instead of 2 or 4: {}", file,
-                                  parts.size(), line));
-    Use use{.name = parts[0], .kind = parts[1], .numbers = {}, .reason = parts[3]};
-    if (parts[2] != "all")
-      for (const std::string& number : split(parts[2], ' '))
-        use.numbers.push_back(std::stoi(number));
-    if (std::ranges::find(reasons_, use.reason, &Reason::name) == reasons_.end())
-      throw UserError(fmt::format("{}: there is no reason {}", file, use.reason));
-    uses_.push_back(std::move(use));
-  }
-}
-
-std::string Reasons::find(const std::string& name, const std::string& kind, int number) const {
-  for (const Use& use : uses_) {
-    const bool is_prefix = use.name.ends_with('*');
-    const std::string text = is_prefix ? use.name.substr(0, use.name.size() - 1) : use.name;
-    if ((is_prefix ? name.starts_with(text) : name == text) && kind == use.kind &&
-        (use.numbers.empty() || std::ranges::find(use.numbers, number) != use.numbers.end()))
-      return use.reason;
-  }
-  return {};
-}
-
 std::vector<Row> rows_of(const Case& one, const std::vector<Examined>& outcomes,
-                         const Reasons& reasons, std::vector<std::string>& unexplained) {
+                         std::vector<std::string>& not_caught) {
   std::vector<Row> rows;
   for (int i = 0; i < kMutationKinds; ++i) {
     Row row{.name = one.name, .kind = std::string(name_of(static_cast<MutationKind>(i)))};
     std::map<std::string, int> caught;
-    std::map<std::string, int> not_caught;
     for (const Examined& examined : outcomes) {
       if (examined.kind != row.kind) continue;
       ++row.instructions;
@@ -104,21 +68,18 @@ std::vector<Row> rows_of(const Case& one, const std::vector<Examined>& outcomes,
         ++caught[fmt::format("{}, {}", examined.outcome, examined.schedule)];
         continue;
       }
-      const std::string reason = reasons.find(one.name, row.kind, examined.number);
-      ++not_caught[reason];
-      if (reason.empty())
-        unexplained.push_back(fmt::format("{}: kernel {}, {} {}, line {}", one.name,
-                                          examined.kernel, row.kind, examined.number,
-                                          examined.line));
+      not_caught.push_back(
+          fmt::format("{}: nothing shows that {} {} of kernel {}, line {}, is missing; either the "
+                      "kernel does not need it, or a check or a size of the case must change",
+                      one.name, row.kind, examined.number, examined.kernel, examined.line));
     }
     row.caught = counted(caught);
-    row.not_caught = counted(not_caught);
     if (row.instructions > 0) rows.push_back(std::move(row));
   }
   return rows;
 }
 
-std::string page_of(const std::vector<Row>& rows, const Reasons& reasons) {
+std::string page_of(const std::vector<Row>& rows) {
   std::string schedules;
   for (const ScheduleChoice& choice : examined_schedules())
     schedules += (schedules.empty() ? "" : ", ") + name_of(choice);
@@ -136,13 +97,8 @@ std::string page_of(const std::vector<Row>& rows, const Reasons& reasons) {
     page +=
         fmt::format("| {} | {} | {} | {} |\n", kind, instructions, caught, instructions - caught);
   }
-  if (!reasons.all().empty())
-    page += "\n## Reasons\n\nThe last column of the next table names one of these reasons:\n\n";
-  for (const Reason& reason : reasons.all())
-    page += fmt::format("- **{}**: {}\n", reason.name, reason.text);
-  page +=
-      "\n## Graphs\n\n| graph | instruction | removed | caught by check, schedule | not caught |\n";
-  page += "|---|---|---|---|---|\n";
+  page += "\n## Graphs\n\n| graph | instruction | removed | caught by check, schedule |\n";
+  page += "|---|---|---|---|\n";
   for (const Row& row : rows) page += row_text(row);
   return page;
 }
@@ -155,13 +111,12 @@ std::vector<Row> read_rows(std::string_view page) {
     if (line.starts_with("## ")) is_table = line == "## Graphs";
     if (!is_table || !line.starts_with("| ") || line.starts_with("| graph ")) continue;
     const std::vector<std::string> cells = split(line, '|');
-    if (cells.size() < 6)
-      throw UserError("the table of mutations has a row without 5 cells: " + line);
+    if (cells.size() < 5)
+      throw UserError("the table of mutations has a row without 4 cells: " + line);
     rows.push_back({.name = cells[1],
                     .kind = cells[2],
                     .instructions = std::stoi(cells[3]),
-                    .caught = cells[4],
-                    .not_caught = cells[5]});
+                    .caught = cells[4]});
   }
   return rows;
 }
