@@ -189,15 +189,48 @@ __device__ __forceinline__ double to_odd(unsigned long long value) {
 
 /// `value` rounded to a narrow type, as the float of equal value.
 template <class Half, class T>
-__device__ __forceinline__ float rounded(T value) {
+__device__ __forceinline__ float rounded_cast(T value) {
   return to_float(Convert<Half>::from(value));
 }
+/// The same for the result of an op on numbers of that type.
+template <class Half>
+struct Rounding {
+  template <class T>
+  static __device__ __forceinline__ float of(T value) {
+    return rounded_cast<Half>(value);
+  }
+};
 #ifndef __CUDACC__
-// In 32 bits, because vectors of 16 bits would need conversions.
+// In 32 bits, because vectors of 16 bits would need conversions. NaN needs no care: a NaN among the
+// operands has zeros in its lower half, and so has the one that an operation creates.
 template <>
-inline float rounded<bf16, float>(float value) {
-  const unsigned word = bits_of(value);
-  const float result = as_float((word + 0x7fffu + ((word >> 16) & 1)) & 0xffff0000u);
-  return value != value ? value : result;
+struct Rounding<bf16> {
+  static __device__ __forceinline__ float of(float value) {
+    const unsigned word = bits_of(value);
+    return as_float((word + 0x7fffu + ((word >> 16) & 1)) & 0xffff0000u);
+  }
+  static __device__ __forceinline__ float of(double value) { return rounded_cast<bf16>(value); }
+};
+#endif
+template <class Half, class T>
+__device__ __forceinline__ float rounded(T value) {
+  return Rounding<Half>::of(value);
+}
+
+#ifndef __CUDACC__
+/// The conversion to memory of a number that the narrow type represents.
+template <class Half>
+struct ExactConvert {
+  static __device__ __forceinline__ Half from(float value) { return Convert<Half>::from(value); }
+};
+template <>
+struct ExactConvert<bf16> {
+  static __device__ __forceinline__ bf16 from(float value) {
+    return {static_cast<unsigned short>(bits_of(value) >> 16)};
+  }
+};
+template <class Half>
+__device__ __forceinline__ Half exact_to_memory(float value) {
+  return ExactConvert<Half>::from(value);
 }
 #endif

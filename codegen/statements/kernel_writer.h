@@ -345,6 +345,8 @@ class KernelWriter {
                                     const Tile& tile);
   void write_elements(std::span<const int> values, const Sinks& sinks, const Tile& tile,
                       std::span<const std::string> results);
+  void write_element_loops(std::span<const int> values, const Sinks& sinks, const Tile& tile,
+                           std::span<const std::string> results);
   // Reductions of schedules for CPUs, which add the elements of a vector behind the loop:
   std::string whole_operand(const BodyReduction& reduction) const;
   std::string elements_to_add(const BodyReduction& reduction) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "codegen/statements/element_loops.h"
 #include "codegen/statements/kernel_writer.h"
 #include "codegen/statements/loads_once.h"
 
@@ -195,11 +196,46 @@ void KernelWriter::write_elements(std::span<const int> values, const Sinks& sink
   for (std::size_t i = 0; i < sinks.stores.size(); ++i) {
     const BodyStore& store = body.stores[static_cast<std::size_t>(sinks.stores[i])];
     if (is_stored_whole(store, sinks)) continue;
-    const bool is_named =
-        !texts_[static_cast<std::size_t>(store.value)].empty() || is_plain(value_at(store.value));
+    const Value& value = value_at(store.value);
+    const bool is_named = !texts_[static_cast<std::size_t>(store.value)].empty() || is_plain(value);
+    const std::string text = is_named ? operand_text(store.value) : value_expression(store.value);
+    const bool is_exact = schedule.is_for_cpu() &&
+                          (value.kind == Value::Kind::op || value.kind == Value::Kind::load) &&
+                          program.numerics.rounding == Rounding::as_recorded;
+    const DType dtype = store.node->dtype;
     out.line(fmt::format("{}[k] = {};", results[i],
-                         in_memory(store.node->dtype, is_named ? operand_text(store.value)
-                                                               : value_expression(store.value))));
+                         is_exact ? exact_in_memory(dtype, text) : in_memory(dtype, text)));
+  }
+}
+
+/// Writes the loop over a vector's elements; several ones for a long loop on a CPU.
+void KernelWriter::write_element_loops(std::span<const int> values, const Sinks& sinks,
+                                       const Tile& tile, std::span<const std::string> results) {
+  std::vector<ElementLoop> loops = {{.values = {values.begin(), values.end()}}};
+  const bool only_stores =
+      sinks.reductions.empty() && sinks.columns.empty() && !sinks.before_each && !sinks.after_each;
+  if (schedule.is_for_cpu() && only_stores) loops = split_element_loop(body, values);
+  const std::string length = std::to_string(schedule.vector);
+  const auto type_of = [&](int value) { return compute_c_type(value_at(value).dtype); };
+  std::map<int, std::string> vectors;  // of saved values
+  for (ElementLoop& loop : loops) {
+    std::erase_if(loop.saved, [&](int value) { return is_kept(value); });
+    for (const int value : loop.saved) {
+      vectors[value] = name_for(value_at(value).node, "_elements");
+      out.line(fmt::format("Vector<{}, {}> {};", type_of(value), length, vectors[value]));
+    }
+    out.unrolled("k", length, [&] {
+      for (const int value : loop.loaded) {
+        if (is_kept(value)) continue;
+        const std::string name = name_for(value_at(value).node);
+        out.line(fmt::format("const {} {} = {}[k];", type_of(value), name, vectors.at(value)));
+        set_text(value, name);
+      }
+      if (&loop == &loops.back()) return write_elements(loop.values, sinks, tile, results);
+      write_elements(loop.values, {}, tile, {});
+      for (const int value : loop.saved)
+        out.line(fmt::format("{}[k] = {};", vectors.at(value), operand_text(value)));
+    });
   }
 }
 
@@ -228,9 +264,7 @@ void KernelWriter::write_tile(const std::vector<bool>& values, const Sinks& sink
   }
   std::vector<std::string> added;
   if (schedule.is_for_cpu()) added = declare_vectors_to_add(sinks);
-  if (has_loop)
-    out.unrolled("k", std::to_string(schedule.vector),
-                 [&] { write_elements(in_loop, sinks, tile, results); });
+  if (has_loop) write_element_loops(in_loop, sinks, tile, results);
   if (schedule.is_for_cpu()) add_vectors(added, sinks, tile);
   out.block_if(store_condition, [&] {
     for (std::size_t i = 0; i < sinks.stores.size(); ++i)

@@ -6,6 +6,7 @@
 
 #include "ir/shape/extent.h"
 #include "ir/support/name_characters.h"
+#include "ir/types/casts.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -41,7 +42,8 @@ std::string cast_text(DType from, DType to, const std::string& value) {
       exact = fmt::format("to_odd({})", value);
     else if (!is_floating(from))
       exact = fmt::format("static_cast<{}>({})", size_of(from) < 4 ? "float" : "double", value);
-    return fmt::format("rounded<{}>({})", name(to), exact);
+    return fmt::format("{}<{}>({})", is_floating(from) ? "rounded_cast" : "rounded", name(to),
+                       exact);
   }
   if (compute_c_type(from) == type) return value;
   return fmt::format("static_cast<{}>({})", type, value);
@@ -71,6 +73,17 @@ std::string power_text(const Node& exponent, const std::string& base) {
   return {};
 }
 
+/// True if the result of `node` needs no rounding to its narrow dtype. Constants keep the precision
+/// of f32, so the result may be a constant that is not representable.
+bool is_exact(const Node& node) {
+  if (!(info(node.op).traits & Exact)) return false;
+  return std::ranges::none_of(node.operands, [&](const Node* operand) {
+    if (operand->op != Op::constant) return false;
+    const double value = as_real(attribute(*operand, "value").literal);
+    return round_to(node.dtype, value) != value;
+  });
+}
+
 }  // namespace
 
 std::string op_text(const Node& node, std::span<const std::string> operands,
@@ -97,17 +110,18 @@ std::string op_text(const Node& node, std::span<const std::string> operands,
   if (text.empty())
     text = fmt::format(fmt::runtime(pattern), fmt::arg("a", texts[0]), fmt::arg("b", texts[1]),
                        fmt::arg("c", texts[2]), fmt::arg("f", suffix));
-  if (is_narrow(node.dtype) && numerics.rounding == Rounding::as_recorded)
+  if (is_narrow(node.dtype) && numerics.rounding == Rounding::as_recorded && !is_exact(node))
     text = fmt::format("rounded<{}>({})", name(node.dtype), text);
   return text;
 }
 
 std::string in_memory(DType dtype, const std::string& value) {
   if (!is_narrow(dtype)) return value;
-  const std::string rounding = fmt::format("rounded<{}>(", name(dtype));
   std::string_view inner = value;
-  if (value.starts_with(rounding)) {
-    inner.remove_prefix(rounding.size());
+  for (const std::string_view function : {"rounded", "rounded_cast"}) {
+    const std::string call = fmt::format("{}<{}>(", function, name(dtype));
+    if (!value.starts_with(call)) continue;
+    inner.remove_prefix(call.size());
     std::size_t end = 0;
     for (int depth = 1; end < inner.size(); ++end) {
       depth += inner[end] == '(' ? 1 : inner[end] == ')' ? -1 : 0;
@@ -116,6 +130,11 @@ std::string in_memory(DType dtype, const std::string& value) {
     inner = end + 1 == inner.size() ? inner.substr(0, end) : value;
   }
   return fmt::format("to_memory<{}>({})", name(dtype), inner);
+}
+
+std::string exact_in_memory(DType dtype, const std::string& value) {
+  if (!is_narrow(dtype) || value.starts_with("rounded_cast<")) return in_memory(dtype, value);
+  return fmt::format("exact_to_memory<{}>({})", name(dtype), value);
 }
 
 std::string atomic(const std::string& text) {

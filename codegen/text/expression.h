@@ -24,8 +24,10 @@ std::string op_text(const Node& node, std::span<const std::string> operands,
                     const Numerics& numerics);
 
 /// Converts a computed value to the form in memory, if `dtype` is narrow. Drops the outermost
-/// `rounded<…>` of `value`, because the conversion rounds to the same dtype.
+/// `rounded<…>` or `rounded_cast<…>` of `value`, because the conversion rounds to the same dtype.
 std::string in_memory(DType dtype, const std::string& value);
+/// The same for CPUs, for a `value` that `dtype` represents.
+std::string exact_in_memory(DType dtype, const std::string& value);
 
 /// Writes index expressions with the caller's names for axes, symbols and indirect values.
 struct IndexWriter {

@@ -67,7 +67,8 @@ enum Traits : std::uint8_t {
   HasJumps = 2,    ///< has discontinuities
   RatioJumps = 4,  ///< has discontinuities at whole quotients of the operands
   Sinusoid = 8,    ///< results in [-1, 1], slope of at most 1, not monotonic
-  UlpOfOne = 16    ///< its ulp is that of max(|result|, 1)
+  UlpOfOne = 16,   ///< its ulp is that of max(|result|, 1)
+  Exact = 32       ///< representable in the dtype of the operands, so no result is rounded
 };
 
 /// The operand values that property tests may use for an op.

@@ -39,7 +39,7 @@ dropout_0(const bf16* __restrict__ x_in,
     const float mul_7 = cast_6 * 5.9604645e-08f;
     const bool lt_8 = mul_7 < 0.25f;
     const float mul_9 = rounded<bf16>(to_float(x[k]) * 1.3333334f);
-    const float y = rounded<bf16>(lt_8 ? 0.0f : mul_9);
+    const float y = lt_8 ? 0.0f : mul_9;
     const bool p = to_float(x[k]) > 0.0f;
     const float m = static_cast<float>(p);
     b_2[k] = b[k];

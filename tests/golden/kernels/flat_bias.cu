@@ -19,7 +19,7 @@ flat_bias_0(const bf16* __restrict__ x_in,
   for (int k = 0; k < 8; ++k) {
     const float bias = to_float(load(bias_in, (first + k) % 3073));
     const float b = rounded<bf16>(to_float(x[k]) + bias);
-    const float r = rounded<bf16>(maximum(b, 0.0f));
+    const float r = maximum(b, 0.0f);
     y[k] = to_memory<bf16>(r + to_float(residual[k]));
   }
   store<8>(y_out, first, y);

@@ -165,7 +165,7 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
     for (int k = 0; k < 4; ++k) {
       const int column = at * 4 + k;
       const float dw = dw_tree_joined.states[k].result();
-      const float dweight = rounded<bf16>(dw);
+      const float dweight = rounded_cast<bf16>(dw);
       store(dweight_out, column, to_memory<bf16>(dweight));
     }
   }

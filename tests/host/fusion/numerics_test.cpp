@@ -2,6 +2,9 @@
 #include "ir/oracle/random_inputs.h"
 #include "tests/support/run/run.h"
 
+#include <cmath>
+#include <cstring>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,6 +66,49 @@ TEST(Numerics, SourceStatesTheNumerics) {
   EXPECT_THAT(fast, HasSubstr("// rounding as recorded, math fast"));
   EXPECT_THAT(fast, HasSubstr("rounded<bf16>(fast_exp("));
   EXPECT_THAT(fast, HasSubstr("fast_divide("));
+}
+
+std::string source_of_maximum(double literal) {
+  Graph graph("larger");
+  const Tensor x = graph.input("x", bf16, {9});
+  const Tensor larger = maximum(x, literal);
+  graph.output("y", larger * larger);
+  return run_with(graph, Rounding::as_recorded).report.kernels.at(0).source;
+}
+
+TEST(Numerics, ExactResultsAreNotRounded) {
+  EXPECT_THAT(source_of_maximum(0.25), Not(HasSubstr("rounded<bf16>(maximum(")));
+}
+
+TEST(Numerics, ConstantsKeepThePrecisionOfF32SoASelectedOneIsRounded) {
+  EXPECT_THAT(source_of_maximum(0.3), HasSubstr("rounded<bf16>(maximum("));
+}
+
+/// NaN of all kinds: quiet and signalling ones, of both signs, with ones in the upper or lower
+/// bits.
+TEST(Numerics, EveryNanStaysOneWhenItIsRounded) {
+  Graph graph("nan");
+  const Tensor x = graph.input("x", f32, {8});
+  const Tensor z = graph.input("z", bf16, {8});
+  const Tensor a = cast(x, bf16);
+  graph.output("cast", a);
+  graph.output("scaled", maximum(a * 1.5, -100.0) * 0.75);
+  graph.output("product", minimum(a * z, 100.0) + a);
+  graph.output("larger", maximum(z, a) + 1.0);
+  const auto of_words = [](DType dtype, const auto& words) {
+    HostArray array(dtype, {8});
+    std::memcpy(array.bytes().data(), words.data(), array.bytes().size());
+    return array;
+  };
+  const std::vector<std::uint32_t> words = {0x7f800001, 0x7fffffff, 0xff800001, 0xffffffff,
+                                            0x7f807fff, 0x7fff8000, 0x7fc00000, 0xffc0ffff};
+  const std::vector<std::uint16_t> halves = {0x7f81, 0x7fff, 0xff81, 0xffff,
+                                             0x3f80, 0x0000, 0x8001, 0xff7f};
+  const RunResult run =
+      run_graph(graph, host_device(), {{"x", of_words(f32, words)}, {"z", of_words(bf16, halves)}},
+                {.options = {.tune = Tune::off}});
+  for (const auto& [name, values] : run.results)
+    for (std::int64_t i = 0; i < 8; ++i) EXPECT_TRUE(std::isnan(values.real_at(i))) << name << i;
 }
 
 TEST(Numerics, FastDoesNotAffectF64) {

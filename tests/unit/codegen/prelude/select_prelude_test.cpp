@@ -26,6 +26,14 @@ TEST(PreludeParts, ConcatenateToTheWholePrelude) {
   }
 }
 
+// Kernels get the parts that declare the names they use. A part without a name, such as a
+// specialisation of a function, would be in no kernel.
+TEST(PreludeParts, AllDeclareNamesExceptComments) {
+  for (const PreludePart& part : prelude_parts(prelude_text(Prelude::cuda)))
+    EXPECT_TRUE(!part.declares.empty() || part.text.find_first_of(";{") == part.text.npos)
+        << part.text;
+}
+
 TEST(PreludeParts, EndWithDeclarationsAndDeclareNames) {
   const auto parts = prelude_parts(R"(// A macro. { "
 #define TWICE(a) ((a) + \
