@@ -29,6 +29,8 @@ constexpr const char* kFlags[] = {
     "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing",
     // Kernels need no runtime support of C++.
     "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math",
+    // Vector code needs selections, which this pass would merge into branches with many targets.
+    "-fno-thread-jumps",
     "-fno-asynchronous-unwind-tables", "-fno-stack-protector", "-fvisibility=hidden", "-fno-plt",
     "-nostdlib"};
 constexpr const char* kOptimized = "-O3";  // -O2 makes no vector code of loops of unknown length
