@@ -5,8 +5,8 @@
       FOLDER gets results.json, table.md and, if there is matplotlib, ratios.svg.
 
 Each system is a process of its own, limited to the same CPUs and threads. In each round every system is timed once,
-in a random order, so that a change of the machine's speed meets all of them. A call's time includes the wait for its
-result. Results are compared with NumPy in float64 before any time counts. Systems that are not installed are skipped
+in a random order, so that a change of the machine's speed meets all of them. The other processes are stopped
+meanwhile, because threads of some systems wait actively. A call's time includes the wait for its result. Results are compared with NumPy in float64 before any time counts. Systems that are not installed are skipped
 by name.
 
 Exit codes: 0 all results are right, 1 a result was wrong or a case failed, 2 usage error."""
@@ -18,6 +18,7 @@ import os
 import pathlib
 import platform
 import random
+import signal
 import statistics
 import subprocess
 import sys
@@ -59,17 +60,22 @@ class Process:
         return {"status": "failed", "reason": self.reason}
 
     def ask(self, **command):
+        """The answer to a command. The process runs until then only."""
         if self.reason:
             return {"status": "missing", "reason": self.reason}
+        self.process.send_signal(signal.SIGCONT)
         try:
             print(json.dumps(command), file=self.process.stdin, flush=True)
         except OSError:  # the process has ended; read() finds out how
             pass
-        return self.read()
+        answer = self.read()
+        self.process.send_signal(signal.SIGSTOP)
+        return answer
 
     def end(self):
         if not hasattr(self, "process"):
             return
+        self.process.send_signal(signal.SIGCONT)
         self.process.stdin.close()
         self.process.wait()
 
