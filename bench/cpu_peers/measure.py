@@ -37,11 +37,11 @@ MOST_CALLS = 2000
 class Process:
     """A worker, or the reason for which there is none."""
 
-    def __init__(self, name, command):
+    def __init__(self, name, command, more_variables):
         self.name = name
         self.version = ""
         self.reason = ""
-        variables = {name: str(ARGUMENTS.threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+        variables = {name: str(ARGUMENTS.threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")} | more_variables
         try:
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                             stderr=subprocess.DEVNULL, text=True, env=os.environ | variables)
@@ -81,10 +81,11 @@ class Process:
 
 
 def start_all(suite_file):
-    commands = {"sinter": [ARGUMENTS.sinter, str(suite_file), str(ARGUMENTS.threads)]}
+    commands = {name: [ARGUMENTS.sinter, str(suite_file), str(ARGUMENTS.threads)] for name in cases.OWN}
     for name in PEERS:
         commands[name] = [sys.executable, str(HERE / "worker.py"), name, str(suite_file), str(ARGUMENTS.threads)]
-    processes = [Process(name, command) for name, command in commands.items() if name in ARGUMENTS.systems]
+    processes = [Process(name, command, cases.OWN.get(name, {})) for name, command in commands.items()
+                 if name in ARGUMENTS.systems]
     for one in processes:
         print(f"{one.name}: {'missing: ' + one.reason if one.reason else one.version}", flush=True)
     return processes
@@ -211,14 +212,14 @@ def arguments_of():
     parser.add_argument("--sinter", default=str(HERE.parents[1] / "build/release/bin/cpu_peer"),
                         help="the program cpu_peer")
     parser.add_argument("--out", type=pathlib.Path, required=True, help="a folder for the results")
-    parser.add_argument("--systems", type=listed, default=["sinter"] + PEERS)
+    parser.add_argument("--systems", type=listed, default=list(cases.OWN) + PEERS)
     parser.add_argument("--only", type=listed, default=[], help="ops whose names contain one of these texts")
     parser.add_argument("--dtypes", type=listed, default=["f32", "bf16"])
     parser.add_argument("--sizes", type=listed, default=list(cases.SIZES), help=f"some of {','.join(cases.SIZES)}")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=7)
     arguments = parser.parse_args()
-    for given, known in ((arguments.sizes, cases.SIZES), (arguments.systems, ["sinter"] + PEERS),
+    for given, known in ((arguments.sizes, cases.SIZES), (arguments.systems, list(cases.OWN) + PEERS),
                          (arguments.dtypes, ["f32", "bf16"])):
         for one in given:
             if one not in known:

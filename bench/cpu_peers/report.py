@@ -4,6 +4,8 @@ import collections
 import math
 import statistics
 
+import cases
+
 
 def by_case(results):
     """{case: {system: row}}, for rows with a time."""
@@ -22,7 +24,7 @@ def ratio_to(own, peer):
 
 def ratio_to_best(systems):
     """(the ratio to the fastest peer, that peer), or None."""
-    peers = [row for system, row in systems.items() if system != "sinter"]
+    peers = [row for system, row in systems.items() if system not in cases.OWN]
     if "sinter" not in systems or not peers:
         return None
     best = min(peers, key=lambda row: row["median_us"])

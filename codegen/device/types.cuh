@@ -10,6 +10,9 @@
 #define SINTER_SITE , int site = __builtin_LINE()
 #define SINTER_HERE , site
 #endif
+#if !defined(__CUDACC__) && !defined(SINTER_COUNT)
+#define SINTER_COPIES_WHOLE  // a part of a vector by one call of memcpy
+#endif
 
 /// The first `count` of N elements. The others are zero.
 template <int N, class T, class Index>
@@ -17,9 +20,14 @@ __device__ __forceinline__ Vector<T, N> load_some(const T* pointer, Index index,
                                                   int count SINTER_SITE) {
   if (count == N) return load<N>(pointer, index SINTER_HERE);
   Vector<T, N> value{};
+#ifdef SINTER_COPIES_WHOLE
+  if (count > 0)
+    __builtin_memcpy(&value, pointer + index, static_cast<unsigned>(count) * sizeof(T));
+#else
 #pragma unroll
   for (int i = 0; i < N; ++i)
     if (i < count) value[i] = load(pointer, index + i SINTER_HERE);
+#endif
   return value;
 }
 template <int N, class T, class Index>
@@ -29,9 +37,14 @@ __device__ __forceinline__ void store_some(T* pointer, Index index, const Vector
     store<N>(pointer, index, value SINTER_HERE);
     return;
   }
+#ifdef SINTER_COPIES_WHOLE
+  if (count > 0)
+    __builtin_memcpy(pointer + index, &value, static_cast<unsigned>(count) * sizeof(T));
+#else
 #pragma unroll
   for (int i = 0; i < N; ++i)
     if (i < count) store(pointer, index + i, value[i] SINTER_HERE);
+#endif
 }
 
 /// N elements with stride `step`, of which the first `count` exist.
@@ -52,8 +65,8 @@ __device__ __forceinline__ void store_apart(T* pointer, Index index, Index step,
     if (i < count) store(pointer, index + i * step, value[i] SINTER_HERE);
 }
 
-/// M vectors of N elements with stride `step`. The vectors are adjacent in memory, so the M elements
-/// with the same position in them are loaded at once.
+/// M vectors of N elements with stride `step`. The vectors are adjacent in memory, so the M
+/// elements with the same position in them are loaded at once.
 template <int N, int M, class T, class Index>
 __device__ __forceinline__ void load_across(Vector<T, N> (&vectors)[M], const T* pointer,
                                             Index index, Index step SINTER_SITE) {

@@ -103,7 +103,10 @@ int tile_vector(const Body& body, int axis, const TiledAccess& access, const Sch
   return vector;
 }
 
-int lines_per_padding(int vector) { return std::max(1, vector / 4); }
+int lines_per_padding(int vector) {
+  constexpr int kLongestOfGpu = 16;
+  return vector > kLongestOfGpu ? vector : std::max(1, vector / 4);
+}
 
 std::int64_t tile_bytes(int edge, DType dtype, int vector) {
   const std::int64_t padding =

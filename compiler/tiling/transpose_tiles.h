@@ -46,7 +46,7 @@ int tile_vector(const Body& body, int axis, const TiledAccess& access, const Sch
 
 /// In a tile, one word of padding follows each group of this many lines along its axis. Adjacent
 /// threads then use different banks, both along lines and, with `vector` elements each, across
-/// lines.
+/// lines. The vectors of CPUs are whole lines, which need no padding.
 int lines_per_padding(int vector);
 /// Bytes of shared memory of a tile of edge × edge elements of `dtype`, a multiple of 16.
 std::int64_t tile_bytes(int edge, DType dtype, int vector);

@@ -29,8 +29,6 @@ constexpr const char* kFlags[] = {
     "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing",
     // Kernels need no runtime support of C++.
     "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math",
-    // Vector code needs selections, which this pass would merge into branches with many targets.
-    "-fno-thread-jumps",
     "-fno-asynchronous-unwind-tables", "-fno-stack-protector", "-fvisibility=hidden", "-fno-plt",
     "-nostdlib"};
 constexpr const char* kOptimized = "-O3";  // -O2 makes no vector code of loops of unknown length
@@ -54,6 +52,13 @@ std::vector<std::string> library_flags() {
       flags.push_back(fmt::format("-fno-builtin-{}{}", row.cuda.substr(0, end), suffix));
   }
   return flags;
+}
+
+/// Flags that only GCC has. Vector code needs selections. The pass would merge them into branches
+/// with many targets.
+std::vector<std::string> flags_of_gcc(std::string_view compiler) {
+  if (compiler.find("clang") != compiler.npos) return {};
+  return {"-fno-thread-jumps"};
 }
 
 /// A temporary folder, removed with its contents by the destructor.
@@ -159,8 +164,9 @@ HostCompiler::HostCompiler(const Options& options)
                                      first_line(result.output)));
     name_ = first_line(result.output);
   }
-  version_ = fmt::format("{} {} {} {} {}", name_, fmt::join(kFlags, " "),
-                         fmt::join(library_flags(), " "), machine_flag(host_machine()), kOptimized);
+  version_ = fmt::format("{} {} {} {} {} {}", name_, fmt::join(kFlags, " "),
+                         fmt::join(library_flags(), " "), fmt::join(flags_of_gcc(name_), " "),
+                         machine_flag(host_machine()), kOptimized);
 }
 
 std::string HostCompiler::prelude_of(std::span<const HostKernel> kernels) {
@@ -187,8 +193,8 @@ ProcessResult HostCompiler::run(const std::string& text, const HostBuild& build,
         fmt::format("host compiler: {} cannot be written: {}", path, std::strerror(error)));
   std::vector<std::string> arguments = {command_};
   arguments.insert(arguments.end(), std::begin(kFlags), std::end(kFlags));
-  const std::vector<std::string> library = library_flags();
-  arguments.insert(arguments.end(), library.begin(), library.end());
+  for (const std::vector<std::string>& flags : {library_flags(), flags_of_gcc(name_)})
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
   arguments.push_back(machine_flag(build.portable ? portable_host_machine() : host_machine()));
   arguments.push_back(build.optimize ? kOptimized : "-O0");
   if (build.count) arguments.push_back("-DSINTER_COUNT=1");
