@@ -126,7 +126,44 @@ extern "C" __global__ void deep(float* x, const int n) {
 }
 )"});
   ASSERT_EQ(launch(kernel, {}, allocate(4), 1100000), CUDA_SUCCESS);
-  EXPECT_NE(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_THAT(host::last_error(), HasSubstr("kernel deep, block (0, 0, 0), thread (0, 0, 0): "
+                                            "needs more than 4096 KiB of stack"));
+}
+
+/// The only element that the kernel writes is far below the guard page of its stack, in memory of
+/// other code.
+TEST_F(HostDriverMemoryTest, LargeFramesDoNotSkipTheGuardPage) {
+  const CUfunction kernel = function({.entry = "skip", .text = R"(
+extern "C" __global__ void skip(float* x, const int at) {
+  volatile float big[1100000];
+  big[at] = 1.0f;
+  x[0] = big[at];
+}
+)"});
+  ASSERT_EQ(launch(kernel, {}, allocate(4), 100), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_THAT(host::last_error(), HasSubstr("needs more than 4096 KiB of stack"));
+}
+
+/// The stacks of a block's threads are neighbours, each with a guard page.
+TEST_F(HostDriverMemoryTest, LargeFramesDoNotReachTheStackOfAnotherThread) {
+  const CUfunction kernel = function({.entry = "neighbour",
+                                      .text = R"(
+extern "C" __global__ void neighbour(float* x, const int at) {
+  block_barrier();
+  if (threadIdx.x == 3) {
+    volatile float big[20000];  // 78 KiB; the stacks of all threads but the first have 64 KiB
+    big[at] = 1.0f;
+    x[0] = big[at];
+  }
+  block_barrier();
+}
+)",
+                                      .has_barrier = true});
+  ASSERT_EQ(launch(kernel, {.threads = 8}, allocate(4), 100), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_THAT(host::last_error(), HasSubstr("needs more than 64 KiB of stack"));
 }
 
 TEST_F(HostDriverMemoryTest, ReportsDivisionsByZero) {
