@@ -30,7 +30,9 @@ constexpr const char* kFlags[] = {
     // Kernels need no runtime support of C++.
     "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math",
     "-fno-asynchronous-unwind-tables", "-fno-stack-protector", "-fvisibility=hidden", "-fno-plt",
-    "-nostdlib"};
+    // Kernels touch each page of a frame in order, so that a large one cannot skip the guard page
+    // below its stack (runtime/driver/host/execution/fiber.h).
+    "-fstack-clash-protection", "--param=stack-clash-protection-guard-size=12", "-nostdlib"};
 constexpr const char* kOptimized = "-O3";  // -O2 makes no vector code of loops of unknown length
 constexpr const char* kLibraries[] = {"-lm", "-lc", "-lgcc"};
 

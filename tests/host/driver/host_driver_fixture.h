@@ -28,6 +28,7 @@ class HostDriverTest : public ::testing::Test {
           "a test");
     check(driver, driver.cuCtxSetCurrent(context), "cuCtxSetCurrent", "a test");
     host::reset_counters();
+    kept_use_ = host::memory_use();
     for (const host::Allocation& allocation : host::accessible_allocations())
       kept_.insert(allocation.start);
   }
@@ -117,9 +118,13 @@ class HostDriverTest : public ::testing::Test {
     return driver.cuLaunchKernelEx(&config, kernel, pointers, nullptr);
   }
 
+  /// The memory in use from before the test, which other tests of the process keep.
+  const host::MemoryUse& kept_use() const { return kept_use_; }
+
   const Driver& driver = host::host_driver();
 
  private:
+  host::MemoryUse kept_use_;
   std::set<std::uintptr_t> kept_;  // memory from before the test
 };
 

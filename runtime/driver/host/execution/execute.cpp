@@ -4,6 +4,7 @@
 #include "runtime/driver/host/execution/byte_count.h"
 #include "runtime/driver/host/execution/cluster_rendezvous.h"
 #include "runtime/driver/host/execution/fault_signal.h"
+#include "runtime/driver/host/execution/float_environment.h"
 #include "runtime/driver/host/execution/grid_barrier.h"
 #include "runtime/driver/host/execution/memory.h"
 #include "runtime/driver/host/execution/shared_memory.h"
@@ -130,7 +131,10 @@ class Pool {
     if (takes_part) {
       make_fault_stacks();
       own_.runner.drop();
-      run_share(own_, work);
+      {
+        const KernelFloatEnvironment environment;
+        run_share(own_, work);
+      }
       lock.lock();
       work_ = nullptr;  // for helpers that have not woken up
       absent_ = 0;
@@ -165,6 +169,7 @@ class Pool {
 
   void serve(int index, const std::unique_ptr<Worker>& worker) {
     make_fault_stacks();
+    const KernelFloatEnvironment environment;
     std::uint64_t seen = 0;
     std::unique_lock lock(mutex_);
     for (;;) {

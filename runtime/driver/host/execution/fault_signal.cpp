@@ -106,8 +106,10 @@ class FaultStacks {
   ~FaultStacks() {
     if (!memory_) return;
     fault_stack_top = nullptr;
+    stack_t current{};
+    sigaltstack(nullptr, &current);
     const stack_t none{.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
-    if (has_signal_stack_) sigaltstack(&none, nullptr);
+    if (has_signal_stack_ && current.ss_sp == memory_) sigaltstack(&none, nullptr);
     munmap(memory_, kBytes);
   }
 
