@@ -3,7 +3,6 @@
 
 __device__ __forceinline__ float fast_exp(float a) { return expf(a); }
 __device__ __forceinline__ float fast_exp2(float a) { return exp2f(a); }
-__device__ __forceinline__ float exp2_or_zero(float a) { return exp2f(a); }
 __device__ __forceinline__ float fast_log(float a) { return logf(a); }
 __device__ __forceinline__ float fast_log2(float a) { return log2f(a); }
 __device__ __forceinline__ float fast_sin(float a) { return sinf(a); }

@@ -6,13 +6,11 @@
 __device__ __forceinline__ double atan_below_one(double z) {
   const double u = z * z;
   const double high =
-      0x1.131787d01a8edp-4 +
-      u * (-0x1.6b608ab0b5446p-5 +
-           u * (0x1.6cf1abdf8dc40p-6 + u * (-0x1.d7d225fc5f4b0p-8 + u * 0x1.1e07a94ca0ba0p-10)));
-  const double middle =
-      -0x1.246febab5ccf6p-3 + u * (0x1.c4cad961d1703p-4 + u * (-0x1.6865d33d8c487p-4 + u * high));
-  return z * (0x1.fffffffcce6c5p-1 +
-              u * (-0x1.55554f06c04bdp-2 + u * (0x1.999786f40ce59p-3 + u * middle)));
+      fma(fma(0x1.1e07a94ca0ba0p-10, u, -0x1.d7d225fc5f4b0p-8), u, 0x1.6cf1abdf8dc40p-6);
+  const double upper = fma(fma(high, u, -0x1.6b608ab0b5446p-5), u, 0x1.131787d01a8edp-4);
+  const double middle = fma(fma(upper, u, -0x1.6865d33d8c487p-4), u, 0x1.c4cad961d1703p-4);
+  const double lower = fma(fma(middle, u, -0x1.246febab5ccf6p-3), u, 0x1.999786f40ce59p-3);
+  return z * fma(fma(lower, u, -0x1.55554f06c04bdp-2), u, 0x1.fffffffcce6c5p-1);
 }
 /// atan(a) for a >= 0, also for infinity.
 __device__ __forceinline__ double wide_atan(double a) {
@@ -51,7 +49,7 @@ __device__ __forceinline__ double wide_log(double a) { return wide_log2(a) * 0x1
 __device__ __forceinline__ float asinhf(float a) {
   const float magnitude = fabsf(a);
   const double x = magnitude;
-  const float large = static_cast<float>(wide_log(x + sqrt(x * x + 1.0)));
+  const float large = static_cast<float>(wide_log(x + sqrt(fma(x, x, 1.0))));
   // The series begins with a - a^3 / 6.
   const float finite = magnitude < 0x1p-13f ? magnitude : large;
   return copysignf(magnitude <= 0x1.fffffep+127f ? finite : magnitude, a);
@@ -80,7 +78,7 @@ __device__ __forceinline__ float cbrtf(float a) {
   double y = as_double(static_cast<unsigned long long>(upper / 3 + 0x2a9f7893u) << 32);
   for (int i = 0; i < 2; ++i) {
     const double cube = y * y * y;
-    y = y * (cube + 2.0 * x) / (2.0 * cube + x);
+    y = y * fma(2.0, x, cube) / fma(2.0, cube, x);
   }
   const bool is_usual = a != 0.0f && x <= 0x1.fffffep+127;
   return is_usual ? copysignf(static_cast<float>(y), a) : a;
@@ -89,7 +87,7 @@ __device__ __forceinline__ float cbrtf(float a) {
 /// Infinite if an operand is, also if the other one is NaN.
 __device__ __forceinline__ float hypotf(float a, float b) {
   const double x = fabsf(a), y = fabsf(b);
-  const float length = static_cast<float>(sqrt(x * x + y * y));
+  const float length = static_cast<float>(sqrt(fma(x, x, y * y)));
   const bool is_infinite = x > 0x1.fffffep+127 || y > 0x1.fffffep+127;
   return is_infinite ? as_float(0x7f800000u) : length;
 }

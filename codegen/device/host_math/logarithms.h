@@ -11,20 +11,12 @@ struct BinaryLogarithm {
     exponent = static_cast<float>(static_cast<int>(shifted) >> 23);
     fraction = as_float(bits_of(a) - (shifted & 0xff800000u)) - 1.0f;
   }
-  /// ln(1 + fraction) - fraction: f^3 P(f) - f^2 / 2.
-  __device__ __forceinline__ float tail() const {
-    const float f = fraction, z = f * f;
-    const float high = 0x1.e6c00ap-4f + f * (-0x1.de01dcp-4f + f * 0x1.14733ep-4f);
-    const float middle = -0x1.555c44p-3f + f * (0x1.233ba2p-3f + f * (-0x1.fc28cap-4f + f * high));
-    const float low = 0x1.555548p-2f + f * (-0x1.000006p-2f + f * (0x1.99a476p-3f + f * middle));
-    return f * z * low - 0.5f * z;
-  }
 };
 /// Also for subnormal numbers.
 __device__ __forceinline__ BinaryLogarithm binary_logarithm(float a) {
-  const bool is_small = a < 0x1p-126f;
-  BinaryLogarithm parts(is_small ? a * 0x1p+23f : a);
-  parts.exponent = parts.exponent - (is_small ? 23.0f : 0.0f);
+  BinaryLogarithm parts(a < 0x1p-126f ? a * 0x1p+23f : a);
+  // Another form of the same condition. From two equal ones GCC makes two copies of the function.
+  parts.exponent = bits_of(a) < 0x00800000u ? parts.exponent - 23.0f : parts.exponent;
   return parts;
 }
 
@@ -35,30 +27,43 @@ __device__ __forceinline__ float logarithm_or_special(float a, float result) {
   return a > 0x1.fffffep+127f ? a : below_infinity;
 }
 
-// The first part of each constant has few bits, so that its product with an exponent is exact.
-__device__ __forceinline__ float logf(float a) {
-  const BinaryLogarithm parts = binary_logarithm(a);
-  const float low = parts.fraction + (parts.tail() + parts.exponent * 0x1.7f7d1cp-20f);
-  return logarithm_or_special(a, parts.exponent * 0x1.62e4p-1f + low);
+/// P with ln(1 + f) = f + f^2 P(f), from z = f^2.
+__device__ __forceinline__ float natural_tail(float f, float z) {
+  const float even = fmaf(fmaf(-0x1.383ebcp-4f, z, -0x1.0f4f0ep-3f), z, -0x1.542402p-3f);
+  const float odd = fmaf(fmaf(0x1.087e60p-3f, z, 0x1.226b2ap-3f), z, 0x1.99a428p-3f);
+  const float high = fmaf(odd, f, fmaf(even, z, -0x1.000438p-2f));
+  return fmaf(fmaf(high, f, 0x1.555550p-2f), f, -0x1.fffff8p-2f);
 }
 
-// The natural logarithm is high + low, and the first product below is exact, so that only small
-// terms are rounded before the last sum.
+__device__ __forceinline__ float logf(float a) {
+  const BinaryLogarithm parts = binary_logarithm(a);
+  const float f = parts.fraction, z = f * f;
+  // ln 2 as a float is precise to 2^-29.
+  const float result = fmaf(parts.exponent, 0x1.62e430p-1f, fmaf(z, natural_tail(f, z), f));
+  return logarithm_or_special(a, result);
+}
+
 __device__ __forceinline__ float log2f(float a) {
   const BinaryLogarithm parts = binary_logarithm(a);
-  const float tail = parts.tail(), high = parts.fraction + tail;
-  const float low = tail - (high - parts.fraction);
-  const float result = high + (high * 0x1.c551dap-2f + low * 0x1.715476p+0f);
-  return logarithm_or_special(a, parts.exponent + result);
+  const float f = parts.fraction, z = f * f;
+  const float even = fmaf(fmaf(-0x1.c39b94p-4f, z, -0x1.87f7eep-3f), z, -0x1.eaa24ap-3f);
+  const float odd = fmaf(fmaf(0x1.7f281ep-3f, z, 0x1.a2c9dcp-3f), z, 0x1.277f44p-2f);
+  const float tail = fmaf(fmaf(odd, z, 0x1.ec7094p-2f), f,
+                          fmaf(fmaf(even, z, -0x1.715afep-2f), z, -0x1.715470p-1f));
+  const float small = fmaf(z, tail, f * 0x1.4ae0c0p-26f);
+  return logarithm_or_special(a, parts.exponent + fmaf(f, 0x1.715476p+0f, small));
 }
 
 __device__ __forceinline__ float log10f(float a) {
   const BinaryLogarithm parts = binary_logarithm(a);
-  const float tail = parts.tail(), high = parts.fraction + tail;
-  const float low = tail - (high - parts.fraction);
-  const float small =
-      high * -0x1.0d213ap-4f + (low * 0x1.bcb7b2p-2f + parts.exponent * 0x1.3509f8p-18f);
-  return logarithm_or_special(a, parts.exponent * 0x1.344p-2f + (0.5f * high + small));
+  const float f = parts.fraction, z = f * f;
+  const float even = fmaf(fmaf(-0x1.108156p-5f, z, -0x1.d7938ep-5f), z, -0x1.276a48p-4f);
+  const float odd = fmaf(fmaf(0x1.cd07cap-5f, z, 0x1.f84c1ap-5f), z, 0x1.63d068p-4f);
+  const float tail = fmaf(fmaf(odd, z, 0x1.287a70p-3f), f,
+                          fmaf(fmaf(even, z, -0x1.bcbf52p-4f), z, -0x1.bcb7aap-3f));
+  const float low = fmaf(f, -0x1.5b235ep-27f, parts.exponent * -0x1.ec10c0p-27f);
+  const float small = fmaf(f, 0x1.bcb7b2p-2f, fmaf(z, tail, low));
+  return logarithm_or_special(a, fmaf(parts.exponent, 0x1.344136p-2f, small));
 }
 
 /// ln u + (1 + a - u) / u, where u is 1 + a rounded.
@@ -66,7 +71,8 @@ __device__ __forceinline__ float log1pf(float a) {
   const float u = 1.0f + a;
   const float lost = (a - (u - 1.0f)) / u;
   const BinaryLogarithm parts(u);
-  const float tail = parts.tail() + (parts.exponent * 0x1.7f7d1cp-20f + lost);
-  const float result = parts.exponent * 0x1.62e4p-1f + (parts.fraction + tail);
+  const float f = parts.fraction, z = f * f;
+  const float small = f + fmaf(z, natural_tail(f, z), lost);
+  const float result = fmaf(parts.exponent, 0x1.62e430p-1f, small);
   return a == 0.0f ? a : logarithm_or_special(u, result);
 }

@@ -32,29 +32,29 @@ struct Quadrant {
     const int least_bit = static_cast<int>((bits_of(a) >> 23) & 0xffu) - 150;
     const double wide = a;
     // Adding 1.5 * 2^52 rounds to an integer, which then is in the low bits.
-    const double first = wide * TwoOverPi::first(least_bit);
-    const double first_shifted = first + 0x1.8p+52;
-    const double first_rest = first - (first_shifted - 0x1.8p+52);
-    const double second = wide * TwoOverPi::second(least_bit);
-    const double second_shifted = second + 0x1.8p+52;
-    const double second_rest = second - (second_shifted - 0x1.8p+52);
+    const double first = TwoOverPi::first(least_bit);
+    const double first_shifted = fma(wide, first, 0x1.8p+52);
+    const double first_rest = fma(wide, first, 0x1.8p+52 - first_shifted);
+    const double second = TwoOverPi::second(least_bit);
+    const double second_shifted = fma(wide, second, 0x1.8p+52);
+    const double second_rest = fma(wide, second, 0x1.8p+52 - second_shifted);
     const double shifted = (first_rest + second_rest) + 0x1.8p+52;
     // The sum is exact where it is small, so the result has all bits there, too.
     const double turn = (first_rest - (shifted - 0x1.8p+52)) + second_rest;
     number = static_cast<unsigned>(bits_of(first_shifted)) +
              static_cast<unsigned>(bits_of(second_shifted)) +
              static_cast<unsigned>(bits_of(shifted));
-    const double reduced = (turn + wide * TwoOverPi::third(least_bit)) * 0x1.921fb54442d18p+0;
+    const double reduced = fma(wide, TwoOverPi::third(least_bit), turn) * 0x1.921fb54442d18p+0;
     rest = a == 0.0f ? wide : reduced;  // keeps the sign of -0
   }
 };
 
 __device__ __forceinline__ float sine_of_quadrant(float r, unsigned quadrant) {
   const float z = r * r;
-  const float cubic = r * z * (-0x1.555546p-3f + z * (0x1.110776p-7f + z * -0x1.9953p-13f));
-  const float sine = copysignf(r + cubic, r);  // also for -0
-  const float high = 0x1.55554ap-5f + z * (-0x1.6c0c28p-10f + z * 0x1.99e80cp-16f);
-  const float cosine = 1.0f - (0.5f * z - z * z * high);
+  const float cubic = fmaf(fmaf(-0x1.9953p-13f, z, 0x1.110776p-7f), z, -0x1.555546p-3f);
+  const float sine = copysignf(fmaf(r * z, cubic, r), r);  // also for -0
+  const float high = fmaf(fmaf(0x1.99e80cp-16f, z, -0x1.6c0c28p-10f), z, 0x1.55554ap-5f);
+  const float cosine = fmaf(fmaf(high, z, -0.5f), z, 1.0f);
   const float result = quadrant & 1u ? cosine : sine;
   return as_float(bits_of(result) ^ ((quadrant & 2u) << 30));
 }
@@ -69,9 +69,10 @@ __device__ __forceinline__ float cosf(float a) {
 __device__ __forceinline__ float tanf(float a) {
   const Quadrant parts(a);
   const double r = parts.rest, z = r * r;
-  const double sine = r + r * z * (-0x1.555546p-3 + z * (0x1.110776p-7 + z * -0x1.9953p-13));
-  const double high = 0x1.55554ap-5 + z * (-0x1.6c0c28p-10 + z * 0x1.99e80cp-16);
-  const double cosine = 1.0 - (0.5 * z - z * z * high);
+  const double cubic = fma(fma(-0x1.9953p-13, z, 0x1.110776p-7), z, -0x1.555546p-3);
+  const double sine = fma(r * z, cubic, r);
+  const double high = fma(fma(0x1.99e80cp-16, z, -0x1.6c0c28p-10), z, 0x1.55554ap-5);
+  const double cosine = fma(fma(high, z, -0.5), z, 1.0);
   const bool is_odd = (parts.number & 1u) != 0;
   const double above = is_odd ? -cosine : copysign(sine, r);  // also for -0
   return static_cast<float>(above / (is_odd ? sine : cosine));
