@@ -197,8 +197,8 @@ TEST(HostMath, VectorCodeHasTheBitsOfCodeWithoutVectorsAndOfOtherProcessors) {
 
 #if defined(__x86_64__)
 
-/// Compiles a kernel and its prelude with the flags of the host device, except for `machine` if it
-/// is not empty, in a folder of the test. Gives that folder and what the compiler prints.
+/// Compiles a kernel and its prelude in a folder of the test, with the flags of the host device.
+/// `machine` replaces the instruction set if it is not empty. Gives the folder and the output.
 std::pair<std::string, std::string> compile_kernel(const std::string& kernel,
                                                    const std::string& machine,
                                                    std::initializer_list<const char*> more) {
