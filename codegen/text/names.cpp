@@ -66,7 +66,7 @@ bool is_reserved_word(std::string_view name) {
       "share_states", "join_shared_states", "cluster", "cluster_rank", "cluster_arrive",
       "cluster_arrive_relaxed", "gpu_fence", "cluster_wait", "cluster_map", "blocks", "own",
       "owned", "ResidentTileCopy", "copy_rounds", "load_rest", "keep_rest", "resident_tiles",
-      "resident_tile", "has_place", "item", "round", "end", "down", "slot", "team", "join_slots",
+      "resident_tile", "has_place", "kept", "rest", "item", "round", "end", "down", "slot", "team", "join_slots",
       "join_ranks", "named", "word", "own_bit", "is_begun", "results", "added", "first_column",
       "quotients", "wave", "in_wave", "ThreadCopies", "BulkCopies", "copies", "whole",
       "shared_address", "turns", "rows_copied", "TableContents", "TableValues", "load_view"};

@@ -161,23 +161,6 @@ class LocalTileFinder {
                                      : resident_tiles_.segments * resident_tiles_.rows;
   }
 
-  /// True if `section` writes all of `buffer` without reading it, and no other section writes it.
-  bool writes_all_of(std::size_t section, int buffer) const {
-    if (memory(buffer).kind == Buffer::Kind::input || schedules_[section].tile > 0) return false;
-    for (std::size_t i = 0; i < sections_.size(); ++i)
-      if (i != section && accessed_[i].stored.contains(parent(buffer))) return false;
-    int stores = 0;
-    for (const BodyStore& store : sections_.bodies[section].stores) {
-      if (sections_[section].stores[static_cast<std::size_t>(store.request)].buffer != buffer)
-        continue;
-      if (!store.conditions.empty() || store.elements != product(store.node->shape) ||
-          store.is_final || store.of_columns)
-        return false;
-      ++stores;
-    }
-    return stores == 1 && !accessed_[section].loaded.contains(parent(buffer));
-  }
-
   /// The elements of `buffer` that sections with resident tiles load, summed over their loads.
   std::int64_t loaded_elements(int buffer) const {
     std::int64_t elements = 0;
@@ -206,7 +189,8 @@ class LocalTileFinder {
         if (!access.has_same_addresses(array.access)) unfit.insert(access.buffer);
         if (access.is_store) {
           array.is_produced = true;
-          if (!writes_all_of(i, access.buffer)) unfit.insert(access.buffer);
+          if (!writes_all_of(sections_, schedules_[i], accessed_, i, access.buffer))
+            unfit.insert(access.buffer);
         } else if (loaded.insert(access.buffer).second) {
           ++array.loading_sections;
         }
@@ -236,12 +220,10 @@ class LocalTileFinder {
       resident_tiles_.arrays.push_back(array);
     }
     // If not all arrays fit, those that are read most often come first.
-    std::ranges::stable_sort(
-        resident_tiles_.arrays, std::greater<>(), [&](const ResidentTileArray& array) {
-          const auto loads = static_cast<double>(array.loaded_elements) /
-                             static_cast<double>(resident_tiles_.elements(array));
-          return loads + (!array.is_produced ? -1 : array.is_in_memory ? 0 : 1);
-        });
+    std::ranges::stable_sort(resident_tiles_.arrays, std::greater<>(),
+                             [&](const ResidentTileArray& array) {
+                               return array.saved_per_element(resident_tiles_.elements(array));
+                             });
   }
 
   const Program& program_;

@@ -80,4 +80,25 @@ bool is_resident_tile(const ResidentTiles& resident_tiles, const ResidentTileAcc
   return is_whole && access.is_linear && (access.channel_stride == 1 || access.row_stride == 1);
 }
 
+bool writes_all_of(const FusedSections& sections, const Schedule& schedule,
+                   std::span<const AccessedBuffers> accessed, std::size_t section, int buffer) {
+  const Program& program = sections.program;
+  const int parent = parent_or_self(program, buffer);
+  if (program.buffers[static_cast<std::size_t>(buffer)].kind == Buffer::Kind::input ||
+      schedule.tile > 0)
+    return false;
+  for (std::size_t i = 0; i < sections.size(); ++i)
+    if (i != section && accessed[i].stored.contains(parent)) return false;
+  int stores = 0;
+  for (const BodyStore& store : sections.bodies[section].stores) {
+    if (sections[section].stores[static_cast<std::size_t>(store.request)].buffer != buffer)
+      continue;
+    if (!store.conditions.empty() || store.elements != product(store.node->shape) ||
+        store.is_final || store.of_columns)
+      return false;
+    ++stores;
+  }
+  return stores == 1 && !accessed[section].loaded.contains(parent);
+}
+
 }  // namespace sinter

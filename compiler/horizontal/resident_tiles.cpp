@@ -76,7 +76,8 @@ class ResidentTileFinder {
     return found == last_written_.end() ? -1 : found->second;
   }
 
-  /// Finds arrays that several sections load at the same addresses.
+  /// Finds arrays that several sections load at the same addresses, or that one section writes and
+  /// others load.
   void find_arrays() {
     std::map<int, ResidentTileArray> arrays;
     std::map<int, int> first_loaded;  // by buffer: a phase
@@ -85,36 +86,64 @@ class ResidentTileFinder {
       if (!axes_[i]) continue;
       std::set<int> loaded;
       for (const ResidentTileAccess& access : accesses(i)) {
-        if (access.is_store) continue;
         const int written = last_written(access.buffer);
+        const bool is_produced = access.is_store && may_produce(i, access);
+        if (access.is_store && !is_produced) continue;
         const auto [known, is_new] = arrays.try_emplace(
             access.buffer,
             ResidentTileArray{.access = access,
                               .per_channel = resident_tiles_.segments * resident_tiles_.rows,
-                              .last_written_phase = written});
+                              .last_written_phase = written,
+                              .is_produced = is_produced});
+        if (!access.has_same_addresses(known->second.access)) unfit.insert(access.buffer);
+        if (is_produced) continue;
         first_loaded.try_emplace(access.buffer, sections_[i].phase);
         const bool is_part = written >= 0 && parent(access.buffer) != access.buffer;
-        if (!access.has_same_addresses(known->second.access) || written >= sections_[i].phase ||
-            is_part)
-          unfit.insert(access.buffer);
+        if (written >= sections_[i].phase || is_part) unfit.insert(access.buffer);
         if (loaded.insert(access.buffer).second) ++known->second.loading_sections;
       }
     }
     for (auto& [buffer, array] : arrays) {
-      if (array.loading_sections < 2 || unfit.contains(buffer) ||
+      if (array.loading_sections < (array.is_produced ? 1 : 2) || unfit.contains(buffer) ||
           !is_resident_tile(resident_tiles_, array.access))
         continue;
       array.loaded_elements = resident_tiles_.elements(array) * array.loading_sections;
+      array.is_in_memory = !array.is_produced || is_read_outside(buffer);
       resident_tiles_.arrays.push_back(array);
     }
     drop_rewritten_arrays(first_loaded);
-    // If not all arrays fit, those with the most loads come first.
+    // If not all arrays fit, those that save most come first.
     std::ranges::stable_sort(resident_tiles_.arrays, std::greater<>(),
-                             &ResidentTileArray::loading_sections);
+                             [&](const ResidentTileArray& array) {
+                               return array.saved_per_element(resident_tiles_.elements(array));
+                             });
+  }
+
+  /// True if `section` may write the array of `access` to resident tiles instead of memory.
+  bool may_produce(std::size_t section, const ResidentTileAccess& access) const {
+    const Buffer& array = sections_.program.buffers[static_cast<std::size_t>(access.buffer)];
+    const Extent elements = product(array.node->shape);
+    return array.parent < 0 && elements.is_number() && array.elements.is_number() &&
+           elements.number() == array.elements.number() &&
+           elements.number() == resident_tiles_.outer * resident_tiles_.channels *
+                                    resident_tiles_.segments * resident_tiles_.rows &&
+           writes_all_of(sections_, schedules_[section], accessed_, section, access.buffer);
+  }
+
+  /// True if anything but the sections on resident tiles reads `buffer`.
+  bool is_read_outside(int buffer) const {
+    if (std::ranges::count(sections_.internal_buffers, buffer) == 0) return true;
+    for (std::size_t i = 0; i < sections_.size(); ++i) {
+      if (!accessed_[i].loaded.contains(buffer)) continue;
+      if (!axes_[i]) return true;
+      for (const ResidentTileAccess& access : accesses(i))  // of a sub-buffer
+        if (access.buffer != buffer && parent(access.buffer) == buffer) return true;
+    }
+    return false;
   }
 
   /// All resident tiles are copied in one phase: the first that loads one. Drops the arrays that
-  /// this phase or a later one writes.
+  /// this phase or a later one writes, unless the section that writes them has resident tiles.
   void drop_rewritten_arrays(const std::map<int, int>& first_loaded) {
     const auto first = [&](const ResidentTileArray& array) {
       return first_loaded.at(array.access.buffer);
@@ -122,13 +151,14 @@ class ResidentTileFinder {
     const auto earliest = [&] {
       int phase = std::numeric_limits<int>::max();
       for (const ResidentTileArray& array : resident_tiles_.arrays)
-        phase = std::min(phase, first(array));
+        if (!array.is_produced) phase = std::min(phase, first(array));
       return phase;
     };
     std::erase_if(resident_tiles_.arrays, [phase = earliest()](const ResidentTileArray& array) {
-      return array.last_written_phase >= phase;
+      return !array.is_produced && array.last_written_phase >= phase;
     });
-    resident_tiles_.copy_phase = resident_tiles_.arrays.empty() ? 0 : earliest();
+    const int phase = earliest();
+    resident_tiles_.copy_phase = phase == std::numeric_limits<int>::max() ? 0 : phase;
   }
 
   static bool intersect(const std::set<int>& a, const std::set<int>& b) {

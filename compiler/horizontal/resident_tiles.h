@@ -7,7 +7,10 @@
 // position with some adjacent channels and all their rows. If one section reduces outer × rows in
 // one level of the reduction tree, and another one only rows, a tile has all outer positions. If
 // not all resident tiles fit on the device at once, the phases run in rounds, each for some of the
-// channels.
+// channels. Or only some tiles stay, and sections access the elements of the others in memory.
+//
+// A section may also write an array that later phases read. In the tiles that stay, it is then
+// never in memory if nothing else reads it.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +20,7 @@
 #include <vector>
 
 #include "compiler/body/body.h"
+#include "compiler/body/sub_buffer.h"
 #include "compiler/horizontal/tile_axes.h"
 #include "compiler/program/kernel.h"
 #include "compiler/target/target.h"
@@ -30,9 +34,14 @@ struct ResidentTileArray {
   std::int64_t loaded_elements = 0;  ///< elements that all of them load
   std::int64_t per_channel = 1;      ///< elements of one channel in a tile
   int last_written_phase = -1;  ///< the last phase that writes it before it is copied; -1: none
-  /// Local tiles: a section writes it to the resident tile; `is_in_memory`: also to memory.
+  /// A section writes it to the resident tile; `is_in_memory`: also to memory.
   bool is_produced = false;
   bool is_in_memory = true;
+  /// The repeated reads, and writes to memory, that a resident tile saves per element.
+  double saved_per_element(std::int64_t elements) const {
+    return static_cast<double>(loaded_elements) / static_cast<double>(elements) +
+           (!is_produced ? -1 : is_in_memory ? 0 : 1);
+  }
   /// True if channels are contiguous in memory, false if rows are.
   bool has_contiguous_channels() const { return access.channel_stride == 1; }
 };
@@ -67,6 +76,8 @@ struct ResidentTiles {
   bool runs_on_tiles(std::size_t section) const {
     return sections[section].role == ResidentTileSection::Role::resident_tiles;
   }
+  /// True if a section writes one of the arrays.
+  bool produces() const { return std::ranges::any_of(arrays, &ResidentTileArray::is_produced); }
   bool has_array(int buffer) const {
     return std::ranges::any_of(
         arrays, [&](const ResidentTileArray& array) { return array.access.buffer == buffer; });
@@ -93,6 +104,11 @@ struct FusedSections {
   std::size_t size() const { return kernels.size(); }
   const Kernel& operator[](std::size_t section) const { return kernels[section]; }
 };
+
+/// True if `section` with `schedule` writes all elements of `buffer` once, without reading any, and
+/// no other section writes it. `accessed`: by section.
+bool writes_all_of(const FusedSections& sections, const Schedule& schedule,
+                   std::span<const AccessedBuffers> accessed, std::size_t section, int buffer);
 
 /// The resident tiles that `sections` with `schedules` can keep; nullopt if there are none.
 std::optional<ResidentTiles> find_resident_tiles(const FusedSections& sections,

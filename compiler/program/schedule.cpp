@@ -27,8 +27,9 @@ std::string to_string(const Schedule& schedule) {
                           schedule.blocks_per_sm);
     else if (tiles)
       text +=
-          fmt::format(" | {} of {} per block, {}, {} blocks per SM",
+          fmt::format(" | {} of {} per block, {}{}, {} blocks per SM",
                       counted(tiles.per_block, "resident tile"), counted(tiles.channels, "channel"),
+                      tiles.kept > 0 ? fmt::format("at most {} in all, ", tiles.kept) : "",
                       counted(tiles.rounds, "round"), schedule.blocks_per_sm);
     return text;
   }

@@ -48,7 +48,8 @@ void fields(auto& archive, SameOrConst<Source> auto& source) {
 
 void fields(auto& archive, SameOrConst<ResidentTileSchedule> auto& resident_tiles) {
   archive(resident_tiles.channels, resident_tiles.arrays, resident_tiles.per_block,
-          resident_tiles.rounds, resident_tiles.is_local, resident_tiles.units);
+          resident_tiles.kept, resident_tiles.rounds, resident_tiles.is_local,
+          resident_tiles.units);
 }
 
 void fields(auto& archive, SameOrConst<StripSchedule> auto& strips) {
