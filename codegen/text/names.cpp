@@ -73,7 +73,8 @@ bool is_reserved_word(std::string_view name) {
   // `row_0` names an axis; `s_tree_part` names one part of a reduction's tree.
   const bool is_axis = is_numbered(name, "row") || is_numbered(name, "column") ||
                        is_numbered(name, "outer") || is_numbered(name, "along") ||
-                       is_numbered(name, "from") || is_numbered(name, "copy");
+                       is_numbered(name, "from") || is_numbered(name, "copy") ||
+                       is_numbered(name, "owned") || is_numbered(name, "place");
   if (words.contains(name) || is_axis || name.find("_tree_") != name.npos) return true;
   // Functions of the C library: `exp` and `expf`.
   if (name.ends_with('f') && is_reserved_word(name.substr(0, name.size() - 1))) return true;
