@@ -42,7 +42,7 @@ TEST(SavedFormat, HashChangesOnlyWithTheVersion) {
   Schedule schedule{10, 11, 12,   13,    14, 15,   true,         false, 16, true,
                     17, 18, true, false, 19, true, Copies::bulk, 64,    20};
   schedule.strips = {21, 22};
-  schedule.resident_tiles = {23, 24, 25, 26, true, 27};
+  schedule.resident_tiles = {23, 24, 25, 64, 26, true, 27};
   schedule.sections = {Schedule{.threads = 28}};
   SavedKernels kernels{.arch = "sm_90",
                        .host_machine_level = "m",
