@@ -169,7 +169,7 @@ class FusedLaunchWriter {
     Section& more = *in_memory_[number];
     deduct_repeated_reads(number, more);
     Source& section = sections_[number].source;
-    section.traffic = resident_tiles_->traffic_of(number, section, more.source);
+    resident_tiles_->add_traffic(number, section, more.source);
     section.shared_bytes = std::max(section.shared_bytes, more.source.shared_bytes);
     section.vector_bytes = std::max(section.vector_bytes, more.source.vector_bytes);
     section.has_barrier |= more.source.has_barrier;

@@ -5,6 +5,7 @@
 #include "compiler/body/collapse_axes.h"
 #include "compiler/body_building/build_body.h"
 #include "compiler/horizontal/local_tiles.h"
+#include "compiler/horizontal/memory_units.h"
 #include "ir/support/round_up.h"
 #include "sinter/error.h"
 
@@ -46,8 +47,9 @@ TileRounds::TileRounds(const Program& program, const Kernel& kernel, const Sched
                                .bodies = bodies,
                                .internal_buffers = kernel.internal_buffers};
   std::optional<ResidentTiles> found =
-      tile_schedule_.is_local ? find_local_tiles(sections, schedule.sections, tile_schedule_.units)
-                              : find_resident_tiles(sections, schedule.sections);
+      tile_schedule_.is_local
+          ? find_local_tiles(sections, schedule.sections, tile_schedule_.units)
+          : find_resident_tiles(sections, schedule.sections, tile_schedule_.units);
   ensure(found.has_value(),
          "kernel " + kernel.name + ": the schedule has resident tiles, but no array can have them");
   resident_tiles_ = with_aligned_arrays(std::move(*found), tile_schedule_.channels);
@@ -57,7 +59,13 @@ TileRounds::TileRounds(const Program& program, const Kernel& kernel, const Sched
   for (std::size_t i = 0; i < kernel.sections.size(); ++i)
     if (runs_in_memory(i))
       accesses_[i] =
-          accesses_of(program, kernel.sections[i], bodies[i], resident_tiles_.sections[i].axes);
+          resident_tiles_.has_units
+              ? visit_in_units(program, kernel.sections[i], bodies[i], schedule.sections[i],
+                               resident_tiles_.channels)
+                    .value()
+                    .accesses
+              : accesses_of(program, kernel.sections[i], bodies[i],
+                            resident_tiles_.sections[i].axes);
   std::int64_t begin = 0;
   for (const ResidentTileArray& array : resident_tiles_.arrays) {
     copies_.push_back(
@@ -168,6 +176,7 @@ void TileRounds::declare(SourceWriter& out, Source& source) const {
     return;
   }
   if (has_tiles_in_memory()) {
+    source.planned_blocks = divide_up(tile_schedule_.kept, tile_schedule_.per_block);
     out.line(fmt::format("const int kept = minimum({}, {} * static_cast<int>(gridDim.x));",
                          tile_schedule_.kept, tile_schedule_.per_block));
     return;
@@ -196,25 +205,22 @@ Extent TileRounds::in_memory_part(Extent elements) const {
   return floor_div(elements, tiles) * Extent(tiles - tile_schedule_.kept);
 }
 
-Traffic TileRounds::traffic_of(std::size_t section, const Source& on_tiles,
-                               const Source& in_memory) const {
-  Traffic result = on_tiles.traffic;
+void TileRounds::add_traffic(std::size_t section, Source& on_tiles,
+                             const Source& in_memory) const {
+  Traffic& traffic = on_tiles.traffic;
   for (const ResidentTileArray& array : resident_tiles_.arrays) {
     const bool is_stored = std::ranges::count(kernel_.sections[section].stores,
                                               array.access.buffer, &Store::buffer) > 0;
     if (is_stored && !array.is_in_memory)
-      result.bytes_written =
-          result.bytes_written + in_memory_part(resident_tiles_.elements(array) *
-                                                std::int64_t{size_of(array.access.dtype)});
+      traffic.bytes_written =
+          traffic.bytes_written + in_memory_part(resident_tiles_.elements(array) *
+                                                 std::int64_t{size_of(array.access.dtype)});
   }
   const std::int64_t rest = resident_tiles_per_round() - tile_schedule_.kept;
-  if (rest == 0) return result;
-  for (const auto& [buffer, bytes] : in_memory.bytes_read_of) {
-    if (resident_tiles_.has_array(buffer)) {
-      result.bytes_read = result.bytes_read + in_memory_part(bytes);
-      continue;
-    }
-    // Each tile loads its own elements, or all tiles of a group the same ones.
+  if (rest == 0) return;
+  for (const auto& [buffer, all] : in_memory.bytes_read_of) {
+    const bool has_tiles = resident_tiles_.has_array(buffer);
+    // Each tile loads its own elements, or all tiles of a group load the same ones.
     bool is_of_tile = true;
     bool is_exact = true;
     for (const ResidentTileAccess& access : accesses_[section]) {
@@ -223,11 +229,14 @@ Traffic TileRounds::traffic_of(std::size_t section, const Source& on_tiles,
       is_of_tile &= access.is_linear && has_outer && access.channel_stride != 0;
       is_exact &= access.is_linear && (access.outer_stride == 0 || access.channel_stride != 0);
     }
-    if (is_of_tile) continue;
-    result.bytes_read = result.bytes_read + bytes;
-    result.is_bound |= !is_exact || std::min(rest, tile_schedule_.kept) < groups_per_round_;
+    if (!has_tiles && is_of_tile) continue;
+    const Extent bytes = has_tiles ? in_memory_part(all) : all;
+    traffic.bytes_read = traffic.bytes_read + bytes;
+    Extent& read = on_tiles.bytes_read_of.try_emplace(buffer, 0).first->second;
+    read = read + bytes;
+    traffic.is_bound |= !has_tiles && (!is_exact || std::min(rest, tile_schedule_.kept) <
+                                                        groups_per_round_);
   }
-  return result;
 }
 
 bool TileRounds::copies() const {

@@ -50,8 +50,9 @@ class TileRounds {
   bool runs_in_memory(std::size_t section) const {
     return tile_schedule_.kept > 0 && resident_tiles_.runs_on_tiles(section);
   }
-  /// The traffic of a section that runs on the tiles that stay, and in memory for the others.
-  Traffic traffic_of(std::size_t section, const Source& on_tiles, const Source& in_memory) const;
+  /// Adds the traffic of a section in memory, for the tiles that do not stay, to its traffic
+  /// `on_tiles`.
+  void add_traffic(std::size_t section, Source& on_tiles, const Source& in_memory) const;
 
   /// The number of grid barriers of the kernel.
   int barriers() const;

@@ -39,14 +39,15 @@ class ResidentTileChooser {
     if (!own) return {};
     own_shared_bytes_ = *own;
     std::vector<ResidentTileChoice> choices;
-    if (const auto resident_tiles = find_resident_tiles(sections_, fused_.sections)) {
-      // Arrays that stay in memory count too: the same few threads process them.
-      tiled_bytes_ = static_cast<double>(resident_tiles->bytes());
-      consider_sizes(*resident_tiles);
-    }
-    take_best(choices);
     std::vector<std::int64_t> units = unit_counts(sections_.bodies);
     units.push_back(0);
+    for (const std::int64_t number : units)
+      if (const auto resident_tiles = find_resident_tiles(sections_, fused_.sections, number)) {
+        // Arrays that stay in memory count too: the same few threads process them.
+        tiled_bytes_ = static_cast<double>(resident_tiles->bytes());
+        consider_sizes(*resident_tiles);
+      }
+    take_best(choices);
     for (const std::int64_t number : units)
       if (const auto resident_tiles = find_local_tiles(sections_, fused_.sections, number))
         consider_sizes(*resident_tiles);
@@ -277,7 +278,8 @@ class ResidentTileChooser {
              static_cast<int>(divide_up(stay, std::int64_t{target_.sm_count} * blocks)),
          .kept = tiles.kept > 0 || resident_tiles.produces() ? stay : 0,
          .rounds = static_cast<int>(
-             divide_up(resident_tiles.channels / channels, tiles.per_round))});
+             divide_up(resident_tiles.channels / channels, tiles.per_round)),
+         .units = resident_tiles.has_units ? resident_tiles.channels : 0});
   }
 
   /// The loss to few blocks with few loads in flight and to uneven shares of the SMs, in equivalent

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "compiler/body/sub_buffer.h"
+#include "compiler/horizontal/memory_units.h"
 #include "ir/support/round_up.h"
 
 namespace sinter {
@@ -19,8 +20,23 @@ class ResidentTileFinder {
   ResidentTileFinder(const FusedSections& sections, std::span<const Schedule> schedules)
       : sections_(sections), schedules_(schedules) {}
 
+  std::optional<ResidentTiles> of_units(std::int64_t units) {
+    find_written();
+    resident_tiles_ = {.channels = units, .has_units = true};
+    for (std::size_t i = 0; i < sections_.size(); ++i) {
+      std::optional<UnitVisit> visit = visit_in_units(sections_.program, sections_[i],
+                                                      sections_.bodies[i], schedules_[i], units);
+      axes_.push_back(visit ? std::optional(visit->axes) : std::nullopt);
+      accesses_.push_back(visit ? std::move(visit->accesses) : std::vector<ResidentTileAccess>());
+    }
+    find_arrays();
+    if (resident_tiles_.arrays.empty()) return std::nullopt;
+    assign_rounds();
+    return resident_tiles_;
+  }
+
   /// Resident tiles of the shape that saves the most bytes, among all shapes that sections visit.
-  std::optional<ResidentTiles> find() {
+  std::optional<ResidentTiles> of_rows() {
     find_written();
     std::optional<ResidentTiles> best;
     for (const ResidentTileShape& shape : resident_tile_shapes(sections_, schedules_)) {
@@ -41,6 +57,9 @@ class ResidentTileFinder {
                        .segments = shape.shape.segments};
     resident_tiles_.rows = shape.shape.rows;
     axes_ = shape.section_axes;
+    accesses_.assign(sections_.size(), {});
+    for (std::size_t i = 0; i < sections_.size(); ++i)
+      if (axes_[i]) accesses_[i] = accesses_along(i);
   }
 
   int parent(int buffer) const { return parent_or_self(sections_.program, buffer); }
@@ -65,7 +84,7 @@ class ResidentTileFinder {
     }
   }
 
-  std::vector<ResidentTileAccess> accesses(std::size_t section) const {
+  std::vector<ResidentTileAccess> accesses_along(std::size_t section) const {
     return accesses_of(sections_.program, sections_[section], sections_.bodies[section],
                        *axes_[section]);
   }
@@ -85,14 +104,14 @@ class ResidentTileFinder {
     for (std::size_t i = 0; i < sections_.size(); ++i) {
       if (!axes_[i]) continue;
       std::set<int> loaded;
-      for (const ResidentTileAccess& access : accesses(i)) {
+      for (const ResidentTileAccess& access : accesses_[i]) {
         const int written = last_written(access.buffer);
         const bool is_produced = access.is_store && may_produce(i, access);
         if (access.is_store && !is_produced) continue;
         const auto [known, is_new] = arrays.try_emplace(
             access.buffer,
             ResidentTileArray{.access = access,
-                              .per_channel = resident_tiles_.segments * resident_tiles_.rows,
+                              .per_channel = resident_tiles_.elements_per_channel(access),
                               .last_written_phase = written,
                               .is_produced = is_produced});
         if (!access.has_same_addresses(known->second.access)) unfit.insert(access.buffer);
@@ -105,10 +124,13 @@ class ResidentTileFinder {
     }
     for (auto& [buffer, array] : arrays) {
       if (array.loading_sections < (array.is_produced ? 1 : 2) || unfit.contains(buffer) ||
-          !is_resident_tile(resident_tiles_, array.access))
+          !(resident_tiles_.has_units ? is_whole_array(sections_.program, resident_tiles_, array.access)
+                                      : is_resident_tile(resident_tiles_, array.access)))
         continue;
-      array.loaded_elements = resident_tiles_.elements(array) * array.loading_sections;
       array.is_in_memory = !array.is_produced || is_read_outside(buffer);
+      array.loaded_elements = loaded_elements(
+          sections_, buffer, [&](std::size_t i) { return axes_[i].has_value(); });
+      if (array.saved_per_element(resident_tiles_.elements(array)) <= 0) continue;
       resident_tiles_.arrays.push_back(array);
     }
     drop_rewritten_arrays(first_loaded);
@@ -121,12 +143,7 @@ class ResidentTileFinder {
 
   /// True if `section` may write the array of `access` to resident tiles instead of memory.
   bool may_produce(std::size_t section, const ResidentTileAccess& access) const {
-    const Buffer& array = sections_.program.buffers[static_cast<std::size_t>(access.buffer)];
-    const Extent elements = product(array.node->shape);
-    return array.parent < 0 && elements.is_number() && array.elements.is_number() &&
-           elements.number() == array.elements.number() &&
-           elements.number() == resident_tiles_.outer * resident_tiles_.channels *
-                                    resident_tiles_.segments * resident_tiles_.rows &&
+    return is_whole_array(sections_.program, resident_tiles_, access) &&
            writes_all_of(sections_, schedules_[section], accessed_, section, access.buffer);
   }
 
@@ -136,7 +153,7 @@ class ResidentTileFinder {
     for (std::size_t i = 0; i < sections_.size(); ++i) {
       if (!accessed_[i].loaded.contains(buffer)) continue;
       if (!axes_[i]) return true;
-      for (const ResidentTileAccess& access : accesses(i))  // of a sub-buffer
+      for (const ResidentTileAccess& access : accesses_[i])  // of a sub-buffer
         if (access.buffer != buffer && parent(access.buffer) == buffer) return true;
     }
     return false;
@@ -201,7 +218,7 @@ class ResidentTileFinder {
   }
 
   void assign_roles() {
-    resident_tiles_.may_have_rounds = resident_tiles_.segments == 1;
+    resident_tiles_.may_have_rounds = resident_tiles_.segments == 1 && !resident_tiles_.has_units;
     written_first_.clear();
     std::map<int, ResidentTileAccess> exchanged;
     resident_tiles_.sections.resize(sections_.size());
@@ -226,8 +243,9 @@ class ResidentTileFinder {
           continue;
         }
         section = {.role = ResidentTileSection::Role::channels, .axes = *axes_[i]};
+        accesses_[i] = accesses_along(i);
       }
-      for (const ResidentTileAccess& access : accesses(i)) {
+      for (const ResidentTileAccess& access : accesses_[i]) {
         const int buffer = parent(access.buffer);
         if (!exchanged_.contains(buffer) || written_first_.contains(buffer)) continue;
         ResidentTileAccess in_parent = access;
@@ -246,6 +264,7 @@ class ResidentTileFinder {
   std::span<const Schedule> schedules_;
   std::vector<AccessedBuffers> accessed_;      ///< by section
   std::vector<std::optional<TileAxes>> axes_;  ///< for the current shape
+  std::vector<std::vector<ResidentTileAccess>> accesses_;  ///< of sections with axes
   std::map<int, int> last_written_;            ///< by buffer: a phase
   std::set<int> exchanged_;                    ///< buffers between sections
   std::set<int> written_first_;                ///< those that are written before all rounds
@@ -309,8 +328,10 @@ ResidentTileCopy copy_of(const ResidentTiles& resident_tiles, const ResidentTile
 }
 
 std::optional<ResidentTiles> find_resident_tiles(const FusedSections& sections,
-                                                 std::span<const Schedule> schedules) {
-  return ResidentTileFinder(sections, schedules).find();
+                                                 std::span<const Schedule> schedules,
+                                                 std::int64_t units) {
+  ResidentTileFinder finder(sections, schedules);
+  return units > 0 ? finder.of_units(units) : finder.of_rows();
 }
 
 }  // namespace sinter

@@ -24,7 +24,7 @@ struct ResidentTileSchedule {
   /// A block runs one resident tile at a time through all phases that need no other tiles. It
   /// therefore needs shared memory for one tile only (local_tiles.h).
   bool is_local = false;
-  /// Local tiles: the number of equal units of memory that each array consists of, in any layout
+  /// The number of equal units of memory that each array consists of, in any layout
   /// within a unit. 0: the arrays have the shape outer × channels × rows.
   std::int64_t units = 0;
 
