@@ -39,23 +39,38 @@ class ResidentTileChooser {
     if (!own) return {};
     own_shared_bytes_ = *own;
     std::vector<ResidentTileChoice> choices;
-    std::vector<std::int64_t> units = unit_counts(sections_.bodies);
-    units.push_back(0);
+    const std::vector<std::int64_t> units = unit_counts(sections_.bodies);
+    std::vector<ResidentTiles> local;
     for (const std::int64_t number : units)
-      if (const auto resident_tiles = find_resident_tiles(sections_, fused_.sections, number)) {
-        // Arrays that stay in memory count too: the same few threads process them.
-        tiled_bytes_ = static_cast<double>(resident_tiles->bytes());
-        consider_sizes(*resident_tiles);
-      }
+      if (auto tiles = find_local_tiles(sections_, fused_.sections, number))
+        local.push_back(std::move(*tiles));
+    if (auto tiles = find_local_tiles(sections_, fused_.sections, 0))
+      local.push_back(std::move(*tiles));
+    std::int64_t most_saved = 0;
+    for (const ResidentTiles& tiles : local) most_saved = std::max(most_saved, tiles.bytes_saved());
+    if (const auto tiles = find_resident_tiles(sections_, fused_.sections, 0)) {
+      most_saved = std::max(most_saved, tiles->bytes_saved());
+      consider_grid(*tiles);
+    }
+    // Units only where they save more, because their tiles cannot have rounds.
+    for (const std::int64_t number : units)
+      if (const auto tiles = find_resident_tiles(sections_, fused_.sections, number);
+          tiles && tiles->bytes_saved() > most_saved)
+        consider_grid(*tiles);
     take_best(choices);
-    for (const std::int64_t number : units)
-      if (const auto resident_tiles = find_local_tiles(sections_, fused_.sections, number))
-        consider_sizes(*resident_tiles);
+    for (const ResidentTiles& tiles : local) consider_sizes(tiles);
     take_best(choices);
     return choices;
   }
 
  private:
+  /// Considers resident tiles across grid barriers.
+  void consider_grid(const ResidentTiles& resident_tiles) {
+    // Arrays that stay in memory count too: the same few threads process them.
+    tiled_bytes_ = static_cast<double>(resident_tiles.bytes());
+    consider_sizes(resident_tiles);
+  }
+
   void consider_sizes(const ResidentTiles& resident_tiles) {
     for (std::int64_t channels = resident_tiles.channels; channels > 0; --channels) {
       if (resident_tiles.channels % channels != 0 ||
