@@ -172,14 +172,19 @@ double share_in_memory(const Kernel& kernel, std::int64_t elements, std::int64_t
 }
 
 TEST(ResidentTilesTest, TilesThatDoNotFitAreReadAgain) {
-  constexpr std::int64_t kElements = 16384 * 16 * 49;  // no round can have fewer channels
-  const Program program = planned(batch_norm_backward(16384, 16, 49, true));
+  constexpr std::int64_t kElements = 1400 * 16 * 64;  // no round can have fewer channels
+  constexpr int kSms = 12;
+  Target target = *find_target("h200");
+  target.sm_count = kSms;
+  target.bandwidth = 1e11;
+  target.bytes_in_flight = 1 << 10;
+  const Program program = planned(batch_norm_backward(1400, 16, 64, true), target);
   ASSERT_THAT(program.kernels, SizeIs(1));
   const Kernel& kernel = program.kernels[0];
   const ResidentTileSchedule& tiles = kernel.schedule.resident_tiles;
   ASSERT_GT(tiles.kept, 0) << to_string(kernel.schedule);
-  EXPECT_EQ(tiles.kept, 132 * kernel.schedule.blocks_per_sm * tiles.per_block);
-  const double share = share_in_memory(kernel, kElements, 49);
+  EXPECT_EQ(tiles.kept, kSms * kernel.schedule.blocks_per_sm * tiles.per_block);
+  const double share = share_in_memory(kernel, kElements, 64);
   EXPECT_GT(share, 0);
   EXPECT_LT(share, 0.6);
   const Source source = emitted(program);
@@ -188,7 +193,7 @@ TEST(ResidentTilesTest, TilesThatDoNotFitAreReadAgain) {
   EXPECT_GE(read, of_arrays);
   EXPECT_LE(read, 1.1 * of_arrays) << "and the sums of each image";
   EXPECT_FALSE(source.traffic.is_bound);
-  EXPECT_EQ(source.planned_blocks, 132 * kernel.schedule.blocks_per_sm);
+  EXPECT_EQ(source.planned_blocks, kSms * kernel.schedule.blocks_per_sm);
   EXPECT_THAT(source.text, HasSubstr("_in_memory("));
 }
 
@@ -272,6 +277,7 @@ TEST(ResidentTilesTest, BlocksOfTheLastRoundStopAtTheLastChannel) {
   target.bandwidth = 1e11;
   target.bytes_in_flight = 1 << 10;
   target.barrier_seconds = target.tile_copy_seconds = 1e-8;
+  target.tile_speedup = 100;
   const Program program = planned(batch_norm_backward(257, 48, 64, true), target);
   ASSERT_THAT(program.kernels, SizeIs(1));
   const Kernel& kernel = program.kernels[0];
