@@ -62,7 +62,8 @@ class FusedLaunchWriter {
     for (std::size_t i = 0; i < kernel_.sections.size(); ++i)
       write_section(i, between, later[static_cast<std::size_t>(kernel_.sections[i].phase)]);
     for (std::size_t i = 0; i < sections_.size(); ++i) {
-      deduct_repeated_reads(i);
+      deduct_repeated_reads(i, sections_[i]);
+      if (in_memory_[i]) merge_in_memory(i);
       merge_requirements(sections_[i].source);
     }
     const int barriers = resident_tiles_ ? resident_tiles_->barriers() : phases(kernel_) - 1;
@@ -83,19 +84,30 @@ class FusedLaunchWriter {
  private:
   void write_section(std::size_t number, const std::set<int>& exchanged,
                      const std::set<int>& overwritten) {
+    const std::string name = fmt::format("{}_{}", source_.entry, number);
+    sections_.push_back(section_of(number, name, true, exchanged, overwritten));
+    in_memory_.emplace_back();
+    if (resident_tiles_ && resident_tiles_->runs_in_memory(number))
+      in_memory_.back() =
+          section_of(number, name + "_in_memory", false, exchanged, overwritten);
+  }
+
+  /// `on_tiles`: with resident tiles, if the section has any. Adds its function to `callees_`.
+  Section section_of(std::size_t number, const std::string& name, bool on_tiles,
+                     const std::set<int>& exchanged, const std::set<int>& overwritten) {
     const Kernel& section = kernel_.sections[number];
-    const auto written = [&](std::string_view name, Naming naming) {
-      KernelWriter writer(program_, section, schedule_.sections[number], name, naming);
+    const auto written = [&](std::string_view function_name, Naming naming) {
+      KernelWriter writer(program_, section, schedule_.sections[number], function_name,
+                          naming);
       writer.become_section(exchanged, overwritten);
       if (section.foreach_list >= 0) writer.become_listed();
-      if (resident_tiles_) resident_tiles_->read_from_resident_tiles(writer, number);
+      if (resident_tiles_ && on_tiles) resident_tiles_->read_from_resident_tiles(writer, number);
       write_by_kind(writer);
       SectionFunction function = writer.finish_section();
       ensure(function.source.threads == schedule_.threads,
              "sections of a horizontally fused kernel have blocks of different sizes");
       return function;
     };
-    const std::string name = fmt::format("{}_{}", source_.entry, number);
     const bool is_listed = section.foreach_list >= 0;
     std::size_t callee = callees_.size();
     if (is_listed || may_be_repeated(section)) {
@@ -106,10 +118,9 @@ class FusedLaunchWriter {
       if (callee < callees_.size()) {
         ++callees_[callee].sections;
         callees_[callee].is_noinline |= !is_listed;
-        sections_.push_back({.callee = callee,
-                             .source = std::move(function.source),
-                             .shared_buffers = std::move(function.shared_buffers)});
-        return;
+        return {.callee = callee,
+                .source = std::move(function.source),
+                .shared_buffers = std::move(function.shared_buffers)};
       }
     }
     // With resident tiles no section is inlined, because blocks run many sections. Compilers take
@@ -118,8 +129,7 @@ class FusedLaunchWriter {
                         .sections = 1,
                         .is_noinline = resident_tiles_.has_value()});
     const SectionFunction& function = callees_.back().function;
-    sections_.push_back(
-        {.callee = callee, .source = function.source, .shared_buffers = function.shared_buffers});
+    return {.callee = callee, .source = function.source, .shared_buffers = function.shared_buffers};
   }
 
   /// True if another section has the same kind and equally many ops and results.
@@ -134,9 +144,9 @@ class FusedLaunchWriter {
 
   /// Counts a buffer once that several sections of a phase read as the same argument of the same
   /// function.
-  void deduct_repeated_reads(std::size_t number) {
-    const std::size_t callee = sections_[number].callee;
-    Source& section = sections_[number].source;
+  void deduct_repeated_reads(std::size_t number, Section& of) {
+    const std::size_t callee = of.callee;
+    Source& section = of.source;
     if (callees_[callee].sections == 1) return;
     for (std::size_t i = 0; i < section.arguments.size(); ++i) {
       const Argument& argument = section.arguments[i];
@@ -152,6 +162,18 @@ class FusedLaunchWriter {
       section.traffic.bytes_read = section.traffic.bytes_read - read->second;
       section.bytes_read_of.erase(read);
     }
+  }
+
+  /// Merges what the code without resident tiles needs into the section with them.
+  void merge_in_memory(std::size_t number) {
+    Section& more = *in_memory_[number];
+    deduct_repeated_reads(number, more);
+    Source& section = sections_[number].source;
+    resident_tiles_->add_traffic(number, section, more.source);
+    section.shared_bytes = std::max(section.shared_bytes, more.source.shared_bytes);
+    section.vector_bytes = std::max(section.vector_bytes, more.source.vector_bytes);
+    section.has_barrier |= more.source.has_barrier;
+    section.may_follow_itself &= more.source.may_follow_itself;
   }
 
   void merge_requirements(const Source& section) {
@@ -221,8 +243,11 @@ class FusedLaunchWriter {
   }
 
   std::string call(std::size_t number, const std::string& block) {
-    const SectionFunction& function = function_of(number);
-    const Section& section = sections_[number];
+    return call(number, sections_[number], block);
+  }
+
+  std::string call(std::size_t number, const Section& section, const std::string& block) {
+    const SectionFunction& function = callees_[section.callee].function;
     std::vector<std::string> arguments;
     for (std::size_t i = 0; i < function.names.size(); ++i)
       arguments.push_back(parameters_.argument(section.source.arguments[i], function.names[i]));
@@ -374,6 +399,10 @@ class FusedLaunchWriter {
          .arrays = std::move(arrays),
          .call = [&](std::size_t section,
                      const std::string& block) { return call(section, block); },
+         .call_in_memory = [&](std::size_t section,
+                               const std::string& block) {
+           return call(section, in_memory_[section].value(), block);
+         },
          .blocks =
              [&](std::size_t section) { return parameters_.text(sections_[section].source.grid); },
          .source = [&](std::size_t section) -> const Source& {
@@ -439,6 +468,8 @@ class FusedLaunchWriter {
   Naming naming_;
   std::vector<Callee> callees_;
   std::vector<Section> sections_;
+  /// By section: the code that accesses in memory the tiles that do not stay.
+  std::vector<std::optional<Section>> in_memory_;
   /// By membership in a list, and code.
   std::map<std::pair<bool, std::string>, std::size_t> callee_of_code_;
   /// Bytes by phase, callee, argument index and buffer.

@@ -22,6 +22,8 @@ struct LaunchText {
   std::vector<std::string> arrays;  ///< the values of TileRounds::arguments
   /// Returns the text of a call of `section` for block `block`.
   std::function<std::string(std::size_t section, const std::string& block)> call;
+  /// The same for code of the section that accesses all arrays in memory.
+  std::function<std::string(std::size_t section, const std::string& block)> call_in_memory;
   std::function<std::string(std::size_t section)> blocks;  ///< the number of blocks of `section`
   std::function<const Source&(std::size_t section)> source;
 };
@@ -44,6 +46,14 @@ class TileRounds {
   /// The number of the tile that is passed to such a section.
   std::string_view tile_number(std::size_t section) const;
 
+  /// True if some tiles may not stay, so that `section` also runs on arrays in memory.
+  bool runs_in_memory(std::size_t section) const {
+    return tile_schedule_.kept > 0 && resident_tiles_.runs_on_tiles(section);
+  }
+  /// Adds the traffic of a section in memory, for the tiles that do not stay, to its traffic
+  /// `on_tiles`.
+  void add_traffic(std::size_t section, Source& on_tiles, const Source& in_memory) const;
+
   /// The number of grid barriers of the kernel.
   int barriers() const;
   std::int64_t resident_tiles_per_round() const {
@@ -51,7 +61,7 @@ class TileRounds {
   }
   /// The arrays that are copied into resident tiles, as arguments of the kernel.
   std::vector<Argument> arguments() const;
-  /// Bytes that copying all resident tiles reads.
+  /// Bytes that copying the resident tiles reads.
   Extent bytes_read() const;
   /// Reserves shared memory for resident tiles behind the sections' own, and declares pointers.
   void declare(SourceWriter& out, Source& source) const;
@@ -76,6 +86,8 @@ class TileRounds {
                                        const TileAxes& axes) const;
   std::int64_t groups() const { return resident_tiles_.channels / tile_schedule_.channels; }
   bool has_rounds() const { return tile_schedule_.rounds > 1; }
+  /// True if the tiles behind the first ones of each round do not stay.
+  bool has_tiles_in_memory() const { return tile_schedule_.kept > 0; }
   /// The blocks of one round of a section whose rounds have some channels each.
   std::int64_t blocks_per_round(std::size_t section) const;
   const ResidentTileArray& array_of(int buffer) const;
@@ -93,6 +105,13 @@ class TileRounds {
   void write_resident_tiles(const LaunchText& launch, int phase) const;
   void write_resident_tile(const LaunchText& launch, std::span<const std::size_t> sections,
                            bool meets) const;
+  /// The elements of the tiles that do not stay, for each of `sections`.
+  void write_tiles_in_memory(const LaunchText& launch, std::span<const std::size_t> sections,
+                             bool meets) const;
+  /// Declares the outer position, the group of channels and the number of tile `item`.
+  void declare_tile(const LaunchText& launch, bool has_number) const;
+  /// `elements` of all tiles: the part in the tiles that do not stay.
+  Extent in_memory_part(Extent elements) const;
   /// True if each call of `phase` on a tile ends with a barrier, because a later call uses shared
   /// memory that it has used.
   bool meets_on_tiles(const LaunchText& launch, int phase) const;
@@ -115,6 +134,7 @@ class TileRounds {
   ResidentTileSchedule tile_schedule_;
   ResidentTiles resident_tiles_;
   std::vector<Copy> copies_;  ///< one per array
+  std::vector<std::vector<ResidentTileAccess>> accesses_;  ///< of the sections on tiles
   std::int64_t groups_per_round_ = 1;
 };
 

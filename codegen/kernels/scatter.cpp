@@ -6,7 +6,12 @@
 // changed in memory instead, and so are rows too long for shared memory. If values are computed
 // from such long rows, the block first stores the results that rows without scattered values have.
 // Rows that an index names then hold sums in place of results, until their results are stored.
+//
+// Several scatters of one kernel run in turn. If they scatter values of the same arrays, they run
+// at once instead, so that those are read once.
 #include <fmt/format.h>
+
+#include <set>
 
 #include "codegen/kernels/kernel_kinds.h"
 #include "codegen/text/expression.h"
@@ -55,15 +60,19 @@ class ScatterWriter {
                                   writer_.index_number(schedule.rows_per_block), atomic(rows_)));
     writer_.declare_index("thread", schedule.is_for_cpu() ? "0" : "static_cast<int>(threadIdx.x)");
     writer_.declare_index("threads", std::to_string(schedule.threads));
-    if (is_kept_) declare_owned();
-    if (is_finished_) {
-      declare_named();
-      write_first_results();
+    if (read_same_arrays()) {
+      write_all_at_once();
     } else {
-      write_base();
+      if (is_kept_) declare_owned();
+      if (is_finished_) {
+        declare_named();
+        write_first_results();
+      } else {
+        write_base();
+      }
+      write_scan({&scatter_, 1});
+      write_more_scatters();
     }
-    write_scan();
-    write_more_scatters();
     // The rows that the indices name are not known, so the traffic is a bound.
     source.traffic.is_bound = true;
     if (is_kept_) return write_results();
@@ -102,10 +111,54 @@ class ScatterWriter {
       out().block("", [&] {
         declare_owned();
         write_base();
-        write_scan();
+        write_scan({&scatter_, 1});
       });
     }
     scatter_ = &*writer_.body.scatter;
+  }
+
+  /// The loads that `source` is computed from, without those that all columns share.
+  std::set<int> loads_of(int source) const {
+    std::set<int> loads;
+    std::vector<int> pending = {source};
+    while (!pending.empty()) {
+      const int next = pending.back();
+      pending.pop_back();
+      const Value& value = writer_.body.values[static_cast<std::size_t>(next)];
+      if (value.kind == Value::Kind::load && depends_on(value.at, 1)) loads.insert(next);
+      pending.insert(pending.end(), value.operands.begin(), value.operands.end());
+    }
+    return loads;
+  }
+
+  /// True if there are several scatters, of values that are computed from the same loads. A row
+  /// must occupy a warp, because a thread owns whole columns then.
+  bool read_same_arrays() const {
+    constexpr std::int64_t kFewestColumns = 32;
+    const std::vector<BodyScatter>& more = writer_.body.more_scatters;
+    const std::set<int> loads = loads_of(writer_.body.scatter->source);
+    const Extent columns = writer_.body.space.extent(1);
+    return is_kept_ && !more.empty() && !loads.empty() && columns.is_number() &&
+           columns.number() >= kFewestColumns &&
+           std::ranges::all_of(
+               more, [&](const BodyScatter& other) { return loads_of(other.source) == loads; });
+  }
+
+  /// Writes one loop over the indices for all scatters. A thread then owns whole columns, because
+  /// it loads a source element once for all scatters.
+  void write_all_at_once() {
+    std::vector<const BodyScatter*> scatters = {&*writer_.body.scatter};
+    for (const BodyScatter& other : writer_.body.more_scatters) scatters.push_back(&other);
+    for (std::size_t i = 0; i < scatters.size(); ++i) {
+      scatter_ = scatters[i];
+      owned_ = fmt::format("owned_{}", i);
+      declare_owned();
+      write_base();
+    }
+    scatter_ = scatters[0];
+    owned_ = "owned_0";
+    write_scan(scatters);
+    out().line("block_barrier();");
   }
 
   void declare_owned() {
@@ -113,8 +166,8 @@ class ScatterWriter {
     writer_.source.shared_bytes = round_up(writer_.source.shared_bytes, 16);
     owned_at_.push_back(writer_.source.shared_bytes);
     const std::string_view type = info(dtype).c_name;
-    out().line(fmt::format("{}* owned = reinterpret_cast<{}*>(shared_memory() + {});", type, type,
-                           writer_.source.shared_bytes));
+    out().line(fmt::format("{}* {} = reinterpret_cast<{}*>(shared_memory() + {});", type, owned_,
+                           type, writer_.source.shared_bytes));
     const Extent elements = writer_.body.space.extent(1) * Extent(writer_.schedule.rows_per_block);
     writer_.source.shared_bytes += elements.number() * size_of(dtype);
   }
@@ -241,7 +294,7 @@ class ScatterWriter {
     if (!is_kept_ && writer_.is_in_place(scatter_->base)) return;  // memory holds it already
     write_owned([&] {
       writer_.write_in_scope(scatter_->base, [&](const std::string& value) {
-        out().line(is_kept_ ? fmt::format("owned[element] = {};", stored(value))
+        out().line(is_kept_ ? fmt::format("{}[element] = {};", owned_, stored(value))
                             : fmt::format("store({}, {}, {});", writer_.result_parameter(),
                                           element(), stored(value)));
       });
@@ -253,7 +306,7 @@ class ScatterWriter {
     std::vector<int> roots;
     for (const BodyStore& store : writer_.body.stores) roots.push_back(store.value);
     write_owned([&] {
-      writer_.set_text(scatter_->result, computed(scatter_->node->dtype, "owned[element]"));
+      writer_.set_text(scatter_->result, computed(scatter_->node->dtype, owned_ + "[element]"));
       for (std::size_t i = 0; i < writer_.body.more_scatters.size(); ++i) {
         const BodyScatter& other = writer_.body.more_scatters[i];
         const DType dtype = other.node->dtype;
@@ -270,9 +323,16 @@ class ScatterWriter {
     });
   }
 
-  /// Each thread marks those of 32 indices that name rows of this block. Then all threads iterate
-  /// over the marks.
-  void write_scan() {
+  /// The number of the row of `scatter` among those of the block: its name, for one of `count`.
+  static std::string place_name(std::size_t scatter, std::size_t count) {
+    return count == 1 ? "place" : fmt::format("place_{}", scatter);
+  }
+
+  /// Each thread marks those of 32 indices that name rows of this block, in any of `scatters`. Then
+  /// all threads iterate over the marks.
+  void write_scan(std::span<const BodyScatter* const> scatters) {
+    std::vector<int> indices;
+    for (const BodyScatter* scatter : scatters) indices.push_back(scatter->index);
     out().line("unsigned* marks = reinterpret_cast<unsigned*>(shared_memory());");
     const Extent count = writer_.body.space.extent(2);
     const bool is_first = scatter_ == &*writer_.body.scatter;
@@ -284,10 +344,15 @@ class ScatterWriter {
           out().block("for (int bit = 0; bit < 32; ++bit)", [&] {
             name_axes("", "", writer_.declare_index("along", "start + thread * 32 + bit"));
             out().block(fmt::format("if (along < {})", count_), [&] {
-              writer_.write_in_scope(scatter_->index, [&](const std::string& index) {
-                out().line(fmt::format(
-                    "const long long place = static_cast<long long>({}) - first_row;", index));
-                out().line("if (place >= 0 && place < owned_rows) mark |= 1u << bit;");
+              writer_.write_in_scope(indices, [&] {
+                std::vector<std::string> are_owned;
+                for (std::size_t i = 0; i < scatters.size(); ++i) {
+                  declare_place(*scatters[i], place_name(i, scatters.size()));
+                  are_owned.push_back(
+                      fmt::format("{0} >= 0 && {0} < owned_rows", place_name(i, scatters.size())));
+                  if (scatters.size() > 1) are_owned.back() = "(" + are_owned.back() + ")";
+                }
+                out().line(fmt::format("if ({}) mark |= 1u << bit;", fmt::join(are_owned, " || ")));
               });
             });
           });
@@ -298,9 +363,49 @@ class ScatterWriter {
           out().line("block_barrier();");
           out().block("for (int marker = 0; marker < threads; ++marker)", [&] {
             out().block("for (unsigned left = marks[marker]; left != 0; left &= left - 1)",
-                        [&] { write_row(); });
+                        [&] { scatters.size() == 1 ? write_row() : write_rows(scatters); });
           });
         });
+  }
+
+  void declare_place(const BodyScatter& scatter, const std::string& name) {
+    out().line(fmt::format("const long long {} = static_cast<long long>({}) - first_row;", name,
+                           writer_.operand_text(scatter.index)));
+  }
+
+  /// The elements that an index position adds to the rows of all scatters.
+  void write_rows(std::span<const BodyScatter* const> scatters) {
+    std::vector<int> indices, sources;
+    for (const BodyScatter* scatter : scatters) {
+      indices.push_back(scatter->index);
+      sources.push_back(scatter->source);
+    }
+    const std::string along =
+        writer_.declare_index("along", "start + marker * 32 + lowest_one_of(left)");
+    name_axes("", "", along);
+    writer_.write_in_scope(indices, [&] {
+      for (std::size_t i = 0; i < scatters.size(); ++i)
+        declare_place(*scatters[i], place_name(i, scatters.size()));
+      const std::string loop = fmt::format(
+          "for ({} column = thread; column < {}; column += threads)", type_, columns_);
+      out().block(loop, [&] {
+        name_axes("", "column", along);
+        writer_.write_in_scope(sources, [&] {
+          for (std::size_t i = 0; i < scatters.size(); ++i) {
+            const std::string place = place_name(i, scatters.size());
+            const std::string to = fmt::format("owned_{}[element]", i);
+            out().block(fmt::format("if ({0} >= 0 && {0} < owned_rows)", place), [&] {
+              out().line(fmt::format("const {0} element = static_cast<{0}>({1}) * {2} + column;",
+                                     type_, place, columns_));
+              out().line(fmt::format("{} = {};", to,
+                                     in_memory(scatters[i]->node->dtype,
+                                               combined(*scatters[i], to,
+                                                        writer_.operand_text(sources[i])))));
+            });
+          }
+        });
+      });
+    });
   }
 
   void write_row() {
@@ -367,6 +472,7 @@ class ScatterWriter {
 
   KernelWriter& writer_;
   const BodyScatter* scatter_;          ///< the scatter that is being written
+  std::string owned_ = "owned";         ///< the name of its rows in shared memory
   std::vector<std::int64_t> owned_at_;  ///< the offset of each scatter's rows in shared memory
   bool is_kept_ = false;                ///< rows stay in shared memory
   bool is_finished_ = false;            ///< rows in memory are results, and sums temporarily

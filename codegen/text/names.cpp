@@ -66,14 +66,15 @@ bool is_reserved_word(std::string_view name) {
       "share_states", "join_shared_states", "cluster", "cluster_rank", "cluster_arrive",
       "cluster_arrive_relaxed", "gpu_fence", "cluster_wait", "cluster_map", "blocks", "own",
       "owned", "ResidentTileCopy", "copy_rounds", "load_rest", "keep_rest", "resident_tiles",
-      "resident_tile", "has_place", "item", "round", "end", "down", "slot", "team", "join_slots",
+      "resident_tile", "has_place", "kept", "rest", "item", "round", "end", "down", "slot", "team", "join_slots",
       "join_ranks", "named", "word", "own_bit", "is_begun", "results", "added", "first_column",
       "quotients", "wave", "in_wave", "ThreadCopies", "BulkCopies", "copies", "whole",
       "shared_address", "turns", "rows_copied", "TableContents", "TableValues", "load_view"};
   // `row_0` names an axis; `s_tree_part` names one part of a reduction's tree.
   const bool is_axis = is_numbered(name, "row") || is_numbered(name, "column") ||
                        is_numbered(name, "outer") || is_numbered(name, "along") ||
-                       is_numbered(name, "from") || is_numbered(name, "copy");
+                       is_numbered(name, "from") || is_numbered(name, "copy") ||
+                       is_numbered(name, "owned") || is_numbered(name, "place");
   if (words.contains(name) || is_axis || name.find("_tree_") != name.npos) return true;
   // Functions of the C library: `exp` and `expf`.
   if (name.ends_with('f') && is_reserved_word(name.substr(0, name.size() - 1))) return true;

@@ -88,6 +88,9 @@ struct Source {
   /// Blocks wait for one another, so all blocks of a launch must be resident at once. The launch
   /// has at most as many blocks as fit, even if `grid` is larger; they stride over the rest.
   bool is_cooperative = false;
+  /// `traffic` is of launches with at least so many blocks. With fewer, fewer tiles stay on the SMs,
+  /// so that more bytes move. 0: any number of blocks.
+  std::int64_t planned_blocks = 0;
   int cluster = 1;  ///< blocks per cluster; divides the grid.
   /// The kernel waits for earlier launches itself, so it may start before they have ended. The
   /// runtime also requires that no load of its machine code precedes the wait.

@@ -84,6 +84,8 @@ class BodyBuilder {
 
   // --- stores -----------------------------------------------------------------------------------
   void add_scatter();
+  /// True if all scatters scatter values of the same arrays, so that one load can serve them all.
+  bool scatter_same_arrays() const;
   void add_stores();
   void add_store(std::size_t index);
   /// Evaluates every reduction of rows, so that its result and its operands are available.

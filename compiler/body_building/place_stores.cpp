@@ -24,15 +24,39 @@ bool has_shape_of(const Node* operand, const Node& node) {
 
 }  // namespace
 
+bool BodyBuilder::scatter_same_arrays() const {
+  const auto arrays_of = [&](const Node* source) {
+    DenseSet<const Node*> seen;
+    std::vector<const Node*> arrays, pending = {source};
+    while (!pending.empty()) {
+      const Node* node = pending.back();
+      pending.pop_back();
+      if (is_free(*node) || !seen.insert(node).second) continue;
+      const bool is_computed =
+          is_view(*node) || std::ranges::find(request_.nodes, node) != request_.nodes.end();
+      if (!is_computed) arrays.push_back(node);
+      if (is_computed) pending.insert(pending.end(), node->operands.begin(), node->operands.end());
+    }
+    std::ranges::sort(arrays);
+    return arrays;
+  };
+  const std::vector<const Node*> first = arrays_of(scatters_[0]->operand(2));
+  return std::ranges::all_of(
+      scatters_, [&](const Node* other) { return arrays_of(other->operand(2)) == first; });
+}
+
 void BodyBuilder::add_scatter() {
   const Index at[] = {body_.space.axis(0), body_.space.axis(1)};
   const Index k = body_.space.axis(2);
   const Index from[] = {k, at[1]};
   std::vector<BodyScatter> scatters;
+  const bool share_loads = scatter_same_arrays();
   for (const Node* node : scatters_) {
-    // Each scatter reads its indices and loads its operands separately.
-    known_.clear();
-    segments_read_.clear();
+    // Each scatter reads its indices and loads its operands separately, or all of them at once.
+    if (!share_loads || scatters.empty()) {
+      known_.clear();
+      segments_read_.clear();
+    }
     BodyScatter scatter{.node = node};
     scatter.base = evaluate(*node->operand(0), at);
     scatter.index = evaluate(*node->operand(1), {&k, 1});

@@ -14,8 +14,11 @@ void GreedyFuser::rematerialize_cheap_values() {
     const Nodes stores = groups[group].stores;
     for (const Node* node : stores) {
       if (groups.is_result(node)) continue;
-      if (!try_recompute(group, node, cone_of(group, node)))
-        try_recompute(group, node, cone_of_widening(group, node));
+      // The narrower value first: whether its operands are loaded again depends on its size.
+      const Cone widening = cone_of_widening(group, node);
+      const bool is_narrowed = try_recompute(group, node, widening);
+      const Node* const stored = is_narrowed ? widening.loads[0] : node;
+      if (!groups.is_result(stored)) try_recompute(group, stored, cone_of(group, stored));
     }
   }
   lower_bounds_ = DenseMap<int, LowerBounds>();

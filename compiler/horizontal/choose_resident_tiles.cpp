@@ -39,22 +39,38 @@ class ResidentTileChooser {
     if (!own) return {};
     own_shared_bytes_ = *own;
     std::vector<ResidentTileChoice> choices;
-    if (const auto resident_tiles = find_resident_tiles(sections_, fused_.sections)) {
-      // Arrays that stay in memory count too: the same few threads process them.
-      tiled_bytes_ = static_cast<double>(resident_tiles->bytes());
-      consider_sizes(*resident_tiles);
-    }
-    take_best(choices);
-    std::vector<std::int64_t> units = unit_counts(sections_.bodies);
-    units.push_back(0);
+    const std::vector<std::int64_t> units = unit_counts(sections_.bodies);
+    std::vector<ResidentTiles> local;
     for (const std::int64_t number : units)
-      if (const auto resident_tiles = find_local_tiles(sections_, fused_.sections, number))
-        consider_sizes(*resident_tiles);
+      if (auto tiles = find_local_tiles(sections_, fused_.sections, number))
+        local.push_back(std::move(*tiles));
+    if (auto tiles = find_local_tiles(sections_, fused_.sections, 0))
+      local.push_back(std::move(*tiles));
+    std::int64_t most_saved = 0;
+    for (const ResidentTiles& tiles : local) most_saved = std::max(most_saved, tiles.bytes_saved());
+    if (const auto tiles = find_resident_tiles(sections_, fused_.sections, 0)) {
+      most_saved = std::max(most_saved, tiles->bytes_saved());
+      consider_grid(*tiles);
+    }
+    // Units only where they save more, because their tiles cannot have rounds.
+    for (const std::int64_t number : units)
+      if (const auto tiles = find_resident_tiles(sections_, fused_.sections, number);
+          tiles && tiles->bytes_saved() > most_saved)
+        consider_grid(*tiles);
+    take_best(choices);
+    for (const ResidentTiles& tiles : local) consider_sizes(tiles);
     take_best(choices);
     return choices;
   }
 
  private:
+  /// Considers resident tiles across grid barriers.
+  void consider_grid(const ResidentTiles& resident_tiles) {
+    // Arrays that stay in memory count too: the same few threads process them.
+    tiled_bytes_ = static_cast<double>(resident_tiles.bytes());
+    consider_sizes(resident_tiles);
+  }
+
   void consider_sizes(const ResidentTiles& resident_tiles) {
     for (std::int64_t channels = resident_tiles.channels; channels > 0; --channels) {
       if (resident_tiles.channels % channels != 0 ||
@@ -209,34 +225,76 @@ class ResidentTileChooser {
                : (there - own_shared_bytes_) / resident_tiles.bytes_of_resident_tile(channels);
   }
 
+  /// Considers tiles that all stay, in as few rounds as possible, and tiles of which some stay.
   void consider(const ResidentTiles& resident_tiles, std::int64_t channels, int blocks) {
     const std::int64_t max_slots = this->max_slots(resident_tiles, channels, blocks);
     if (max_slots == 0) return;
-    const std::int64_t resident = std::int64_t{target_.sm_count} * blocks;
+    const std::int64_t fit = std::int64_t{target_.sm_count} * blocks * max_slots;
     const std::int64_t groups = resident_tiles.channels / channels;
-    std::int64_t per_round = std::min(groups, resident * max_slots / resident_tiles.outer);
-    if (per_round == 0) return;
-    std::int64_t rounds = divide_up(groups, per_round);
-    per_round = divide_up(groups, rounds);
-    rounds = divide_up(groups, per_round);
+    if (const std::int64_t most = std::min(groups, fit / resident_tiles.outer); most > 0)
+      consider_rounds(resident_tiles, channels, blocks,
+                      {.per_round = divide_up(groups, divide_up(groups, most))});
+    // The best number of rounds of which each has more tiles than fit.
+    std::optional<TilesOfRound> best;
+    double most_saved = 0;
+    for (std::int64_t per_round = groups; per_round * resident_tiles.outer > fit; --per_round) {
+      if (groups % per_round != 0) continue;
+      const TilesOfRound tiles{.per_round = per_round, .kept = fit};
+      const double saved = seconds_saved(resident_tiles, channels, blocks, tiles);
+      if (saved > most_saved) {
+        most_saved = saved;
+        best = tiles;
+      }
+    }
+    if (best) consider_rounds(resident_tiles, channels, blocks, *best);
+  }
+
+  /// The tiles of a round.
+  struct TilesOfRound {
+    std::int64_t per_round = 1;  ///< groups of channels
+    std::int64_t kept = 0;       ///< tiles that stay; 0: all
+  };
+
+  /// The seconds that these tiles save; at most 0 if they are not possible.
+  double seconds_saved(const ResidentTiles& resident_tiles, std::int64_t channels, int blocks,
+                       const TilesOfRound& tiles) const {
+    const std::int64_t groups = resident_tiles.channels / channels;
+    const std::int64_t rounds = divide_up(groups, tiles.per_round);
     if (rounds > 1 && (!resident_tiles.may_have_rounds ||
                        !keeps_blocks_within(resident_tiles, ResidentTileSection::Role::channels,
-                                            per_round * channels)))
-      return;
-    const std::int64_t slots = divide_up(per_round * resident_tiles.outer, resident);
+                                            tiles.per_round * channels)))
+      return 0;
     const int barriers = sections_.kernels.back().phase - resident_tiles.first_repeated_phase;
     const double lost = static_cast<double>(rounds - 1) *
                         (barriers * target_.barrier_seconds + target_.tile_copy_seconds);
-    const auto bytes = static_cast<double>(resident_tiles.bytes_saved());
-    const auto at_once = static_cast<double>(per_round * resident_tiles.outer);
-    const double lost_to_blocks = block_loss_bytes(resident_tiles, channels, blocks, at_once);
-    const double saved = (bytes - lost_to_blocks) / target_.bandwidth - lost;
+    const auto all = static_cast<double>(tiles.per_round * resident_tiles.outer);
+    const double at_once = tiles.kept > 0 ? static_cast<double>(tiles.kept) : all;
+    const double share = at_once / all;
+    const auto bytes = static_cast<double>(resident_tiles.bytes_saved()) * share;
+    // Few threads load the rest, as registers would permit no more anyway.
+    const double few_threads =
+        std::max(static_cast<double>(kThreadsPerSm) / (fused_.threads * blocks) - 1, 0.0) / 3;
+    const double lost_to_blocks =
+        share * block_loss_bytes(resident_tiles, channels, blocks, at_once) +
+        (1 - share) * (few_threads * tiled_bytes_ + idle_loss_bytes(resident_tiles, channels));
+    return (bytes - lost_to_blocks) / target_.bandwidth - lost;
+  }
+
+  void consider_rounds(const ResidentTiles& resident_tiles, std::int64_t channels, int blocks,
+                       const TilesOfRound& tiles) {
+    const double saved = seconds_saved(resident_tiles, channels, blocks, tiles);
     if (saved <= 0) return;
-    add(resident_tiles, blocks, saved,
+    const std::int64_t all = tiles.per_round * resident_tiles.outer;
+    const std::int64_t stay = tiles.kept > 0 ? tiles.kept : all;
+    add(resident_tiles, blocks, saved, static_cast<double>(stay) / static_cast<double>(all),
         {.channels = static_cast<int>(channels),
          .arrays = static_cast<int>(resident_tiles.arrays.size()),
-         .per_block = static_cast<int>(slots),
-         .rounds = static_cast<int>(rounds)});
+         .per_block =
+             static_cast<int>(divide_up(stay, std::int64_t{target_.sm_count} * blocks)),
+         .kept = tiles.kept > 0 || resident_tiles.produces() ? stay : 0,
+         .rounds = static_cast<int>(
+             divide_up(resident_tiles.channels / channels, tiles.per_round)),
+         .units = resident_tiles.has_units ? resident_tiles.channels : 0});
   }
 
   /// The loss to few blocks with few loads in flight and to uneven shares of the SMs, in equivalent
@@ -268,7 +326,7 @@ class ResidentTileChooser {
         local_cost_->predicted_loss(resident_tiles, channels, blocks,
                                     copy_width(resident_tiles, channels));
     if (saved <= 0) return;
-    add(resident_tiles, blocks, saved,
+    add(resident_tiles, blocks, saved, 1,
         {.channels = static_cast<int>(channels),
          .arrays = static_cast<int>(resident_tiles.arrays.size()),
          .per_block = 1,
@@ -284,11 +342,13 @@ class ResidentTileChooser {
     considered_.clear();
   }
 
-  void add(const ResidentTiles& resident_tiles, int blocks, double saved,
+  /// `share`: of the tiles, those that stay.
+  void add(const ResidentTiles& resident_tiles, int blocks, double saved, double share,
            const ResidentTileSchedule& chosen) {
     ResidentTileChoice& choice = considered_.emplace_back(
         ResidentTileChoice{.schedule = fused_,
-                           .bytes_saved = static_cast<double>(resident_tiles.bytes_saved()),
+                           .bytes_saved =
+                               static_cast<double>(resident_tiles.bytes_saved()) * share,
                            .seconds_saved = saved});
     choice.schedule.resident_tiles = chosen;
     choice.schedule.blocks_per_sm = blocks;

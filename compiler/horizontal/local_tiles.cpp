@@ -5,10 +5,7 @@
 #include <map>
 #include <set>
 
-#include "compiler/body/collapse_axes.h"
-#include "compiler/body/footprint.h"
 #include "compiler/body/sub_buffer.h"
-#include "compiler/body_building/build_body.h"
 #include "compiler/horizontal/memory_units.h"
 
 namespace sinter {
@@ -34,12 +31,11 @@ class LocalTileFinder {
     for (std::size_t i = 0; i < sections_.size(); ++i) {
       axes_.emplace_back();
       accesses_.emplace_back();
-      visit_units(i, sections_.bodies[i], {}, units);
-      const UnitStrips strips =
-          strips_of_units(sections_[i], sections_.bodies[i], schedules_[i], units);
-      if (strips.strip > 0)
-        visit_units(i, in_strips(body_of(program_, sections_[i]), strips.outer, strips.strip),
-                    strips, units);
+      std::optional<UnitVisit> visit =
+          visit_in_units(program_, sections_[i], sections_.bodies[i], schedules_[i], units);
+      if (!visit) continue;
+      axes_[i] = visit->axes;
+      accesses_[i] = std::move(visit->accesses);
     }
     return finish();
   }
@@ -67,24 +63,6 @@ class LocalTileFinder {
   }
 
  private:
-  /// Sets the axes of a section if `body` visits its elements unit by unit. Of several orders, the
-  /// one with the most accesses that stay in one unit wins.
-  void visit_units(std::size_t section, const Body& body, UnitStrips strips, std::int64_t units) {
-    std::optional<TileAxes> axes =
-        unit_axes_of(sections_[section], body, schedules_[section], program_.facts, units);
-    if (!axes) return;
-    std::vector<ResidentTileAccess> accesses =
-        accesses_in_units(program_, sections_[section], body, units);
-    if (axes_[section] &&
-        std::ranges::count(accesses, true, &ResidentTileAccess::is_linear) <=
-            std::ranges::count(accesses_[section], true, &ResidentTileAccess::is_linear))
-      return;
-    axes->strip = strips.strip;
-    axes->strip_outer = strips.outer;
-    axes_[section] = std::move(axes);
-    accesses_[section] = std::move(accesses);
-  }
-
   int parent(int buffer) const { return parent_or_self(program_, buffer); }
   const Buffer& memory(int buffer) const {
     return program_.buffers[static_cast<std::size_t>(buffer)];
@@ -145,50 +123,8 @@ class LocalTileFinder {
 
   /// True if `access` is to a whole dense array that resident tiles can keep.
   bool is_resident_tile_of(const ResidentTileAccess& access) const {
-    const Buffer& array = memory(access.buffer);
-    const Extent elements = product(array.node->shape);
-    if (array.parent >= 0 || !elements.is_number() || !access.is_linear || access.offset != 0)
-      return false;
-    const bool is_whole = elements.number() == resident_tiles_.outer * resident_tiles_.channels *
-                                                   elements_per_channel(access) &&
-                          array.elements.is_number() &&
-                          array.elements.number() == elements.number();
-    return is_whole && (resident_tiles_.has_units || is_resident_tile(resident_tiles_, access));
-  }
-
-  std::int64_t elements_per_channel(const ResidentTileAccess& access) const {
-    return resident_tiles_.has_units ? access.channel_stride
-                                     : resident_tiles_.segments * resident_tiles_.rows;
-  }
-
-  /// True if `section` writes all of `buffer` without reading it, and no other section writes it.
-  bool writes_all_of(std::size_t section, int buffer) const {
-    if (memory(buffer).kind == Buffer::Kind::input || schedules_[section].tile > 0) return false;
-    for (std::size_t i = 0; i < sections_.size(); ++i)
-      if (i != section && accessed_[i].stored.contains(parent(buffer))) return false;
-    int stores = 0;
-    for (const BodyStore& store : sections_.bodies[section].stores) {
-      if (sections_[section].stores[static_cast<std::size_t>(store.request)].buffer != buffer)
-        continue;
-      if (!store.conditions.empty() || store.elements != product(store.node->shape) ||
-          store.is_final || store.of_columns)
-        return false;
-      ++stores;
-    }
-    return stores == 1 && !accessed_[section].loaded.contains(parent(buffer));
-  }
-
-  /// The elements of `buffer` that sections with resident tiles load, summed over their loads.
-  std::int64_t loaded_elements(int buffer) const {
-    std::int64_t elements = 0;
-    for (std::size_t i = 0; i < sections_.size(); ++i) {
-      if (!resident_tiles_.runs_on_tiles(i)) continue;
-      for (const Value& value : sections_.bodies[i].values)
-        if (value.kind == Value::Kind::load && program_.buffer_of.lookup(value.node) == buffer)
-          elements +=
-              evaluate(footprint_of(sections_.bodies[i], value).elements, program_.facts.symbols);
-    }
-    return elements;
+    return is_whole_array(program_, resident_tiles_, access) &&
+           (resident_tiles_.has_units || is_resident_tile(resident_tiles_, access));
   }
 
   void find_arrays() {
@@ -201,19 +137,22 @@ class LocalTileFinder {
       for (const ResidentTileAccess& access : accesses_[i]) {
         const auto [known, is_new] = arrays.try_emplace(
             access.buffer,
-            ResidentTileArray{.access = access, .per_channel = elements_per_channel(access)});
+            ResidentTileArray{.access = access,
+                              .per_channel = resident_tiles_.elements_per_channel(access)});
         ResidentTileArray& array = known->second;
         if (!access.has_same_addresses(array.access)) unfit.insert(access.buffer);
         if (access.is_store) {
           array.is_produced = true;
-          if (!writes_all_of(i, access.buffer)) unfit.insert(access.buffer);
+          if (!writes_all_of(sections_, schedules_[i], accessed_, i, access.buffer))
+            unfit.insert(access.buffer);
         } else if (loaded.insert(access.buffer).second) {
           ++array.loading_sections;
         }
       }
     }
     for (auto& [buffer, array] : arrays) {
-      array.loaded_elements = loaded_elements(buffer);
+      array.loaded_elements = loaded_elements(
+          sections_, buffer, [&](std::size_t i) { return resident_tiles_.runs_on_tiles(i); });
       const bool saves =
           array.loaded_elements > (array.is_produced ? 0 : resident_tiles_.elements(array));
       if (!saves || unfit.contains(buffer) || !is_resident_tile_of(array.access)) continue;
@@ -236,12 +175,10 @@ class LocalTileFinder {
       resident_tiles_.arrays.push_back(array);
     }
     // If not all arrays fit, those that are read most often come first.
-    std::ranges::stable_sort(
-        resident_tiles_.arrays, std::greater<>(), [&](const ResidentTileArray& array) {
-          const auto loads = static_cast<double>(array.loaded_elements) /
-                             static_cast<double>(resident_tiles_.elements(array));
-          return loads + (!array.is_produced ? -1 : array.is_in_memory ? 0 : 1);
-        });
+    std::ranges::stable_sort(resident_tiles_.arrays, std::greater<>(),
+                             [&](const ResidentTileArray& array) {
+                               return array.saved_per_element(resident_tiles_.elements(array));
+                             });
   }
 
   const Program& program_;

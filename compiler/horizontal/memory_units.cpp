@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/body/collapse_axes.h"
+#include "compiler/body_building/build_body.h"
 #include "compiler/target/gpu_constants.h"
 #include "compiler/tiling/column_split.h"
 #include "compiler/tiling/transpose_tiles.h"
@@ -203,6 +205,8 @@ std::optional<TileAxes> unit_axes_of(const Kernel& kernel, const Body& body,
   return axes;
 }
 
+namespace {
+
 std::vector<ResidentTileAccess> accesses_in_units(const Program& program, const Kernel& kernel,
                                                   const Body& body, std::int64_t units) {
   std::vector<ResidentTileAccess> result;
@@ -229,6 +233,31 @@ std::vector<ResidentTileAccess> accesses_in_units(const Program& program, const 
          .is_store = true},
         store.at, store.conditions);
   return result;
+}
+
+}  // namespace
+
+std::optional<UnitVisit> visit_in_units(const Program& program, const Kernel& kernel,
+                                        const Body& body, const Schedule& schedule,
+                                        std::int64_t units) {
+  std::optional<UnitVisit> best;
+  const auto consider = [&](const Body& visited, const UnitStrips& strips) {
+    const std::optional<TileAxes> axes =
+        unit_axes_of(kernel, visited, schedule, program.facts, units);
+    if (!axes) return;
+    UnitVisit next{*axes, accesses_in_units(program, kernel, visited, units)};
+    next.axes.strip = strips.strip;
+    next.axes.strip_outer = strips.outer;
+    const auto linear = [](const UnitVisit& visit) {
+      return std::ranges::count(visit.accesses, true, &ResidentTileAccess::is_linear);
+    };
+    if (!best || linear(next) > linear(*best)) best = std::move(next);
+  };
+  consider(body, {});
+  const UnitStrips strips = strips_of_units(kernel, body, schedule, units);
+  if (strips.strip > 0)
+    consider(in_strips(body_of(program, kernel), strips.outer, strips.strip), strips);
+  return best;
 }
 
 }  // namespace sinter

@@ -33,9 +33,16 @@ std::optional<TileAxes> unit_axes_of(const Kernel& kernel, const Body& body,
                                      const Schedule& schedule, const Facts& facts,
                                      std::int64_t units);
 
-/// The accesses of such a kernel. An access is linear if each unit accesses only its own piece of
-/// the array; channel_stride is then the size of a piece.
-std::vector<ResidentTileAccess> accesses_in_units(const Program& program, const Kernel& kernel,
-                                                  const Body& body, std::int64_t units);
+/// The order in which a kernel visits units, and its accesses. An access is linear if each unit
+/// accesses only its own piece of the array; channel_stride is then the size of a piece.
+struct UnitVisit {
+  TileAxes axes;
+  std::vector<ResidentTileAccess> accesses;
+};
+/// The order of the body or of its strips; of both, the one with more accesses that stay in one
+/// unit. nullopt if the kernel cannot visit one unit after the other.
+std::optional<UnitVisit> visit_in_units(const Program& program, const Kernel& kernel,
+                                        const Body& body, const Schedule& schedule,
+                                        std::int64_t units);
 
 }  // namespace sinter

@@ -1,6 +1,7 @@
 // Finds the shapes outer × channels × rows that sections of a horizontally fused kernel visit.
 #include <algorithm>
 
+#include "compiler/body/footprint.h"
 #include "compiler/horizontal/resident_tiles.h"
 
 namespace sinter {
@@ -78,6 +79,51 @@ bool is_resident_tile(const ResidentTiles& resident_tiles, const ResidentTileAcc
                     ? access.segment_stride == resident_tiles.rows * access.row_stride
                     : access.channel_stride == resident_tiles.rows && access.segment_stride != 0;
   return is_whole && access.is_linear && (access.channel_stride == 1 || access.row_stride == 1);
+}
+
+bool is_whole_array(const Program& program, const ResidentTiles& resident_tiles,
+                    const ResidentTileAccess& access) {
+  const Buffer& array = program.buffers[static_cast<std::size_t>(access.buffer)];
+  const Extent elements = product(array.node->shape);
+  return array.parent < 0 && elements.is_number() && access.is_linear && access.offset == 0 &&
+         elements.number() == resident_tiles.outer * resident_tiles.channels *
+                                  resident_tiles.elements_per_channel(access) &&
+         array.elements.is_number() && array.elements.number() == elements.number();
+}
+
+std::int64_t loaded_elements(const FusedSections& sections, int buffer,
+                             const std::function<bool(std::size_t section)>& counts) {
+  std::int64_t elements = 0;
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    if (!counts(i)) continue;
+    for (const Value& value : sections.bodies[i].values)
+      if (value.kind == Value::Kind::load &&
+          sections.program.buffer_of.lookup(value.node) == buffer)
+        elements += evaluate(footprint_of(sections.bodies[i], value).elements,
+                             sections.program.facts.symbols);
+  }
+  return elements;
+}
+
+bool writes_all_of(const FusedSections& sections, const Schedule& schedule,
+                   std::span<const AccessedBuffers> accessed, std::size_t section, int buffer) {
+  const Program& program = sections.program;
+  const int parent = parent_or_self(program, buffer);
+  if (program.buffers[static_cast<std::size_t>(buffer)].kind == Buffer::Kind::input ||
+      schedule.tile > 0)
+    return false;
+  for (std::size_t i = 0; i < sections.size(); ++i)
+    if (i != section && accessed[i].stored.contains(parent)) return false;
+  int stores = 0;
+  for (const BodyStore& store : sections.bodies[section].stores) {
+    if (sections[section].stores[static_cast<std::size_t>(store.request)].buffer != buffer)
+      continue;
+    if (!store.conditions.empty() || store.elements != product(store.node->shape) ||
+        store.is_final || store.of_columns)
+      return false;
+    ++stores;
+  }
+  return stores == 1 && !accessed[section].loaded.contains(parent);
 }
 
 }  // namespace sinter

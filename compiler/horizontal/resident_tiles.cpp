@@ -8,6 +8,7 @@
 #include <set>
 
 #include "compiler/body/sub_buffer.h"
+#include "compiler/horizontal/memory_units.h"
 #include "ir/support/round_up.h"
 
 namespace sinter {
@@ -19,8 +20,23 @@ class ResidentTileFinder {
   ResidentTileFinder(const FusedSections& sections, std::span<const Schedule> schedules)
       : sections_(sections), schedules_(schedules) {}
 
+  std::optional<ResidentTiles> of_units(std::int64_t units) {
+    find_written();
+    resident_tiles_ = {.channels = units, .has_units = true};
+    for (std::size_t i = 0; i < sections_.size(); ++i) {
+      std::optional<UnitVisit> visit = visit_in_units(sections_.program, sections_[i],
+                                                      sections_.bodies[i], schedules_[i], units);
+      axes_.push_back(visit ? std::optional(visit->axes) : std::nullopt);
+      accesses_.push_back(visit ? std::move(visit->accesses) : std::vector<ResidentTileAccess>());
+    }
+    find_arrays();
+    if (resident_tiles_.arrays.empty()) return std::nullopt;
+    assign_rounds();
+    return resident_tiles_;
+  }
+
   /// Resident tiles of the shape that saves the most bytes, among all shapes that sections visit.
-  std::optional<ResidentTiles> find() {
+  std::optional<ResidentTiles> of_rows() {
     find_written();
     std::optional<ResidentTiles> best;
     for (const ResidentTileShape& shape : resident_tile_shapes(sections_, schedules_)) {
@@ -41,6 +57,9 @@ class ResidentTileFinder {
                        .segments = shape.shape.segments};
     resident_tiles_.rows = shape.shape.rows;
     axes_ = shape.section_axes;
+    accesses_.assign(sections_.size(), {});
+    for (std::size_t i = 0; i < sections_.size(); ++i)
+      if (axes_[i]) accesses_[i] = accesses_along(i);
   }
 
   int parent(int buffer) const { return parent_or_self(sections_.program, buffer); }
@@ -65,7 +84,7 @@ class ResidentTileFinder {
     }
   }
 
-  std::vector<ResidentTileAccess> accesses(std::size_t section) const {
+  std::vector<ResidentTileAccess> accesses_along(std::size_t section) const {
     return accesses_of(sections_.program, sections_[section], sections_.bodies[section],
                        *axes_[section]);
   }
@@ -76,7 +95,8 @@ class ResidentTileFinder {
     return found == last_written_.end() ? -1 : found->second;
   }
 
-  /// Finds arrays that several sections load at the same addresses.
+  /// Finds arrays that several sections load at the same addresses, or that one section writes and
+  /// others load.
   void find_arrays() {
     std::map<int, ResidentTileArray> arrays;
     std::map<int, int> first_loaded;  // by buffer: a phase
@@ -84,37 +104,63 @@ class ResidentTileFinder {
     for (std::size_t i = 0; i < sections_.size(); ++i) {
       if (!axes_[i]) continue;
       std::set<int> loaded;
-      for (const ResidentTileAccess& access : accesses(i)) {
-        if (access.is_store) continue;
+      for (const ResidentTileAccess& access : accesses_[i]) {
         const int written = last_written(access.buffer);
+        const bool is_produced = access.is_store && may_produce(i, access);
+        if (access.is_store && !is_produced) continue;
         const auto [known, is_new] = arrays.try_emplace(
             access.buffer,
             ResidentTileArray{.access = access,
-                              .per_channel = resident_tiles_.segments * resident_tiles_.rows,
-                              .last_written_phase = written});
+                              .per_channel = resident_tiles_.elements_per_channel(access),
+                              .last_written_phase = written,
+                              .is_produced = is_produced});
+        if (!access.has_same_addresses(known->second.access)) unfit.insert(access.buffer);
+        if (is_produced) continue;
         first_loaded.try_emplace(access.buffer, sections_[i].phase);
         const bool is_part = written >= 0 && parent(access.buffer) != access.buffer;
-        if (!access.has_same_addresses(known->second.access) || written >= sections_[i].phase ||
-            is_part)
-          unfit.insert(access.buffer);
+        if (written >= sections_[i].phase || is_part) unfit.insert(access.buffer);
         if (loaded.insert(access.buffer).second) ++known->second.loading_sections;
       }
     }
     for (auto& [buffer, array] : arrays) {
-      if (array.loading_sections < 2 || unfit.contains(buffer) ||
-          !is_resident_tile(resident_tiles_, array.access))
+      if (array.loading_sections < (array.is_produced ? 1 : 2) || unfit.contains(buffer) ||
+          !(resident_tiles_.has_units ? is_whole_array(sections_.program, resident_tiles_, array.access)
+                                      : is_resident_tile(resident_tiles_, array.access)))
         continue;
-      array.loaded_elements = resident_tiles_.elements(array) * array.loading_sections;
+      array.is_in_memory = !array.is_produced || is_read_outside(buffer);
+      array.loaded_elements = loaded_elements(
+          sections_, buffer, [&](std::size_t i) { return axes_[i].has_value(); });
+      if (array.saved_per_element(resident_tiles_.elements(array)) <= 0) continue;
       resident_tiles_.arrays.push_back(array);
     }
     drop_rewritten_arrays(first_loaded);
-    // If not all arrays fit, those with the most loads come first.
+    // If not all arrays fit, those that save most come first.
     std::ranges::stable_sort(resident_tiles_.arrays, std::greater<>(),
-                             &ResidentTileArray::loading_sections);
+                             [&](const ResidentTileArray& array) {
+                               return array.saved_per_element(resident_tiles_.elements(array));
+                             });
+  }
+
+  /// True if `section` may write the array of `access` to resident tiles instead of memory.
+  bool may_produce(std::size_t section, const ResidentTileAccess& access) const {
+    return is_whole_array(sections_.program, resident_tiles_, access) &&
+           writes_all_of(sections_, schedules_[section], accessed_, section, access.buffer);
+  }
+
+  /// True if anything but the sections on resident tiles reads `buffer`.
+  bool is_read_outside(int buffer) const {
+    if (std::ranges::count(sections_.internal_buffers, buffer) == 0) return true;
+    for (std::size_t i = 0; i < sections_.size(); ++i) {
+      if (!accessed_[i].loaded.contains(buffer)) continue;
+      if (!axes_[i]) return true;
+      for (const ResidentTileAccess& access : accesses_[i])  // of a sub-buffer
+        if (access.buffer != buffer && parent(access.buffer) == buffer) return true;
+    }
+    return false;
   }
 
   /// All resident tiles are copied in one phase: the first that loads one. Drops the arrays that
-  /// this phase or a later one writes.
+  /// this phase or a later one writes, unless the section that writes them has resident tiles.
   void drop_rewritten_arrays(const std::map<int, int>& first_loaded) {
     const auto first = [&](const ResidentTileArray& array) {
       return first_loaded.at(array.access.buffer);
@@ -122,13 +168,14 @@ class ResidentTileFinder {
     const auto earliest = [&] {
       int phase = std::numeric_limits<int>::max();
       for (const ResidentTileArray& array : resident_tiles_.arrays)
-        phase = std::min(phase, first(array));
+        if (!array.is_produced) phase = std::min(phase, first(array));
       return phase;
     };
     std::erase_if(resident_tiles_.arrays, [phase = earliest()](const ResidentTileArray& array) {
-      return array.last_written_phase >= phase;
+      return !array.is_produced && array.last_written_phase >= phase;
     });
-    resident_tiles_.copy_phase = resident_tiles_.arrays.empty() ? 0 : earliest();
+    const int phase = earliest();
+    resident_tiles_.copy_phase = phase == std::numeric_limits<int>::max() ? 0 : phase;
   }
 
   static bool intersect(const std::set<int>& a, const std::set<int>& b) {
@@ -171,7 +218,7 @@ class ResidentTileFinder {
   }
 
   void assign_roles() {
-    resident_tiles_.may_have_rounds = resident_tiles_.segments == 1;
+    resident_tiles_.may_have_rounds = resident_tiles_.segments == 1 && !resident_tiles_.has_units;
     written_first_.clear();
     std::map<int, ResidentTileAccess> exchanged;
     resident_tiles_.sections.resize(sections_.size());
@@ -196,8 +243,9 @@ class ResidentTileFinder {
           continue;
         }
         section = {.role = ResidentTileSection::Role::channels, .axes = *axes_[i]};
+        accesses_[i] = accesses_along(i);
       }
-      for (const ResidentTileAccess& access : accesses(i)) {
+      for (const ResidentTileAccess& access : accesses_[i]) {
         const int buffer = parent(access.buffer);
         if (!exchanged_.contains(buffer) || written_first_.contains(buffer)) continue;
         ResidentTileAccess in_parent = access;
@@ -216,6 +264,7 @@ class ResidentTileFinder {
   std::span<const Schedule> schedules_;
   std::vector<AccessedBuffers> accessed_;      ///< by section
   std::vector<std::optional<TileAxes>> axes_;  ///< for the current shape
+  std::vector<std::vector<ResidentTileAccess>> accesses_;  ///< of sections with axes
   std::map<int, int> last_written_;            ///< by buffer: a phase
   std::set<int> exchanged_;                    ///< buffers between sections
   std::set<int> written_first_;                ///< those that are written before all rounds
@@ -279,8 +328,10 @@ ResidentTileCopy copy_of(const ResidentTiles& resident_tiles, const ResidentTile
 }
 
 std::optional<ResidentTiles> find_resident_tiles(const FusedSections& sections,
-                                                 std::span<const Schedule> schedules) {
-  return ResidentTileFinder(sections, schedules).find();
+                                                 std::span<const Schedule> schedules,
+                                                 std::int64_t units) {
+  ResidentTileFinder finder(sections, schedules);
+  return units > 0 ? finder.of_units(units) : finder.of_rows();
 }
 
 }  // namespace sinter

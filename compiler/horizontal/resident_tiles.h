@@ -7,16 +7,22 @@
 // position with some adjacent channels and all their rows. If one section reduces outer × rows in
 // one level of the reduction tree, and another one only rows, a tile has all outer positions. If
 // not all resident tiles fit on the device at once, the phases run in rounds, each for some of the
-// channels.
+// channels. Arrays of other shapes may consist of units of memory, such as images (memory_units.h).
+// A tile then has adjacent units. Or only some tiles stay, and sections access the elements of the others in memory.
+//
+// A section may also write an array that later phases read. In the tiles that stay, it is then
+// never in memory if nothing else reads it.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "compiler/body/body.h"
+#include "compiler/body/sub_buffer.h"
 #include "compiler/horizontal/tile_axes.h"
 #include "compiler/program/kernel.h"
 #include "compiler/target/target.h"
@@ -30,9 +36,14 @@ struct ResidentTileArray {
   std::int64_t loaded_elements = 0;  ///< elements that all of them load
   std::int64_t per_channel = 1;      ///< elements of one channel in a tile
   int last_written_phase = -1;  ///< the last phase that writes it before it is copied; -1: none
-  /// Local tiles: a section writes it to the resident tile; `is_in_memory`: also to memory.
+  /// A section writes it to the resident tile; `is_in_memory`: also to memory.
   bool is_produced = false;
   bool is_in_memory = true;
+  /// The repeated reads, and writes to memory, that a resident tile saves per element.
+  double saved_per_element(std::int64_t elements) const {
+    return static_cast<double>(loaded_elements) / static_cast<double>(elements) +
+           (!is_produced ? -1 : is_in_memory ? 0 : 1);
+  }
   /// True if channels are contiguous in memory, false if rows are.
   bool has_contiguous_channels() const { return access.channel_stride == 1; }
 };
@@ -67,6 +78,12 @@ struct ResidentTiles {
   bool runs_on_tiles(std::size_t section) const {
     return sections[section].role == ResidentTileSection::Role::resident_tiles;
   }
+  /// The elements of the array of `access` in one channel of a tile.
+  std::int64_t elements_per_channel(const ResidentTileAccess& access) const {
+    return has_units ? access.channel_stride : segments * rows;
+  }
+  /// True if a section writes one of the arrays.
+  bool produces() const { return std::ranges::any_of(arrays, &ResidentTileArray::is_produced); }
   bool has_array(int buffer) const {
     return std::ranges::any_of(
         arrays, [&](const ResidentTileArray& array) { return array.access.buffer == buffer; });
@@ -94,9 +111,24 @@ struct FusedSections {
   const Kernel& operator[](std::size_t section) const { return kernels[section]; }
 };
 
+/// True if `section` with `schedule` writes all elements of `buffer` once, without reading any, and
+/// no other section writes it. `accessed`: by section.
+bool writes_all_of(const FusedSections& sections, const Schedule& schedule,
+                   std::span<const AccessedBuffers> accessed, std::size_t section, int buffer);
+
+/// True if `access` reaches all elements of its array, which is dense.
+bool is_whole_array(const Program& program, const ResidentTiles& resident_tiles,
+                    const ResidentTileAccess& access);
+/// The elements of `buffer` that the sections for which `counts` is true load, summed over their
+/// loads.
+std::int64_t loaded_elements(const FusedSections& sections, int buffer,
+                             const std::function<bool(std::size_t section)>& counts);
+
 /// The resident tiles that `sections` with `schedules` can keep; nullopt if there are none.
+/// `units`: see ResidentTileSchedule::units.
 std::optional<ResidentTiles> find_resident_tiles(const FusedSections& sections,
-                                                 std::span<const Schedule> schedules);
+                                                 std::span<const Schedule> schedules,
+                                                 std::int64_t units);
 
 /// A shape that resident tiles may have, and the axes of each section. nullopt: the section does
 /// not visit that shape.

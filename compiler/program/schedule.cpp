@@ -27,8 +27,10 @@ std::string to_string(const Schedule& schedule) {
                           schedule.blocks_per_sm);
     else if (tiles)
       text +=
-          fmt::format(" | {} of {} per block, {}, {} blocks per SM",
-                      counted(tiles.per_block, "resident tile"), counted(tiles.channels, "channel"),
+          fmt::format(" | {} of {} per block, {}{}, {} blocks per SM",
+                      counted(tiles.per_block, "resident tile"),
+                      counted(tiles.channels, tiles.units > 0 ? "unit" : "channel"),
+                      tiles.kept > 0 ? fmt::format("at most {} in all, ", tiles.kept) : "",
                       counted(tiles.rounds, "round"), schedule.blocks_per_sm);
     return text;
   }

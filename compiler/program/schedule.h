@@ -17,11 +17,14 @@ struct ResidentTileSchedule {
   /// The number of arrays with resident tiles: the first ones of `ResidentTiles::arrays`.
   int arrays = 0;
   int per_block = 0;  ///< resident tiles that fit one block
+  /// Only the first tiles of each round stay: this many, as long as they fit. Sections read and
+  /// write the rest in memory. 0: all tiles stay.
+  std::int64_t kept = 0;
   int rounds = 1;     ///< tile rounds over all phases, each for some of the channels.
   /// A block runs one resident tile at a time through all phases that need no other tiles. It
   /// therefore needs shared memory for one tile only (local_tiles.h).
   bool is_local = false;
-  /// Local tiles: the number of equal units of memory that each array consists of, in any layout
+  /// The number of equal units of memory that each array consists of, in any layout
   /// within a unit. 0: the arrays have the shape outer × channels × rows.
   std::int64_t units = 0;
 

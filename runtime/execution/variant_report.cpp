@@ -87,6 +87,7 @@ KernelReport kernel_report(const Program& program, const Kernel& kernel, const S
                       .bytes_written = evaluate(source.traffic.bytes_written, symbols),
                       .threads = source.threads,
                       .grid = grid,
+                      .planned_blocks = source.planned_blocks,
                       .cluster = source.cluster,
                       .vector_bytes = source.vector_bytes,
                       .shared_bytes = source.shared_bytes,

@@ -42,13 +42,14 @@ void fields(auto& archive, SameOrConst<Traffic> auto& traffic) {
 void fields(auto& archive, SameOrConst<Source> auto& source) {
   archive(source.entry, source.text, source.arguments, source.table, source.grid, source.threads,
           source.shared_bytes, source.workspace_bytes, source.tickets, source.has_barrier,
-          source.is_cooperative, source.cluster, source.may_start_early, source.vector_bytes,
-          source.traffic);
+          source.is_cooperative, source.planned_blocks, source.cluster, source.may_start_early,
+          source.vector_bytes, source.traffic);
 }
 
 void fields(auto& archive, SameOrConst<ResidentTileSchedule> auto& resident_tiles) {
   archive(resident_tiles.channels, resident_tiles.arrays, resident_tiles.per_block,
-          resident_tiles.rounds, resident_tiles.is_local, resident_tiles.units);
+          resident_tiles.kept, resident_tiles.rounds, resident_tiles.is_local,
+          resident_tiles.units);
 }
 
 void fields(auto& archive, SameOrConst<StripSchedule> auto& strips) {

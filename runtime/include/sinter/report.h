@@ -59,6 +59,8 @@ struct KernelReport {
   std::int64_t minimal_bytes = 0;  ///< each array read once and each result written once
   int threads = 0;                 ///< per block
   std::int64_t grid = 0;           ///< blocks
+  /// With fewer blocks at once, more bytes than predicted move. 0: blocks make no difference.
+  std::int64_t planned_blocks = 0;
   int cluster = 1;                 ///< blocks per cluster, which share rows
   int vector_bytes = 0;            ///< of the widest load or store
   int registers = 0;               ///< per thread; of the cubin on the host device

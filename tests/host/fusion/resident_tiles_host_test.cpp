@@ -24,6 +24,9 @@ class SlowMemory {
     // The memory is so slow that saved reads outweigh grid barriers, and few threads saturate it.
     device_.target.bandwidth = 1e11;
     device_.target.bytes_in_flight = 1 << 10;
+    device_.target.barrier_seconds = 1e-8;
+    device_.target.tile_copy_seconds = 1e-8;
+    device_.target.tile_speedup = 100;
   }
 
   /// Expects one launch with resident tiles, whose schedule contains `what`.
@@ -31,7 +34,9 @@ class SlowMemory {
     const RunResult result = run_and_check_on(Device(&device_), parse(text), {}, {.replay = false});
     ASSERT_EQ(result.report.kernels.size(), 1U);
     const KernelReport& kernel = result.report.kernels[0];
-    EXPECT_NE(kernel.schedule.find(" channel"), std::string::npos) << kernel.schedule;
+    EXPECT_TRUE(kernel.schedule.find(" channel") != std::string::npos ||
+                kernel.schedule.find(" unit") != std::string::npos)
+        << kernel.schedule;
     EXPECT_NE(kernel.schedule.find(what), std::string::npos) << kernel.schedule;
   }
 
@@ -55,6 +60,26 @@ TEST_P(ResidentTiles, LastRoundIsShorter) {
 }
 
 TEST_P(ResidentTiles, NeighbouringRows) { run(batch_norm_backward(266, 5, 64, false), "1 round"); }
+
+TEST_P(ResidentTiles, SomeStay) {
+  run(batch_norm_backward(1400, 16, 64, true), "in all, 1 round");
+}
+
+TEST_P(ResidentTiles, SomeOfEachRoundStay) {
+  run(batch_norm_backward(700, 32, 64, true), "in all, 2 rounds");
+}
+
+TEST_P(ResidentTiles, ValuesThatASectionWritesStay) {
+  run(masked_batch_norm_backward(257, 32, 64), "in all, 1 round");
+}
+
+TEST_P(ResidentTiles, SomeValuesThatASectionWritesStay) {
+  run(masked_batch_norm_backward(701, 32, 64), "in all, 2 rounds");
+}
+
+TEST_P(ResidentTiles, UnitsOfArraysOfDifferentShapes) {
+  run(centred_widths(401, 8, 49), " unit");
+}
 
 /// Arrays that an earlier phase of the launch writes. Most blocks have more resident tiles than fit
 /// at once.

@@ -53,6 +53,53 @@ graph backward_of_sum(a: bf16[{0}, {3}, {2}] {{strides = [{4}, 1, {3}]}}, b: bf1
                      images, channels, rows, 2 * channels, 2 * channels * rows, channels * rows);
 }
 
+/// batch_norm_backward of a masked sum of two gradients, which is no result. One phase computes it
+/// from three arrays, and a later phase needs it again.
+inline std::string masked_batch_norm_backward(int images, int channels, int rows) {
+  return fmt::format(R"(
+graph masked_backward(da: bf16[{0}, {1}, {2}] {{strides = [{3}, 1, {1}]}},
+                      db: bf16[{0}, {1}, {2}] {{strides = [{3}, 1, {1}]}},
+                      z: bf16[{0}, {1}, {2}] {{strides = [{3}, 1, {1}]}},
+                      x: bf16[{0}, {1}, {2}] {{strides = [{3}, 1, {1}]}}, w: f32[1, {1}, 1]) {{
+  all = add da, db
+  off = le z, 0
+  dy = where off, 0, all
+  g = cast dy {{to = f32}}
+  v = cast x {{to = f32}}
+  s = sum g {{axes = [0, 2], keep = true}}
+  p = mul g, v
+  t = sum p {{axes = [0, 2], keep = true}}
+  c = mul v, t
+  d = sub g, c
+  e = sub d, s
+  f = mul e, w
+  y = cast f {{to = bf16}}
+  return y, s
+}})",
+                     images, channels, rows, channels * rows);
+}
+
+/// Two arrays with different numbers of channels, each centred by its sum over all other axes, and
+/// then added. Only the images are the same pieces of both.
+inline std::string centred_widths(int images, int channels, int rows) {
+  return fmt::format(R"(
+graph centred_widths(a: bf16[{0}, {3}, {2}] {{strides = [{4}, 1, {3}]}},
+                     b: bf16[{0}, {1}, {2}] {{strides = [{5}, 1, {1}]}}) {{
+  u = cast a {{to = f32}}
+  v = cast b {{to = f32}}
+  s = sum u {{axes = [0, 2], keep = true}}
+  t = sum v {{axes = [0, 2], keep = true}}
+  c = sub u, s
+  d = sub v, t
+  first = slice c {{axis = 1, begin = 0, end = {1}, step = 1}}
+  e = add first, d
+  f = concat e, c {{axis = 1}}
+  y = cast f {{to = bf16}}
+  return y
+}})",
+                     images, channels, rows, 2 * channels, 2 * channels * rows, channels * rows);
+}
+
 /// Batch norm in training, followed by a mean over each channel of each image. Each image is one
 /// segment of the rows that the statistics reduce.
 inline std::string pooled_batch_norm(const std::string& dtype, int images, int channels, int rows,

@@ -47,6 +47,19 @@ TEST(CompareLaunchesTest, BoundsAreOfTheirOwnKernel) {
   EXPECT_TRUE(holds(kernels, {counted("a_c1", 8, 3), counted("a_c1", 16, 8)}));
 }
 
+TEST(CompareLaunchesTest, FewerBlocksThanPlannedMoveMore) {
+  std::vector<KernelReport> kernels = {predicted("a_c1", 8, 4)};
+  kernels[0].planned_blocks = 3;
+  host::Launch launch = counted("a_c1", 10, 4);
+  launch.grid[0] = 2;
+  EXPECT_TRUE(holds(kernels, {launch}));
+  launch.bytes_read = 7;
+  EXPECT_FALSE(holds(kernels, {launch}));
+  launch.bytes_read = 10;
+  launch.grid[0] = 3;
+  EXPECT_FALSE(holds(kernels, {launch}));
+}
+
 TEST(CompareLaunchesTest, EveryLaunchIsPredictedAndCounted) {
   std::vector<KernelReport> kernels = {predicted("a_c1", 8, 4)};
   EXPECT_FALSE(holds(kernels, {}));

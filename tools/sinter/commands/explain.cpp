@@ -82,6 +82,9 @@ void print_compiled(const KernelExplanation& kernel, const Explanation& explanat
 void print_estimates(const KernelReport& report) {
   if (report.bytes_are_bounds)
     fmt::print("  estimate  addresses are read from data, so these are the most bytes\n");
+  if (report.planned_blocks > 0)
+    fmt::print("  estimate  with fewer than {} blocks at once, more bytes move\n",
+               report.planned_blocks);
   const std::int64_t more = report.bytes_read + report.bytes_written - report.minimal_bytes;
   if (more > 0)
     fmt::print("  estimate  {} are read again or are partial results; the L2 cache may have them\n",

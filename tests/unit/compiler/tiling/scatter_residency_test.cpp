@@ -173,7 +173,8 @@ graph corners(x: f32[4096, 64], i: i64[4096], j: i64[4096], u: bf16[1000, 64]) {
   return y
 })";
 
-/// Each scatter reads its own indices and addends. Only the combined result is stored.
+/// Both scatters add values of one array, so that one load serves both. Only the combined result is
+/// stored.
 TEST(ScatterKernelsTest, ScattersOfEqualShapesAreOneKernel) {
   const Program program = planned(kCorners);
   ASSERT_THAT(program.kernels, SizeIs(1));
@@ -181,7 +182,22 @@ TEST(ScatterKernelsTest, ScattersOfEqualShapesAreOneKernel) {
   const Source source = emitted(program);
   EXPECT_EQ(evaluate(source.traffic.bytes_written, {}), 1000 * 64 * 2);
   EXPECT_EQ(evaluate(source.traffic.bytes_read, {}),
-            2 * (4096 * 64 * 4 + 2 * 4096 * 8) + 1000 * 64 * 2);
+            4096 * 64 * 4 + 2 * 2 * 4096 * 8 + 1000 * 64 * 2);
+  EXPECT_THAT(source.text, HasSubstr("owned_1[element] = "));
+}
+
+/// Their indices may name rows of different blocks, and each block would then load both arrays.
+TEST(ScatterKernelsTest, ScattersOfDifferentArraysRunInTurn) {
+  const Program program = planned(R"(
+graph pair(x: f32[4096, 64], h: f32[4096, 64], i: i64[4096], j: i64[4096]) {
+  zero = full {shape = [1000, 64], value = 0, dtype = f32}
+  a = index_put zero, x, i {axes = [0], accumulate = true}
+  b = index_put zero, h, j {axes = [0], accumulate = true}
+  y = add a, b
+  return y
+})");
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_THAT(emitted(program).text, Not(HasSubstr("owned_1")));
 }
 
 TEST(ScatterKernelsTest, ChainedScattersAreSeparateKernels) {

@@ -35,6 +35,7 @@ TEST(SavedFormat, HashChangesOnlyWithTheVersion) {
                       .tickets = 8,
                       .has_barrier = true,
                       .is_cooperative = false,
+                      .planned_blocks = 65,
                       .cluster = 2,
                       .may_start_early = true,
                       .vector_bytes = 16,
@@ -42,7 +43,7 @@ TEST(SavedFormat, HashChangesOnlyWithTheVersion) {
   Schedule schedule{10, 11, 12,   13,    14, 15,   true,         false, 16, true,
                     17, 18, true, false, 19, true, Copies::bulk, 64,    20};
   schedule.strips = {21, 22};
-  schedule.resident_tiles = {23, 24, 25, 26, true, 27};
+  schedule.resident_tiles = {23, 24, 25, 64, 26, true, 27};
   schedule.sections = {Schedule{.threads = 28}};
   SavedKernels kernels{.arch = "sm_90",
                        .host_machine_level = "m",
@@ -88,6 +89,7 @@ TEST(SavedFormat, HashChangesOnlyWithTheVersion) {
                       .minimal_bytes = 40,
                       .threads = 41,
                       .grid = 42,
+                      .planned_blocks = 66,
                       .cluster = 43,
                       .vector_bytes = 44,
                       .registers = 45,
@@ -114,9 +116,9 @@ TEST(SavedFormat, HashChangesOnlyWithTheVersion) {
                            .skip = {"fuse_launches"},
                            .recorded_ops = 60,
                            .functions = {{"f", 61, true}}};
-  EXPECT_EQ(kKernelsSection.version, 3U);
+  EXPECT_EQ(kKernelsSection.version, 4U);
   EXPECT_EQ(kProgramSection.version, 1U);
-  EXPECT_EQ(hash_of(pack(kernels)), "9172bac55db70154");
+  EXPECT_EQ(hash_of(pack(kernels)), "4dbf5b09235266f3");
   EXPECT_EQ(hash_of(pack(saved)), "37c3b74af674ef18");
 }
 
