@@ -318,7 +318,7 @@ std::string TileRounds::copy_function(std::string_view index_type) const {
 
 bool TileRounds::meets_on_tiles(const LaunchText& launch, int phase) const {
   // No grid barrier separates the rounds, nor the sections on a local tile.
-  if (is_local() || has_rounds()) return true;
+  if (is_local() || meets_after_calls()) return true;
   const auto writes_tile = [&](const Store& store) {
     return std::ranges::any_of(resident_tiles_.arrays, [&](const ResidentTileArray& array) {
       return array.access.buffer == store.buffer;
@@ -329,7 +329,9 @@ bool TileRounds::meets_on_tiles(const LaunchText& launch, int phase) const {
     if (kernel_.sections[i].phase != phase || !resident_tiles_.runs_on_tiles(i)) continue;
     const Source& source = launch.source(i);
     if (source.shared_bytes > 0 && !(is_alone && source.may_follow_itself)) return true;
-    if (std::ranges::any_of(kernel_.sections[i].stores, writes_tile)) return true;
+    // A grid barrier follows, which is a block barrier too.
+    if (!has_tiles_in_memory() && std::ranges::any_of(kernel_.sections[i].stores, writes_tile))
+      return true;
   }
   return false;
 }
@@ -337,7 +339,7 @@ bool TileRounds::meets_on_tiles(const LaunchText& launch, int phase) const {
 std::string TileRounds::grid_barrier_behind(const LaunchText& launch, int phase) const {
   bool have_met = true;
   for (std::size_t i = 0; i < kernel_.sections.size(); ++i)
-    if (kernel_.sections[i].phase == phase && !has_rounds())
+    if (kernel_.sections[i].phase == phase && !meets_after_calls())
       have_met &= !runs_in_memory(i) &&
                   (launch.source(i).ends_met ||
                    (resident_tiles_.runs_on_tiles(i) && meets_on_tiles(launch, phase)));
@@ -367,8 +369,12 @@ void TileRounds::write(const LaunchText& launch) const {
   };
   if (!has_rounds()) return write_round();
   launch.out.directive("#pragma unroll 1");
-  launch.out.block(fmt::format("for (int round = 0; round < {}; ++round)", tile_schedule_.rounds),
-                   write_round);
+  launch.out.block(
+      fmt::format("for (int round = 0; round < {}; ++round)", tile_schedule_.rounds), [&] {
+        if (!meets_after_calls())
+          launch.out.line("if (round > 0) block_barrier();  // the tiles have the same places");
+        write_round();
+      });
 }
 
 std::string TileRounds::copy_call(const LaunchText& launch) const {
@@ -414,12 +420,12 @@ void TileRounds::write_blocks(const LaunchText& launch, std::size_t section,
   const bool uses_shared = source.shared_bytes > 0;
   out.block(grid_loop(launch.index_type, "block", count), [&] {
     if (!end.empty()) out.line(fmt::format("if ({} >= {}) break;", block, end));
-    if (!has_rounds() && uses_shared && is_used)
+    if (!meets_after_calls() && uses_shared && is_used)
       out.line("block_barrier();");
-    else if (!has_rounds() && uses_shared && count != "1" && !source.may_follow_itself)
+    else if (!meets_after_calls() && uses_shared && count != "1" && !source.may_follow_itself)
       out.line(fmt::format("if ({}) block_barrier();", is_later_round(launch.index_type, "block")));
     out.line(launch.call(section, block));
-    if (has_rounds()) out.line("block_barrier();");
+    if (meets_after_calls()) out.line("block_barrier();");
   });
   is_used |= uses_shared;
 }
@@ -483,23 +489,29 @@ void TileRounds::declare_tile(const LaunchText& launch, bool has_number) const {
 void TileRounds::write_tiles_in_memory(const LaunchText& launch,
                                        std::span<const std::size_t> sections, bool meets) const {
   SourceWriter& out = launch.out;
-  bool is_used = !meets;  // the shared memory of sections, since the last barrier
+  // True if shared memory has been used since the last barrier.
+  bool is_used = !meets && std::ranges::any_of(sections, [&](std::size_t i) {
+    return launch.source(i).shared_bytes > 0;
+  });
   for (const std::size_t section : sections) {
-    const bool uses_shared = launch.source(section).shared_bytes > 0;
-    if (uses_shared && is_used) out.line("block_barrier();");
-    is_used = false;
+    const Source& source = launch.source(section);
+    const bool uses_shared = source.shared_bytes > 0;
+    if (uses_shared && is_used && !(sections.size() == 1 && source.may_follow_itself))
+      out.line("block_barrier();");
+    is_used |= uses_shared;
     const std::int64_t blocks =
         blocks_per_resident_tile(kernel_.sections[section], resident_tiles_.sections[section].axes,
                                  schedule_.sections[section], tile_schedule_.channels);
     const std::string tiles = fmt::format("{} - kept", resident_tiles_per_round());
     const std::string count = blocks == 1 ? tiles : fmt::format("({}) * {}", tiles, blocks);
     out.block(grid_loop(launch.index_type, "rest", count), [&] {
+      if (uses_shared && !source.may_follow_itself)
+        out.line(fmt::format("if ({}) block_barrier();", is_later_round(launch.index_type, "rest")));
       out.line(fmt::format("const {} item = kept + rest{};", launch.index_type,
                            blocks == 1 ? "" : fmt::format(" / {}", blocks)));
       declare_tile(launch, true);
       out.line(launch.call_in_memory(
           section, blocks == 1 ? "number" : fmt::format("number * {0} + rest % {0}", blocks)));
-      if (uses_shared || has_rounds()) out.line("block_barrier();");
     });
   }
 }
@@ -539,7 +551,8 @@ void TileRounds::write_other_sections(const LaunchText& launch, int phase) const
   bool is_used = false;
   for (std::size_t i = 0; i < kernel_.sections.size(); ++i)
     is_used |= kernel_.sections[i].phase == phase && resident_tiles_.runs_on_tiles(i) &&
-               launch.source(i).shared_bytes > 0 && !meets_on_tiles(launch, phase);
+               launch.source(i).shared_bytes > 0 &&
+               (has_tiles_in_memory() || !meets_on_tiles(launch, phase));
   for (std::size_t i = 0; i < kernel_.sections.size(); ++i) {
     const ResidentTileSection::Role role = resident_tiles_.sections[i].role;
     if (kernel_.sections[i].phase != phase || resident_tiles_.runs_on_tiles(i)) continue;

@@ -88,6 +88,8 @@ class TileRounds {
   bool has_rounds() const { return tile_schedule_.rounds > 1; }
   /// True if the tiles behind the first ones of each round do not stay.
   bool has_tiles_in_memory() const { return tile_schedule_.kept > 0; }
+  /// True if every call ends with a barrier, so that rounds need none of their own.
+  bool meets_after_calls() const { return has_rounds() && !has_tiles_in_memory(); }
   /// The blocks of one round of a section whose rounds have some channels each.
   std::int64_t blocks_per_round(std::size_t section) const;
   const ResidentTileArray& array_of(int buffer) const;
