@@ -434,18 +434,6 @@ void TileRounds::write_resident_tiles(const LaunchText& launch, int phase) const
   if (has_tiles_in_memory()) write_tiles_in_memory(launch, sections, meets);
 }
 
-void TileRounds::declare_tile(const LaunchText& launch, bool has_number) const {
-  SourceWriter& out = launch.out;
-  const std::string per_round = std::to_string(groups_per_round_);
-  out.line(fmt::format("const {} outer = item / {};", launch.index_type, per_round));
-  out.line(fmt::format("const {} group = {}item % {};", launch.index_type,
-                       has_rounds() ? fmt::format("round * {} + ", per_round) : "", per_round));
-  if (groups_per_round_ * tile_schedule_.rounds != groups())
-    out.line(fmt::format("if (group >= {}) continue;", groups()));
-  if (has_number)
-    out.line(fmt::format("const {} number = outer * {} + group;", launch.index_type, groups()));
-}
-
 void TileRounds::write_resident_tile(const LaunchText& launch,
                                      std::span<const std::size_t> sections, bool meets) const {
   SourceWriter& out = launch.out;
