@@ -58,14 +58,13 @@ TileRounds::TileRounds(const Program& program, const Kernel& kernel, const Sched
   accesses_.resize(kernel.sections.size());
   for (std::size_t i = 0; i < kernel.sections.size(); ++i)
     if (runs_in_memory(i))
-      accesses_[i] =
-          resident_tiles_.has_units
-              ? visit_in_units(program, kernel.sections[i], bodies[i], schedule.sections[i],
-                               resident_tiles_.channels)
-                    .value()
-                    .accesses
-              : accesses_of(program, kernel.sections[i], bodies[i],
-                            resident_tiles_.sections[i].axes);
+      accesses_[i] = resident_tiles_.has_units
+                         ? visit_in_units(program, kernel.sections[i], bodies[i],
+                                          schedule.sections[i], resident_tiles_.channels)
+                               .value()
+                               .accesses
+                         : accesses_of(program, kernel.sections[i], bodies[i],
+                                       resident_tiles_.sections[i].axes);
   std::int64_t begin = 0;
   for (const ResidentTileArray& array : resident_tiles_.arrays) {
     copies_.push_back(
@@ -193,7 +192,8 @@ Extent TileRounds::bytes_read() const {
   Extent bytes = 0;
   for (const ResidentTileArray& array : resident_tiles_.arrays)
     if (!array.is_produced) {
-      const Extent all = resident_tiles_.elements(array) * std::int64_t{size_of(array.access.dtype)};
+      const Extent all =
+          resident_tiles_.elements(array) * std::int64_t{size_of(array.access.dtype)};
       bytes = bytes + all - in_memory_part(all);
     }
   return bytes;
@@ -410,11 +410,11 @@ void TileRounds::write_resident_tiles(const LaunchText& launch, int phase) const
     const int last = tile_schedule_.per_block - 1;
     const std::string place =
         has_tiles_in_memory() ? "place" : fmt::format("minimum(place, {})", last);
-    out.line(
-        last == 0
-            ? std::string("unsigned char* const resident_tile = resident_tiles;")
-            : fmt::format("unsigned char* const resident_tile = resident_tiles + {} * {};", place,
-                          resident_tiles_.bytes_of_resident_tile(tile_schedule_.channels)));
+    out.line(last == 0
+                 ? std::string("unsigned char* const resident_tile = resident_tiles;")
+                 : fmt::format("unsigned char* const resident_tile = resident_tiles + {} * {};",
+                               place,
+                               resident_tiles_.bytes_of_resident_tile(tile_schedule_.channels)));
     const bool have_met = !sections.empty() && std::ranges::all_of(sections, [&](std::size_t i) {
       return launch.source(i).has_met;
     });

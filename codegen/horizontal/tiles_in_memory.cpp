@@ -12,12 +12,11 @@ Extent TileRounds::in_memory_part(Extent elements) const {
   return floor_div(elements, tiles) * Extent(tiles - tile_schedule_.kept);
 }
 
-void TileRounds::add_traffic(std::size_t section, Source& on_tiles,
-                             const Source& in_memory) const {
+void TileRounds::add_traffic(std::size_t section, Source& on_tiles, const Source& in_memory) const {
   Traffic& traffic = on_tiles.traffic;
   for (const ResidentTileArray& array : resident_tiles_.arrays) {
-    const bool is_stored = std::ranges::count(kernel_.sections[section].stores,
-                                              array.access.buffer, &Store::buffer) > 0;
+    const bool is_stored = std::ranges::count(kernel_.sections[section].stores, array.access.buffer,
+                                              &Store::buffer) > 0;
     if (is_stored && !array.is_in_memory)
       traffic.bytes_written =
           traffic.bytes_written + in_memory_part(resident_tiles_.elements(array) *
@@ -41,8 +40,8 @@ void TileRounds::add_traffic(std::size_t section, Source& on_tiles,
     traffic.bytes_read = traffic.bytes_read + bytes;
     Extent& read = on_tiles.bytes_read_of.try_emplace(buffer, 0).first->second;
     read = read + bytes;
-    traffic.is_bound |= !has_tiles && (!is_exact || std::min(rest, tile_schedule_.kept) <
-                                                        groups_per_round_);
+    traffic.is_bound |=
+        !has_tiles && (!is_exact || std::min(rest, tile_schedule_.kept) < groups_per_round_);
   }
 }
 
@@ -78,7 +77,8 @@ void TileRounds::write_tiles_in_memory(const LaunchText& launch,
     const std::string count = blocks == 1 ? tiles : fmt::format("({}) * {}", tiles, blocks);
     out.block(grid_loop(launch.index_type, "rest", count), [&] {
       if (uses_shared && !source.may_follow_itself)
-        out.line(fmt::format("if ({}) block_barrier();", is_later_round(launch.index_type, "rest")));
+        out.line(
+            fmt::format("if ({}) block_barrier();", is_later_round(launch.index_type, "rest")));
       out.line(fmt::format("const {} item = kept + rest{};", launch.index_type,
                            blocks == 1 ? "" : fmt::format(" / {}", blocks)));
       declare_tile(launch, true);
