@@ -88,8 +88,7 @@ class FusedLaunchWriter {
     sections_.push_back(section_of(number, name, true, exchanged, overwritten));
     in_memory_.emplace_back();
     if (resident_tiles_ && resident_tiles_->runs_in_memory(number))
-      in_memory_.back() =
-          section_of(number, name + "_in_memory", false, exchanged, overwritten);
+      in_memory_.back() = section_of(number, name + "_in_memory", false, exchanged, overwritten);
   }
 
   /// `on_tiles`: with resident tiles, if the section has any. Adds its function to `callees_`.
@@ -97,8 +96,7 @@ class FusedLaunchWriter {
                      const std::set<int>& exchanged, const std::set<int>& overwritten) {
     const Kernel& section = kernel_.sections[number];
     const auto written = [&](std::string_view function_name, Naming naming) {
-      KernelWriter writer(program_, section, schedule_.sections[number], function_name,
-                          naming);
+      KernelWriter writer(program_, section, schedule_.sections[number], function_name, naming);
       writer.become_section(exchanged, overwritten);
       if (section.foreach_list >= 0) writer.become_listed();
       if (resident_tiles_ && on_tiles) resident_tiles_->read_from_resident_tiles(writer, number);
@@ -399,10 +397,10 @@ class FusedLaunchWriter {
          .arrays = std::move(arrays),
          .call = [&](std::size_t section,
                      const std::string& block) { return call(section, block); },
-         .call_in_memory = [&](std::size_t section,
-                               const std::string& block) {
-           return call(section, in_memory_[section].value(), block);
-         },
+         .call_in_memory =
+             [&](std::size_t section, const std::string& block) {
+               return call(section, in_memory_[section].value(), block);
+             },
          .blocks =
              [&](std::size_t section) { return parameters_.text(sections_[section].source.grid); },
          .source = [&](std::size_t section) -> const Source& {

@@ -58,14 +58,13 @@ TileRounds::TileRounds(const Program& program, const Kernel& kernel, const Sched
   accesses_.resize(kernel.sections.size());
   for (std::size_t i = 0; i < kernel.sections.size(); ++i)
     if (runs_in_memory(i))
-      accesses_[i] =
-          resident_tiles_.has_units
-              ? visit_in_units(program, kernel.sections[i], bodies[i], schedule.sections[i],
-                               resident_tiles_.channels)
-                    .value()
-                    .accesses
-              : accesses_of(program, kernel.sections[i], bodies[i],
-                            resident_tiles_.sections[i].axes);
+      accesses_[i] = resident_tiles_.has_units
+                         ? visit_in_units(program, kernel.sections[i], bodies[i],
+                                          schedule.sections[i], resident_tiles_.channels)
+                               .value()
+                               .accesses
+                         : accesses_of(program, kernel.sections[i], bodies[i],
+                                       resident_tiles_.sections[i].axes);
   std::int64_t begin = 0;
   for (const ResidentTileArray& array : resident_tiles_.arrays) {
     copies_.push_back(
@@ -193,50 +192,11 @@ Extent TileRounds::bytes_read() const {
   Extent bytes = 0;
   for (const ResidentTileArray& array : resident_tiles_.arrays)
     if (!array.is_produced) {
-      const Extent all = resident_tiles_.elements(array) * std::int64_t{size_of(array.access.dtype)};
+      const Extent all =
+          resident_tiles_.elements(array) * std::int64_t{size_of(array.access.dtype)};
       bytes = bytes + all - in_memory_part(all);
     }
   return bytes;
-}
-
-Extent TileRounds::in_memory_part(Extent elements) const {
-  if (!has_tiles_in_memory()) return 0;
-  const std::int64_t tiles = resident_tiles_per_round();
-  return floor_div(elements, tiles) * Extent(tiles - tile_schedule_.kept);
-}
-
-void TileRounds::add_traffic(std::size_t section, Source& on_tiles,
-                             const Source& in_memory) const {
-  Traffic& traffic = on_tiles.traffic;
-  for (const ResidentTileArray& array : resident_tiles_.arrays) {
-    const bool is_stored = std::ranges::count(kernel_.sections[section].stores,
-                                              array.access.buffer, &Store::buffer) > 0;
-    if (is_stored && !array.is_in_memory)
-      traffic.bytes_written =
-          traffic.bytes_written + in_memory_part(resident_tiles_.elements(array) *
-                                                 std::int64_t{size_of(array.access.dtype)});
-  }
-  const std::int64_t rest = resident_tiles_per_round() - tile_schedule_.kept;
-  if (rest == 0) return;
-  for (const auto& [buffer, all] : in_memory.bytes_read_of) {
-    const bool has_tiles = resident_tiles_.has_array(buffer);
-    // Each tile loads its own elements, or all tiles of a group load the same ones.
-    bool is_of_tile = true;
-    bool is_exact = true;
-    for (const ResidentTileAccess& access : accesses_[section]) {
-      if (access.buffer != buffer || access.is_store) continue;
-      const bool has_outer = access.outer_stride != 0 || resident_tiles_.outer == 1;
-      is_of_tile &= access.is_linear && has_outer && access.channel_stride != 0;
-      is_exact &= access.is_linear && (access.outer_stride == 0 || access.channel_stride != 0);
-    }
-    if (!has_tiles && is_of_tile) continue;
-    const Extent bytes = has_tiles ? in_memory_part(all) : all;
-    traffic.bytes_read = traffic.bytes_read + bytes;
-    Extent& read = on_tiles.bytes_read_of.try_emplace(buffer, 0).first->second;
-    read = read + bytes;
-    traffic.is_bound |= !has_tiles && (!is_exact || std::min(rest, tile_schedule_.kept) <
-                                                        groups_per_round_);
-  }
 }
 
 bool TileRounds::copies() const {
@@ -450,11 +410,11 @@ void TileRounds::write_resident_tiles(const LaunchText& launch, int phase) const
     const int last = tile_schedule_.per_block - 1;
     const std::string place =
         has_tiles_in_memory() ? "place" : fmt::format("minimum(place, {})", last);
-    out.line(
-        last == 0
-            ? std::string("unsigned char* const resident_tile = resident_tiles;")
-            : fmt::format("unsigned char* const resident_tile = resident_tiles + {} * {};", place,
-                          resident_tiles_.bytes_of_resident_tile(tile_schedule_.channels)));
+    out.line(last == 0
+                 ? std::string("unsigned char* const resident_tile = resident_tiles;")
+                 : fmt::format("unsigned char* const resident_tile = resident_tiles + {} * {};",
+                               place,
+                               resident_tiles_.bytes_of_resident_tile(tile_schedule_.channels)));
     const bool have_met = !sections.empty() && std::ranges::all_of(sections, [&](std::size_t i) {
       return launch.source(i).has_met;
     });
@@ -472,48 +432,6 @@ void TileRounds::write_resident_tiles(const LaunchText& launch, int phase) const
     write_resident_tile(launch, sections, meets);
   });
   if (has_tiles_in_memory()) write_tiles_in_memory(launch, sections, meets);
-}
-
-void TileRounds::declare_tile(const LaunchText& launch, bool has_number) const {
-  SourceWriter& out = launch.out;
-  const std::string per_round = std::to_string(groups_per_round_);
-  out.line(fmt::format("const {} outer = item / {};", launch.index_type, per_round));
-  out.line(fmt::format("const {} group = {}item % {};", launch.index_type,
-                       has_rounds() ? fmt::format("round * {} + ", per_round) : "", per_round));
-  if (groups_per_round_ * tile_schedule_.rounds != groups())
-    out.line(fmt::format("if (group >= {}) continue;", groups()));
-  if (has_number)
-    out.line(fmt::format("const {} number = outer * {} + group;", launch.index_type, groups()));
-}
-
-void TileRounds::write_tiles_in_memory(const LaunchText& launch,
-                                       std::span<const std::size_t> sections, bool meets) const {
-  SourceWriter& out = launch.out;
-  // True if shared memory has been used since the last barrier.
-  bool is_used = !meets && std::ranges::any_of(sections, [&](std::size_t i) {
-    return launch.source(i).shared_bytes > 0;
-  });
-  for (const std::size_t section : sections) {
-    const Source& source = launch.source(section);
-    const bool uses_shared = source.shared_bytes > 0;
-    if (uses_shared && is_used && !(sections.size() == 1 && source.may_follow_itself))
-      out.line("block_barrier();");
-    is_used |= uses_shared;
-    const std::int64_t blocks =
-        blocks_per_resident_tile(kernel_.sections[section], resident_tiles_.sections[section].axes,
-                                 schedule_.sections[section], tile_schedule_.channels);
-    const std::string tiles = fmt::format("{} - kept", resident_tiles_per_round());
-    const std::string count = blocks == 1 ? tiles : fmt::format("({}) * {}", tiles, blocks);
-    out.block(grid_loop(launch.index_type, "rest", count), [&] {
-      if (uses_shared && !source.may_follow_itself)
-        out.line(fmt::format("if ({}) block_barrier();", is_later_round(launch.index_type, "rest")));
-      out.line(fmt::format("const {} item = kept + rest{};", launch.index_type,
-                           blocks == 1 ? "" : fmt::format(" / {}", blocks)));
-      declare_tile(launch, true);
-      out.line(launch.call_in_memory(
-          section, blocks == 1 ? "number" : fmt::format("number * {0} + rest % {0}", blocks)));
-    });
-  }
 }
 
 void TileRounds::write_resident_tile(const LaunchText& launch,

@@ -135,7 +135,7 @@ class TileRounds {
   Naming naming_;
   ResidentTileSchedule tile_schedule_;
   ResidentTiles resident_tiles_;
-  std::vector<Copy> copies_;  ///< one per array
+  std::vector<Copy> copies_;                               ///< one per array
   std::vector<std::vector<ResidentTileAccess>> accesses_;  ///< of the sections on tiles
   std::int64_t groups_per_round_ = 1;
 };

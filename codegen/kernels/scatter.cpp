@@ -386,8 +386,8 @@ class ScatterWriter {
     writer_.write_in_scope(indices, [&] {
       for (std::size_t i = 0; i < scatters.size(); ++i)
         declare_place(*scatters[i], place_name(i, scatters.size()));
-      const std::string loop = fmt::format(
-          "for ({} column = thread; column < {}; column += threads)", type_, columns_);
+      const std::string loop =
+          fmt::format("for ({} column = thread; column < {}; column += threads)", type_, columns_);
       out().block(loop, [&] {
         name_axes("", "column", along);
         writer_.write_in_scope(sources, [&] {
@@ -397,10 +397,10 @@ class ScatterWriter {
             out().block(fmt::format("if ({0} >= 0 && {0} < owned_rows)", place), [&] {
               out().line(fmt::format("const {0} element = static_cast<{0}>({1}) * {2} + column;",
                                      type_, place, columns_));
-              out().line(fmt::format("{} = {};", to,
-                                     in_memory(scatters[i]->node->dtype,
-                                               combined(*scatters[i], to,
-                                                        writer_.operand_text(sources[i])))));
+              out().line(fmt::format(
+                  "{} = {};", to,
+                  in_memory(scatters[i]->node->dtype,
+                            combined(*scatters[i], to, writer_.operand_text(sources[i])))));
             });
           }
         });

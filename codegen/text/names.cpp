@@ -66,10 +66,11 @@ bool is_reserved_word(std::string_view name) {
       "share_states", "join_shared_states", "cluster", "cluster_rank", "cluster_arrive",
       "cluster_arrive_relaxed", "gpu_fence", "cluster_wait", "cluster_map", "blocks", "own",
       "owned", "ResidentTileCopy", "copy_rounds", "load_rest", "keep_rest", "resident_tiles",
-      "resident_tile", "has_place", "kept", "rest", "item", "round", "end", "down", "slot", "team", "join_slots",
-      "join_ranks", "named", "word", "own_bit", "is_begun", "results", "added", "first_column",
-      "quotients", "wave", "in_wave", "ThreadCopies", "BulkCopies", "copies", "whole",
-      "shared_address", "turns", "rows_copied", "TableContents", "TableValues", "load_view"};
+      "resident_tile", "has_place", "kept", "rest", "item", "round", "end", "down", "slot", "team",
+      "join_slots", "join_ranks", "named", "word", "own_bit", "is_begun", "results", "added",
+      "first_column", "quotients", "wave", "in_wave", "ThreadCopies", "BulkCopies", "copies",
+      "whole", "shared_address", "turns", "rows_copied", "TableContents", "TableValues",
+      "load_view"};
   // `row_0` names an axis; `s_tree_part` names one part of a reduction's tree.
   const bool is_axis = is_numbered(name, "row") || is_numbered(name, "column") ||
                        is_numbered(name, "outer") || is_numbered(name, "along") ||

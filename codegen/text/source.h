@@ -82,14 +82,14 @@ struct Source {
   bool has_met = false;      ///< a block barrier is behind all loads
   /// Since the last block barrier, only thread 0 has stored, or loaded what later phases overwrite.
   bool ends_met = false;
-  /// A block may run this code again without a barrier before it. The code uses no shared memory but
-  /// the exchange, and it ends with the half that it does not use first.
+  /// A block may run this code again without a barrier before it. The code uses no shared memory
+  /// but the exchange, and it ends with the half that it does not use first.
   bool may_follow_itself = false;
   /// Blocks wait for one another, so all blocks of a launch must be resident at once. The launch
   /// has at most as many blocks as fit, even if `grid` is larger; they stride over the rest.
   bool is_cooperative = false;
-  /// `traffic` is of launches with at least so many blocks. With fewer, fewer tiles stay on the SMs,
-  /// so that more bytes move. 0: any number of blocks.
+  /// `traffic` is of launches with at least so many blocks. With fewer, fewer tiles stay on the
+  /// SMs, so that more bytes move. 0: any number of blocks.
   std::int64_t planned_blocks = 0;
   int cluster = 1;  ///< blocks per cluster; divides the grid.
   /// The kernel waits for earlier launches itself, so it may start before they have ended. The

@@ -289,11 +289,9 @@ class ResidentTileChooser {
     add(resident_tiles, blocks, saved, static_cast<double>(stay) / static_cast<double>(all),
         {.channels = static_cast<int>(channels),
          .arrays = static_cast<int>(resident_tiles.arrays.size()),
-         .per_block =
-             static_cast<int>(divide_up(stay, std::int64_t{target_.sm_count} * blocks)),
+         .per_block = static_cast<int>(divide_up(stay, std::int64_t{target_.sm_count} * blocks)),
          .kept = tiles.kept > 0 || resident_tiles.produces() ? stay : 0,
-         .rounds = static_cast<int>(
-             divide_up(resident_tiles.channels / channels, tiles.per_round)),
+         .rounds = static_cast<int>(divide_up(resident_tiles.channels / channels, tiles.per_round)),
          .units = resident_tiles.has_units ? resident_tiles.channels : 0});
   }
 
@@ -347,8 +345,7 @@ class ResidentTileChooser {
            const ResidentTileSchedule& chosen) {
     ResidentTileChoice& choice = considered_.emplace_back(
         ResidentTileChoice{.schedule = fused_,
-                           .bytes_saved =
-                               static_cast<double>(resident_tiles.bytes_saved()) * share,
+                           .bytes_saved = static_cast<double>(resident_tiles.bytes_saved()) * share,
                            .seconds_saved = saved});
     choice.schedule.resident_tiles = chosen;
     choice.schedule.blocks_per_sm = blocks;

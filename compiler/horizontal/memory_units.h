@@ -39,8 +39,8 @@ struct UnitVisit {
   TileAxes axes;
   std::vector<ResidentTileAccess> accesses;
 };
-/// The order of the body or of its strips; of both, the one with more accesses that stay in one
-/// unit. nullopt if the kernel cannot visit one unit after the other.
+/// Visits the units in the order of the body or of its strips. The order with more accesses that
+/// stay in one unit wins. Returns nullopt if the kernel cannot visit one unit after the other.
 std::optional<UnitVisit> visit_in_units(const Program& program, const Kernel& kernel,
                                         const Body& body, const Schedule& schedule,
                                         std::int64_t units);

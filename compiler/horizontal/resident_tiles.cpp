@@ -124,12 +124,13 @@ class ResidentTileFinder {
     }
     for (auto& [buffer, array] : arrays) {
       if (array.loading_sections < (array.is_produced ? 1 : 2) || unfit.contains(buffer) ||
-          !(resident_tiles_.has_units ? is_whole_array(sections_.program, resident_tiles_, array.access)
-                                      : is_resident_tile(resident_tiles_, array.access)))
+          !(resident_tiles_.has_units
+                ? is_whole_array(sections_.program, resident_tiles_, array.access)
+                : is_resident_tile(resident_tiles_, array.access)))
         continue;
       array.is_in_memory = !array.is_produced || is_read_outside(buffer);
-      array.loaded_elements = loaded_elements(
-          sections_, buffer, [&](std::size_t i) { return axes_[i].has_value(); });
+      array.loaded_elements =
+          loaded_elements(sections_, buffer, [&](std::size_t i) { return axes_[i].has_value(); });
       if (array.saved_per_element(resident_tiles_.elements(array)) <= 0) continue;
       resident_tiles_.arrays.push_back(array);
     }
@@ -262,12 +263,12 @@ class ResidentTileFinder {
 
   const FusedSections& sections_;
   std::span<const Schedule> schedules_;
-  std::vector<AccessedBuffers> accessed_;      ///< by section
-  std::vector<std::optional<TileAxes>> axes_;  ///< for the current shape
+  std::vector<AccessedBuffers> accessed_;                  ///< by section
+  std::vector<std::optional<TileAxes>> axes_;              ///< for the current shape
   std::vector<std::vector<ResidentTileAccess>> accesses_;  ///< of sections with axes
-  std::map<int, int> last_written_;            ///< by buffer: a phase
-  std::set<int> exchanged_;                    ///< buffers between sections
-  std::set<int> written_first_;                ///< those that are written before all rounds
+  std::map<int, int> last_written_;                        ///< by buffer: a phase
+  std::set<int> exchanged_;                                ///< buffers between sections
+  std::set<int> written_first_;  ///< those that are written before all rounds
   ResidentTiles resident_tiles_;
 };
 

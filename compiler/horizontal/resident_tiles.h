@@ -8,7 +8,8 @@
 // one level of the reduction tree, and another one only rows, a tile has all outer positions. If
 // not all resident tiles fit on the device at once, the phases run in rounds, each for some of the
 // channels. Arrays of other shapes may consist of units of memory, such as images (memory_units.h).
-// A tile then has adjacent units. Or only some tiles stay, and sections access the elements of the others in memory.
+// A tile then has adjacent units. Or only some tiles stay, and sections access the elements of the
+// others in memory.
 //
 // A section may also write an array that later phases read. In the tiles that stay, it is then
 // never in memory if nothing else reads it.
@@ -41,8 +42,10 @@ struct ResidentTileArray {
   bool is_in_memory = true;
   /// The repeated reads, and writes to memory, that a resident tile saves per element.
   double saved_per_element(std::int64_t elements) const {
-    return static_cast<double>(loaded_elements) / static_cast<double>(elements) +
-           (!is_produced ? -1 : is_in_memory ? 0 : 1);
+    return static_cast<double>(loaded_elements) / static_cast<double>(elements) + (!is_produced ? -1
+                                                                                   : is_in_memory
+                                                                                       ? 0
+                                                                                       : 1);
   }
   /// True if channels are contiguous in memory, false if rows are.
   bool has_contiguous_channels() const { return access.channel_stride == 1; }

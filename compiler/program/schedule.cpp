@@ -26,12 +26,11 @@ std::string to_string(const Schedule& schedule) {
                           counted(tiles.channels, tiles.units > 0 ? "unit" : "channel"),
                           schedule.blocks_per_sm);
     else if (tiles)
-      text +=
-          fmt::format(" | {} of {} per block, {}{}, {} blocks per SM",
-                      counted(tiles.per_block, "resident tile"),
-                      counted(tiles.channels, tiles.units > 0 ? "unit" : "channel"),
-                      tiles.kept > 0 ? fmt::format("at most {} in all, ", tiles.kept) : "",
-                      counted(tiles.rounds, "round"), schedule.blocks_per_sm);
+      text += fmt::format(" | {} of {} per block, {}{}, {} blocks per SM",
+                          counted(tiles.per_block, "resident tile"),
+                          counted(tiles.channels, tiles.units > 0 ? "unit" : "channel"),
+                          tiles.kept > 0 ? fmt::format("at most {} in all, ", tiles.kept) : "",
+                          counted(tiles.rounds, "round"), schedule.blocks_per_sm);
     return text;
   }
   std::string text = fmt::format("threads {}, vector {}", schedule.threads, schedule.vector);

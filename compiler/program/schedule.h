@@ -20,7 +20,7 @@ struct ResidentTileSchedule {
   /// Only the first tiles of each round stay: this many, as long as they fit. Sections read and
   /// write the rest in memory. 0: all tiles stay.
   std::int64_t kept = 0;
-  int rounds = 1;     ///< tile rounds over all phases, each for some of the channels.
+  int rounds = 1;  ///< tile rounds over all phases, each for some of the channels.
   /// A block runs one resident tile at a time through all phases that need no other tiles. It
   /// therefore needs shared memory for one tile only (local_tiles.h).
   bool is_local = false;

@@ -28,8 +28,9 @@ void fields(auto& archive, SameOrConst<KernelReport> auto& report) {
   archive(report.name, report.kind, report.sections, report.nodes, report.places, report.schedule,
           report.launches, report.bytes_read, report.bytes_written, report.bytes_are_bounds,
           report.writes_are_bounds, report.minimal_bytes, report.threads, report.grid,
-          report.planned_blocks, report.cluster, report.vector_bytes, report.registers, report.spill_bytes,
-          report.shared_bytes, report.cubin, report.notes, report.candidates, report.tuning);
+          report.planned_blocks, report.cluster, report.vector_bytes, report.registers,
+          report.spill_bytes, report.shared_bytes, report.cubin, report.notes, report.candidates,
+          report.tuning);
 }
 
 void fields(auto& archive, SameOrConst<BoundaryReport> auto& report) {

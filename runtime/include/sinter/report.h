@@ -61,9 +61,9 @@ struct KernelReport {
   std::int64_t grid = 0;           ///< blocks
   /// With fewer blocks at once, more bytes than predicted move. 0: blocks make no difference.
   std::int64_t planned_blocks = 0;
-  int cluster = 1;                 ///< blocks per cluster, which share rows
-  int vector_bytes = 0;            ///< of the widest load or store
-  int registers = 0;               ///< per thread; of the cubin on the host device
+  int cluster = 1;       ///< blocks per cluster, which share rows
+  int vector_bytes = 0;  ///< of the widest load or store
+  int registers = 0;     ///< per thread; of the cubin on the host device
   int spill_bytes = 0;
   std::int64_t shared_bytes = 0;
   double compile_ms = 0;  ///< of the program that it is in; 0: it came from a cache

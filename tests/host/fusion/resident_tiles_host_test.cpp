@@ -61,9 +61,7 @@ TEST_P(ResidentTiles, LastRoundIsShorter) {
 
 TEST_P(ResidentTiles, NeighbouringRows) { run(batch_norm_backward(266, 5, 64, false), "1 round"); }
 
-TEST_P(ResidentTiles, SomeStay) {
-  run(batch_norm_backward(1400, 16, 64, true), "in all, 1 round");
-}
+TEST_P(ResidentTiles, SomeStay) { run(batch_norm_backward(1400, 16, 64, true), "in all, 1 round"); }
 
 TEST_P(ResidentTiles, SomeOfEachRoundStay) {
   run(batch_norm_backward(700, 32, 64, true), "in all, 2 rounds");
@@ -77,9 +75,7 @@ TEST_P(ResidentTiles, SomeValuesThatASectionWritesStay) {
   run(masked_batch_norm_backward(701, 32, 64), "in all, 2 rounds");
 }
 
-TEST_P(ResidentTiles, UnitsOfArraysOfDifferentShapes) {
-  run(centred_widths(401, 8, 49), " unit");
-}
+TEST_P(ResidentTiles, UnitsOfArraysOfDifferentShapes) { run(centred_widths(401, 8, 49), " unit"); }
 
 /// Arrays that an earlier phase of the launch writes. Most blocks have more resident tiles than fit
 /// at once.
