@@ -14,9 +14,9 @@ import ops  # noqa: E402
 SIZES = {"64KiB": 1 << 16, "512KiB": 1 << 19, "4MiB": 1 << 22, "32MiB": 1 << 25, "256MiB": 1 << 28}
 LARGEST_CHECKED = 1 << 25  # larger cases are checked at this traffic
 COLUMNS = 1024  # of matrices
-# system of sinter: environment variables. Only the second one rounds like torch.compile, which keeps results between
-# ops in f32.
-OWN = {"sinter": {}, "sinter_wide": {"SINTER_ROUNDING": "wide"}}
+# system: the last arguments of cpu_peer. Only the second one rounds like torch.compile, which keeps results between ops
+# in f32.
+OWN = {"sinter": [], "sinter_wide": ["wide"]}
 
 CHAIN = ("  v{i}a = mul {last}, 0.75\n  v{i}b = add v{i}a, 0.5\n  {next} = maximum v{i}b, x\n")
 

@@ -1,5 +1,6 @@
 // sinter's host device as a worker of bench/cpu_peers. It reads a command per line, as JSON, and
-// answers each with a line. worker.py has the commands. Usage: cpu_peer SUITE.json THREADS
+// answers each with a line. worker.py has the commands.
+// Usage: cpu_peer SUITE.json THREADS [wide], with Rounding::wide in the last case.
 #include <algorithm>
 #include <chrono>
 #include <fstream>
@@ -24,9 +25,9 @@ using Json = nlohmann::json;
 
 /// A compiled case with one set of arrays.
 struct Prepared {
-  Prepared(const Case& measured, const Stream& stream)
+  Prepared(const Case& measured, const Stream& stream, const Options& options)
       : graph(parse(measured.text)),
-        program(compile(graph, stream.device(), options_from_environment())),
+        program(compile(graph, stream.device(), options)),
         context(program.context()),
         data(graph, measured, 1, stream),
         bindings(data.bind(context)[0]) {}
@@ -40,8 +41,10 @@ struct Prepared {
 
 class Worker {
  public:
-  explicit Worker(const std::string& suite)
-      : cases_(read_suite(suite)), device_(host_device()), stream_(device_.stream()) {}
+  Worker(const std::string& suite, Rounding rounding)
+      : cases_(read_suite(suite)), device_(host_device()), stream_(device_.stream()) {
+    options_.rounding = rounding;
+  }
 
   Json answer(const Json& command) {
     try {
@@ -66,7 +69,7 @@ class Worker {
                                   cases_.empty() ? "none" : cases_[0].name));
     prepared_.reset();
     const auto start = std::chrono::steady_clock::now();
-    prepared_ = std::make_unique<Prepared>(*measured, stream_);
+    prepared_ = std::make_unique<Prepared>(*measured, stream_, options_);
     return {{"prepare_ms", milliseconds_since(start)}};
   }
 
@@ -99,6 +102,7 @@ class Worker {
   std::vector<Case> cases_;
   Device device_;
   Stream stream_;
+  Options options_ = options_from_environment();
   std::unique_ptr<Prepared> prepared_;
 };
 
@@ -107,13 +111,14 @@ class Worker {
 
 int main(int count, char** arguments) {
   using namespace sinter;
-  if (count != 3) {
-    fmt::print(stderr, "usage: cpu_peer SUITE.json THREADS\n");
+  const bool is_wide = count == 4 && arguments[3] == std::string_view("wide");
+  if (count != 3 && !is_wide) {
+    fmt::print(stderr, "usage: cpu_peer SUITE.json THREADS [wide]\n");
     return 2;
   }
   try {
     host::configure({.workers = std::stoi(arguments[2])});
-    suite::Worker worker(arguments[1]);
+    suite::Worker worker(arguments[1], is_wide ? Rounding::wide : Rounding::as_recorded);
     std::cout << nlohmann::json{{"version", sinter_version()}} << std::endl;
     for (std::string line; std::getline(std::cin, line);)
       std::cout << worker.answer(nlohmann::json::parse(line)) << std::endl;

@@ -37,11 +37,11 @@ MOST_CALLS = 2000
 class Process:
     """A worker, or the reason for which there is none."""
 
-    def __init__(self, name, command, more_variables):
+    def __init__(self, name, command):
         self.name = name
         self.version = ""
         self.reason = ""
-        variables = {name: str(ARGUMENTS.threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")} | more_variables
+        variables = {name: str(ARGUMENTS.threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
         try:
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                             stderr=subprocess.DEVNULL, text=True, env=os.environ | variables)
@@ -81,11 +81,11 @@ class Process:
 
 
 def start_all(suite_file):
-    commands = {name: [ARGUMENTS.sinter, str(suite_file), str(ARGUMENTS.threads)] for name in cases.OWN}
+    commands = {name: [ARGUMENTS.sinter, str(suite_file), str(ARGUMENTS.threads), *arguments]
+                for name, arguments in cases.OWN.items()}
     for name in PEERS:
         commands[name] = [sys.executable, str(HERE / "worker.py"), name, str(suite_file), str(ARGUMENTS.threads)]
-    processes = [Process(name, command, cases.OWN.get(name, {})) for name, command in commands.items()
-                 if name in ARGUMENTS.systems]
+    processes = [Process(name, command) for name, command in commands.items() if name in ARGUMENTS.systems]
     for one in processes:
         print(f"{one.name}: {'missing: ' + one.reason if one.reason else one.version}", flush=True)
     return processes
