@@ -182,7 +182,7 @@ def measured(case, processes, checker):
                 rows[one.name] |= {"status": answer["status"], "reason": answer["reason"]}
                 del ready[one]
                 continue
-            rows[one.name]["us"].append(answer["us"] / ready[one])
+            rows[one.name]["us"].append(round(answer["us"] / ready[one], 2))
     for one in processes:
         one.ask(do="release")
     for row in rows.values():
@@ -252,7 +252,7 @@ def main():
             (ARGUMENTS.out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
         for one in processes:
             one.end()
-    text = report.table(results)
+    text = report.summary(results) + "\n" + report.table(results)
     (ARGUMENTS.out / "table.md").write_text(text)
     print("\n" + text)
     report.draw(results, ARGUMENTS.out / "ratios.svg")

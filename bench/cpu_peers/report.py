@@ -61,6 +61,27 @@ def table(results):
     return "\n".join(lines) + "\n"
 
 
+def summary(results):
+    """A line per op: the geometric mean over the sizes of the ratio to the best peer, and the largest ratio."""
+    found = collections.OrderedDict()
+    for systems in by_case(results).values():
+        best = ratio_to_best(systems)
+        if best is not None:
+            row = systems["sinter"]
+            found.setdefault(row["op"], {}).setdefault(row["dtype"], []).append((best[0], row["case"]))
+    dtypes = list(dict.fromkeys(row["dtype"] for row in results["rows"]))
+    lines = ["| op | " + " | ".join(f"{dtype}: mean | largest" for dtype in dtypes) + " |",
+             "|---|" + "---:|---|" * len(dtypes)]
+    for op, of_dtypes in found.items():
+        cells = []
+        for dtype in dtypes:
+            ratios = of_dtypes.get(dtype, [])
+            cells.append(f"{geomean([ratio for ratio, _ in ratios]):.2f} | {max(ratios)[0]:.2f} "
+                         f"({max(ratios)[1].rsplit('_', 1)[1]})" if ratios else "– | –")
+        lines.append(f"| {op} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def draw(results, path):
     """A panel per dtype: the ratio to the best peer against the bytes moved, with a line per op."""
     try:
