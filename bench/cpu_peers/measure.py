@@ -6,8 +6,8 @@
 
 Each system is a process of its own, limited to the same CPUs and threads. In each round every system is timed once,
 in a random order, so that a change of the machine's speed meets all of them. The other processes are stopped
-meanwhile, because threads of some systems wait actively. A call's time includes the wait for its result. Results are compared with NumPy in float64 before any time counts. Systems that are not installed are skipped
-by name.
+meanwhile, because threads of some systems wait actively. A call's time includes the wait for its result. Results are
+compared with NumPy in float64 before any time counts. Systems that are not installed are skipped by name.
 
 Exit codes: 0 all results are right, 1 a result was wrong or a case failed, 2 usage error."""
 
