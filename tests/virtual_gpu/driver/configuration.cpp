@@ -4,6 +4,7 @@
 #include <climits>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -151,10 +152,12 @@ Configuration read_configuration(const std::function<const char*(const char*)>& 
     result.counts_file = text;
     return true;
   });
-  read("VIRTUAL_GPU_EARLY_STARTS", "off", [&](std::string_view text) {
-    result.starts_early = text == "on";
-    return text == "on" || text == "off";
-  });
+  for (const auto& [variable, flag] : {std::pair("VIRTUAL_GPU_EARLY_STARTS", &result.starts_early),
+                                       {"VIRTUAL_GPU_ON_DEMAND", &result.runs_on_demand}})
+    read(variable, "off", [&](std::string_view text) {
+      *flag = text == "on";
+      return text == "on" || text == "off";
+    });
   read("VIRTUAL_GPU_REMOVE", "",
        [&](std::string_view text) { return read_removed(text, result.removed); });
   read("VIRTUAL_GPU_EXAMINE", "", [&](std::string_view text) {

@@ -48,6 +48,9 @@ struct Configuration {
   /// Each launch of a kernel with `griddepcontrol.wait` may start before its predecessors have
   /// ended. They are the kernel before it in the stream, or those before it in a CUDA Graph.
   bool starts_early = false;
+  /// Work runs only when a thread of the host waits for it, or queries it again. So the answers to
+  /// queries, and the calls that follow from them, do not depend on time.
+  bool runs_on_demand = false;
   std::optional<MutationName> removed;  ///< from each module that has the kernel
   std::string examinations_file;        ///< of Examinations; empty: none
   bool logs = false;                    ///< prints the reason of each refused call
@@ -62,7 +65,7 @@ struct Configuration {
 /// - VIRTUAL_GPU_SCHEDULE: `fair`, `random` or `adversarial`; VIRTUAL_GPU_SEED: a number;
 /// - VIRTUAL_GPU_APPROXIMATIONS: `exact` or `seeded`;
 /// - VIRTUAL_GPU_PTX: `any`: PTX of every version, also for older drivers;
-/// - VIRTUAL_GPU_EARLY_STARTS: `on` or `off`;
+/// - VIRTUAL_GPU_EARLY_STARTS and VIRTUAL_GPU_ON_DEMAND: `on` or `off`;
 /// - VIRTUAL_GPU_REMOVE: `KERNEL:3`, see MutationName; VIRTUAL_GPU_EXAMINE: a file;
 /// - VIRTUAL_GPU_COUNTS: a file; VIRTUAL_GPU_FAULT: `cuMemAlloc:2:2, …`; VIRTUAL_GPU_LOG: `1`.
 Configuration read_configuration(const std::function<const char*(const char*)>& get);

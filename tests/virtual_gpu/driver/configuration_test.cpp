@@ -58,6 +58,8 @@ TEST(ConfigurationTest, ReadsMutations) {
   EXPECT_FALSE(read("", nullptr).removed.has_value());
   EXPECT_TRUE(read("VIRTUAL_GPU_EARLY_STARTS", "on").starts_early);
   EXPECT_FALSE(read("", nullptr).starts_early);
+  EXPECT_TRUE(read("VIRTUAL_GPU_ON_DEMAND", "on").runs_on_demand);
+  EXPECT_FALSE(read("VIRTUAL_GPU_EARLY_STARTS", "on").runs_on_demand);
   EXPECT_EQ(read("VIRTUAL_GPU_EXAMINE", "/a b").examinations_file, "/a b");
 }
 

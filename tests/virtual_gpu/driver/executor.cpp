@@ -69,8 +69,8 @@ void Executor::submit(const TaskPointer& task) {
   ++activity_;
   ++pending_;
   const Schedule schedule = machine_.configuration.schedule;
-  task->is_late =
-      schedule == Schedule::adversarial || (schedule == Schedule::random && random() % 2 == 0);
+  task->is_late = machine_.configuration.runs_on_demand || schedule == Schedule::adversarial ||
+                  (schedule == Schedule::random && random() % 2 == 0);
   std::erase_if(task->predecessors,
                 [](const TaskPointer& one) { return one->state == Task::State::done; });
   task->blockers = task->predecessors.size();
@@ -155,6 +155,10 @@ void Executor::run() {
       work_.wait(lock);
       continue;
     }
+    if (machine_.configuration.runs_on_demand) {
+      work_.wait(lock);
+      continue;
+    }
     last_activity = activity_;
     work_.wait_for(lock, kPatience);
     if (!is_stopped_ && activity_ == last_activity) step(/*may_start_any=*/true);
@@ -176,7 +180,8 @@ bool Executor::step(bool may_start_any) {
 bool Executor::is_allowed(const Task& task) const {
   if (!task.is_late || task.is_wanted) return true;
   // With an odd seed, work that no thread waits for runs before the work that one waits for.
-  return waiters_ > 0 && machine_.configuration.seed % 2 == 1;
+  return waiters_ > 0 && machine_.configuration.seed % 2 == 1 &&
+         !machine_.configuration.runs_on_demand;
 }
 
 bool Executor::is_ready(const Task& task) const {

@@ -32,6 +32,7 @@ class ApiLock {
 /// - adversarial: only when the host waits, and then the newest first, or only what the host waits
 ///   for, by the seed.
 /// A task that no thread waits for starts after some time without calls, since a program may poll.
+/// With Configuration::runs_on_demand no task starts before it is wanted.
 /// All functions but stop() need the lock of the machine.
 class Executor {
  public:

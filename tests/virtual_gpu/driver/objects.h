@@ -38,6 +38,7 @@ struct Task {
   State state = State::enqueued;
   bool is_wanted = false;                       ///< a thread of the host waits for it
   bool is_late = false;                         ///< it starts only if it is wanted
+  bool is_queried = false;                      ///< the host has seen that it was not done
   std::uint32_t serial = 0;                     ///< of the launch or copy
   std::uint64_t end_ns = 0;                     ///< of the device's clock
   std::shared_ptr<const void> keeps = nullptr;  ///< objects that it uses

@@ -1,6 +1,7 @@
 #include "tests/virtual_gpu/driver/submission.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tests/virtual_gpu/driver/graph.h"
 
@@ -225,7 +226,11 @@ void synchronize(Call& call, const PendingWork& work, const ContextObject& conte
 }
 
 CUresult query(Call& call, const PendingWork& work, const ContextObject& context) {
-  if (!work.tasks.empty()) {
+  if (call.machine.configuration.runs_on_demand) {
+    bool is_first = false;
+    for (const TaskPointer& task : work.tasks) is_first |= !std::exchange(task->is_queried, true);
+    if (is_first) return CUDA_ERROR_NOT_READY;
+  } else if (!work.tasks.empty()) {
     call.machine.executor.want(work.tasks);
     return CUDA_ERROR_NOT_READY;
   }

@@ -44,7 +44,8 @@ PendingWork pending_work(const TaskPointer& marker);
 void wait_for(Call& call, const PendingWork& work, const ContextObject& context);
 /// The same. Later calls are ordered behind the work.
 void synchronize(Call& call, const PendingWork& work, const ContextObject& context);
-/// Success if the work is done, which orders later calls behind it; else CUDA_ERROR_NOT_READY.
+/// Success if the work is done, which orders later calls behind it; else CUDA_ERROR_NOT_READY. With
+/// Configuration::runs_on_demand the second query of unfinished work waits for it.
 CUresult query(Call& call, const PendingWork& work, const ContextObject& context);
 
 /// Forgets destroyed streams without unfinished work.

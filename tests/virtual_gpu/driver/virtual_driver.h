@@ -25,10 +25,11 @@ class VirtualDriver {
   using Variable = std::pair<const char*, const char*>;
 
   explicit VirtualDriver(std::initializer_list<Variable> variables = {}) {
-    for (const char* const name : {"VIRTUAL_GPUS", "VIRTUAL_GPU_DRIVER", "VIRTUAL_GPU_SCHEDULE",
-                                   "VIRTUAL_GPU_SEED", "VIRTUAL_GPU_FAULT", "VIRTUAL_GPU_COUNTS",
-                                   "VIRTUAL_GPU_APPROXIMATIONS", "VIRTUAL_GPU_EARLY_STARTS",
-                                   "VIRTUAL_GPU_REMOVE", "VIRTUAL_GPU_EXAMINE", "VIRTUAL_GPU_PTX"})
+    for (const char* const name :
+         {"VIRTUAL_GPUS", "VIRTUAL_GPU_DRIVER", "VIRTUAL_GPU_SCHEDULE", "VIRTUAL_GPU_SEED",
+          "VIRTUAL_GPU_FAULT", "VIRTUAL_GPU_COUNTS", "VIRTUAL_GPU_APPROXIMATIONS",
+          "VIRTUAL_GPU_EARLY_STARTS", "VIRTUAL_GPU_REMOVE", "VIRTUAL_GPU_EXAMINE",
+          "VIRTUAL_GPU_PTX", "VIRTUAL_GPU_ON_DEMAND"})
       unsetenv(name);
     for (const auto& [name, value] : variables) setenv(name, value, /*overwrite=*/1);
     static int copies = 0;

@@ -84,7 +84,8 @@ class Bench {
 
   void renew() {
     driver_ = std::make_unique<TestDriver>(std::initializer_list<TestDriver::Variable>{
-        {"VIRTUAL_GPUS", "sm_90 sms=4 l2=64k memory=1g, sm_90 sms=4 l2=64k memory=1g"}});
+        {"VIRTUAL_GPUS", "sm_90 sms=4 l2=64k memory=1g, sm_90 sms=4 l2=64k memory=1g"},
+        {"VIRTUAL_GPU_ON_DEMAND", "on"}});
   }
   /// Runs the programs without a fault. Afterwards the driver knows the number of their calls.
   void measure() {

@@ -1,5 +1,6 @@
 // Streams, events and host functions.
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -86,6 +87,27 @@ TEST_P(VirtualStreamTest, QueriesSeeTheEndOfWork) {
   while (driver->cuEventQuery(event) == CUDA_ERROR_NOT_READY) std::this_thread::yield();
   EXPECT_EQ(gate.calls, 1);
   EXPECT_EQ(driver->cuEventSynchronize(event), CUDA_SUCCESS);
+}
+
+TEST(VirtualStreamOnDemandTest, WorkRunsWhenItIsAwaitedOrQueriedAgain) {
+  VirtualDriver driver({{"VIRTUAL_GPU_ON_DEMAND", "on"}});
+  driver.use();
+  const CUstream stream = driver.stream();
+  const CUevent event = driver.event();
+  std::atomic<int> calls = 0;
+  for (int i = 1; i <= 2; ++i) {
+    EXPECT_EQ(driver->cuLaunchHostFunc(stream, &count_call, &calls), CUDA_SUCCESS);
+    EXPECT_EQ(driver->cuEventRecord(event, stream), CUDA_SUCCESS);
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    EXPECT_EQ(calls, 2 * i - 2);
+    EXPECT_EQ(driver->cuEventQuery(event), CUDA_ERROR_NOT_READY);
+    EXPECT_EQ(calls, 2 * i - 2);
+    EXPECT_EQ(driver->cuEventQuery(event), CUDA_SUCCESS);
+    EXPECT_EQ(calls, 2 * i - 1);
+    EXPECT_EQ(driver->cuLaunchHostFunc(stream, &count_call, &calls), CUDA_SUCCESS);
+    EXPECT_EQ(driver->cuStreamSynchronize(stream), CUDA_SUCCESS);
+    EXPECT_EQ(calls, 2 * i);
+  }
 }
 
 TEST_P(VirtualStreamTest, WorkWithoutAWaiterRunsInTheEnd) {
