@@ -183,10 +183,12 @@ class FusedLaunchWriter {
     // A section without blocks reads nothing, not even operands of constant size.
     const Extent times = one_unless_zero(section.grid);
     add(source_.traffic, section.traffic, times);
-    for (const auto& [buffer, bytes] : section.bytes_read_of) {
-      Extent& read = source_.bytes_read_of.try_emplace(buffer, 0).first->second;
-      read = read + bytes * times;
-    }
+    for (const auto& [buffer, bytes] : section.bytes_read_of) add_read(buffer, bytes * times);
+  }
+
+  void add_read(int buffer, Extent bytes) {
+    Extent& read = source_.bytes_read_of.try_emplace(buffer, 0).first->second;
+    read = read + bytes;
   }
 
   static void add(Traffic& sum, const Traffic& more, Extent times) {
@@ -383,8 +385,11 @@ class FusedLaunchWriter {
       if (callee.function.index_type != "int") parameters_.index_type = callee.function.index_type;
     source_.grid = resident_tiles_->resident_tiles_per_round();
     resident_tiles_->declare(out_, source_);
-    for (Traffic* traffic : {&source_.traffic, &full_traffic_})
-      traffic->bytes_read = traffic->bytes_read + resident_tiles_->bytes_read();
+    for (const auto& [buffer, bytes] : resident_tiles_->bytes_read()) {
+      for (Traffic* traffic : {&source_.traffic, &full_traffic_})
+        traffic->bytes_read = traffic->bytes_read + bytes;
+      add_read(buffer, bytes);
+    }
     std::vector<std::string> arrays;
     for (const Argument& argument : resident_tiles_->arguments()) {
       const Buffer& buffer = program_.buffers[static_cast<std::size_t>(argument.index)];

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -61,8 +62,8 @@ class TileRounds {
   }
   /// The arrays that are copied into resident tiles, as arguments of the kernel.
   std::vector<Argument> arguments() const;
-  /// Bytes that copying the resident tiles reads.
-  Extent bytes_read() const;
+  /// Bytes that copying the resident tiles reads, by buffer.
+  std::map<int, Extent> bytes_read() const;
   /// Reserves shared memory for resident tiles behind the sections' own, and declares pointers.
   void declare(SourceWriter& out, Source& source) const;
   /// The function that copies one resident tile from memory; empty if no array is copied.
