@@ -292,6 +292,11 @@ template <class T, class Index>
 __device__ __forceinline__ T load_retained(const T* pointer, Index index) {
   return load_retained<1>(pointer, index)[0];
 }
+// For CPUs:
+template <int N, class T, class Index>
+__device__ __forceinline__ void prefetch(const T*, Index) {}
+template <int N, class T, class Index>
+__device__ __forceinline__ void prefetch_for_store(const T*, Index) {}
 template <int N, class T, class Index>
 __device__ __forceinline__ Vector<T, N> load_view(const T* pointer, Index index) {
   return load<N>(pointer, index);

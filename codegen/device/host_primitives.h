@@ -134,7 +134,9 @@ __device__ __forceinline__ bf16 to_bf16(double value) { return to_bf16(sinter_to
 #endif
 
 template <class T, int N>
-struct alignas(N * sizeof(T) > 16 ? 16 : (N & (N - 1)) ? sizeof(T) : N * sizeof(T)) Vector {
+struct alignas(N * sizeof(T) > 16 ? 16
+               : (N & (N - 1))    ? sizeof(T)
+                                  : N * sizeof(T)) Vector {
   T data[N];
   // Inlined even without optimization, because the text is shorter than a call.
   __device__ SINTER_ALWAYS_INLINE T& operator[](int i) { return data[i]; }
@@ -164,6 +166,17 @@ __device__ __forceinline__ const View<T, N>& load_view(const T* pointer, Index i
                                                        int site = __builtin_LINE()) {
   SINTER_TOUCH(pointer + index, N * sizeof(T), site, false);
   return *reinterpret_cast<const View<T, N>*>(pointer + index);
+}
+/// Starts to bring N elements into a cache.
+template <int N, class T, class Index>
+__device__ __forceinline__ void prefetch(const T* pointer, Index index) {
+  constexpr int kLine = 64 / static_cast<int>(sizeof(T));
+  for (int i = 0; i < N; i += kLine) __builtin_prefetch(pointer + index + i);
+}
+template <int N, class T, class Index>
+__device__ __forceinline__ void prefetch_for_store(const T* pointer, Index index) {
+  constexpr int kLine = 64 / static_cast<int>(sizeof(T));
+  for (int i = 0; i < N; i += kLine) __builtin_prefetch(pointer + index + i, 1);
 }
 template <int N, class T, class Index>
 __device__ __forceinline__ Vector<T, N> load_streaming(const T* pointer, Index index,

@@ -145,7 +145,7 @@ class ColumnWriter {
             fmt::format("{}.finish_{}({});", tree_name(writer_, reduction), what, arguments));
     };
     const auto part = [&](const std::string& number) {
-      write_accumulators([&] { write_chunk(pass, sinks); },
+      write_accumulators([&](const std::string& ahead) { write_chunk(pass, sinks, ahead); },
                          [&](const std::string& own) { finish("accumulator", own); });
       finish("part", number + ", exchange");
     };
@@ -183,14 +183,18 @@ class ColumnWriter {
 
   /// Processes a thread's accumulators in turn, each with all of its chunks. One accumulator is
   /// live, and the body is emitted once. If that loads too little at once, the loop is unrolled by
-  /// a few accumulators.
-  void write_accumulators(const std::function<void()>& chunk,
+  /// a few accumulators. `chunk` gets the number of the tile that follows `tile`.
+  void write_accumulators(const std::function<void(const std::string&)>& chunk,
                           const std::function<void(const std::string&)>& finish) {
     SourceWriter& out = writer_.out;
     const int own = plan_.accumulators_per_thread;
     const std::string tiles = plan_.is_fixed
                                   ? std::to_string(plan_.tiles)
                                   : fmt::format("(chunks + {}) / {}", stride() - 1, stride());
+    const std::string next_first = own == 1 ? "0" : fmt::format("far_first<{}>(i + 1)", own);
+    const auto next_tile = [&] {
+      return fmt::format("tile + {0} < {1} ? tile + {0} : {2}", own, tiles, next_first);
+    };
     const auto tiles_from = [&](const std::string& first) {
       out.directive(fmt::format("#pragma unroll {}", schedule_.unroll / accumulators_at_once()));
       if (own > 1 && plan_.is_fixed && (plan_.tiles % own == 0 || !is_whole())) {
@@ -199,12 +203,12 @@ class ColumnWriter {
         out.block(fmt::format("for (int turn = 0; turn < {}; ++turn)", divide_up(plan_.tiles, own)),
                   [&] {
                     out.line(fmt::format("const int tile = {} + {} * turn;", first, own));
-                    chunk();
+                    chunk(next_tile());
                   });
         return;
       }
       out.block(fmt::format("for (int tile = {}; tile < {}; tile += {})", first, tiles, own),
-                chunk);
+                [&] { chunk(next_tile()); });
     };
     if (own == 1) {
       tiles_from("0");
@@ -215,10 +219,8 @@ class ColumnWriter {
       const std::string first = fmt::format("far_first<{}>(i)", own);
       if (plan_.is_fixed && plan_.tiles <= own) {
         out.line(fmt::format("const int tile = {};", first));
-        if (plan_.tiles == own)
-          chunk();
-        else
-          out.block(fmt::format("if (tile < {})", tiles), chunk);
+        out.block_if(plan_.tiles == own ? "" : fmt::format("tile < {}", tiles),
+                     [&] { chunk(next_first); });
       } else {
         tiles_from(first);
       }
@@ -275,22 +277,55 @@ class ColumnWriter {
                        columns());
   }
 
-  void write_chunk(int pass, const Sinks& sinks) {
+  /// The index of the chunk of the thread's `tile` within the part, or among the rows.
+  std::string chunk_in_part(std::string_view tile) const {
+    return split_.residues == 1
+               ? fmt::format("Shape::chunk({})", tile)
+               : fmt::format("(residue + {} * Shape::chunk({}))", split_.residues, tile);
+  }
+  std::string chunk_of(std::string_view tile) {
     const std::string start = start_of_part();
-    const std::string in_part =
-        split_.residues == 1 ? "Shape::chunk(tile)"
-                             : fmt::format("(residue + {} * Shape::chunk(tile))", split_.residues);
-    const std::string chunk = start == "0" ? in_part : fmt::format("({} + {})", start, in_part);
+    return start == "0" ? chunk_in_part(tile)
+                        : fmt::format("({} + {})", start, chunk_in_part(tile));
+  }
+
+  /// The loads of `pass` that a CPU prefetches. It does not predict the order of the chunks.
+  std::vector<int> prefetched_loads(int pass) {
+    std::vector<int> loads;
+    const std::vector<bool>& needed = passes_.needed[static_cast<std::size_t>(pass)];
+    for (int value = 0; value < static_cast<int>(needed.size()); ++value)
+      if (needed[static_cast<std::size_t>(value)] &&
+          writer_.may_prefetch(value, writer_.vector_axis, body_.reduced_axis(), schedule_.vector))
+        loads.push_back(value);
+    return loads;
+  }
+
+  /// Prefetches row `within` of the chunk of `tile_ahead`.
+  void write_prefetches(const std::vector<int>& loads) {
+    if (loads.empty()) return;
+    writer_.axis_names[body_.reduced_axis()] = writer_.declare_index(
+        "along_ahead",
+        fmt::format("{} * {} + within", writer_.elements_per_chunk(), chunk_of("tile_ahead")));
+    for (const int load : loads) writer_.write_prefetch(load, schedule_.vector);
+  }
+
+  void write_chunk(int pass, const Sinks& sinks, const std::string& tile_ahead) {
+    const std::string in_part = chunk_in_part("tile");
+    const std::string chunk = chunk_of("tile");
     const std::string place = staged_place(chunk_of_split(chunk));
     std::string exists = is_whole() ? "" : fmt::format("{} < {}", in_part, chunks_text(plan_));
     // Threads of columns that do not exist must not read a column that its threads update.
     if (writer_.has_updates() && !live_.empty())
       exists = exists.empty() ? live_ : live_ + " && " + exists;
     const std::string first = fmt::format("{} * {}", writer_.elements_per_chunk(), chunk);
+    const std::vector<int> prefetched = prefetched_loads(pass);
+    if (!prefetched.empty())
+      writer_.out.line(fmt::format("const int tile_ahead = {};", tile_ahead));
     writer_.out.block_if(exists, [&] {
       writer_.axis_names[body_.reduced_axis()] = "(" + first + ")";
       accesses_of(pass, sinks).write(live_, [&] {
         writer_.out.unrolled("within", std::to_string(kChunk), [&] {
+          write_prefetches(prefetched);
           writer_.axis_names[body_.reduced_axis()] =
               writer_.declare_index("along", first + " + within");
           const std::string end = writer_.text(body_.reduced_size());

@@ -142,7 +142,7 @@ void RowPasses::declare_rows(int rows) { declare_kept(kept_of_rows_, rows); }
 
 void RowPasses::write_kept_loads() { write_loads(kept_by_pass(passes_, 0)); }
 
-void RowPasses::write_row_loads() { write_loads(kept_of_rows_); }
+void RowPasses::write_row_loads() { write_first_loads(kept_of_rows_); }
 
 void RowPasses::write(bool loads_done) {
   const int passes = body_.passes();
@@ -256,6 +256,27 @@ std::string RowPasses::held_index() const {
   return fmt::format("{} * ({} * part + tile) + k", schedule_.vector, plan_.tiles);
 }
 
+/// For CPUs: prefetches the `loads` of the next row.
+void RowPasses::write_prefetches(std::span<const int> loads) {
+  const int last = body_.parallel_axes - 1;
+  if (last < 0) return;
+  const std::string here = writer_.axis_names[last];
+  writer_.axis_names[last] += " + 1";
+  for (const int load : loads)
+    if (writer_.may_prefetch(load, writer_.vector_axis, last, schedule_.vector))
+      writer_.write_prefetch(load, schedule_.vector);
+  writer_.axis_names[last] = here;
+}
+
+/// The loads of a row, before other work on it. Its stores come in a burst after that work.
+void RowPasses::write_first_loads(std::span<const int> kept) {
+  for_each_vector([&](const Tile& tile) {
+    writer_.write_prefetches_for_stores();
+    write_prefetches(kept);
+    writer_.write_kept_loads(kept, tile);
+  });
+}
+
 void RowPasses::write_loads(std::span<const int> kept) {
   for_each_vector([&](const Tile& tile) { writer_.write_kept_loads(kept, tile); });
 }
@@ -277,7 +298,12 @@ void RowPasses::write_pass(int pass, bool loads_done) {
     return body_.values[static_cast<std::size_t>(value)].kind == Value::Kind::load;
   });
   // All loads of the row are in flight before the first is used.
-  if (loads_first && !loads_done) write_loads(sinks.kept);
+  if (loads_first && !loads_done) {
+    if (pass == 0)
+      write_first_loads(sinks.kept);
+    else
+      write_loads(sinks.kept);
+  }
   const auto finish_part = [&](const std::string& part) {
     for (const int reduction : sinks.reductions)
       writer_.out.line(

@@ -74,6 +74,8 @@ class RowPasses {
   /// Rows in shared memory that later passes read at shifted positions (row_staging.h).
   void declare_staged_rows();
   void write_staged_rows();
+  void write_prefetches(std::span<const int> loads);
+  void write_first_loads(std::span<const int> kept);
   void write_loads(std::span<const int> kept);
   void write_pass(int pass, bool loads_done);
   void write_guarded(const std::vector<bool>& values, const Sinks& sinks, const Tile& tile);

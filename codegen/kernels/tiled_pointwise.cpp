@@ -209,6 +209,7 @@ class TiledWriter {
         const std::string condition =
             writer_.condition_text(load_of(body_, tile.number).conditions, false);
         const std::string count = declare_count(tiled_.axis, tile.vector);
+        write_prefetches({&tile.number, 1}, tiled_.axis, tile.vector);
         writer_.out.line(fmt::format("{}ahead = {};", if_text(inside, condition),
                                      some(writer_.counted_load(tile.number, tile.vector), count)));
         writer_.out.line(fmt::format("{}.put(place.line, place.start, ahead);", tile.name));
@@ -225,6 +226,18 @@ class TiledWriter {
       writer_.out.line(fmt::format("{}{}_ahead[u] = {};", if_text(inside, condition), tile.name,
                                    writer_.counted_load(tile.number, tile.vector)));
     });
+  }
+
+  /// For CPUs, which do not predict the next lines of a tile: prefetches those of `loads`. Lines
+  /// extend along `axis`.
+  void write_prefetches(std::span<const int> loads, int axis, int vector) {
+    constexpr int kLinesAhead = 16;  // measured with tiles of 64 lines
+    std::string& line = writer_.axis_names[axis == last_ ? tiled_.axis : last_];
+    const std::string here = std::exchange(line, fmt::format("{} + {}", line, kLinesAhead));
+    for (const int load : loads)
+      if (writer_.may_prefetch(load, axis, axis == last_ ? tiled_.axis : last_, vector))
+        writer_.write_prefetch(load, vector);
+    line = here;
   }
 
   void write_puts(const TileInMemory& tile) {
@@ -266,10 +279,13 @@ class TiledWriter {
     for (const BodyStore& store : body_.stores)
       largest = std::max(largest, size_of(store.node->dtype));
     const std::vector<bool> all(body_.values.size(), true);
+    std::vector<int> direct = indices_below(static_cast<int>(body_.values.size()));
+    std::erase_if(direct, [&](int value) { return std::ranges::count(tiled_.loads, value) > 0; });
     for_each_position(position_type(schedule_.vector, largest), schedule_.vector, [&] {
       writer_.out.block_if(declare_position(last_), [&] {
         Tile tile{.count = {}, .accumulator = {}, .index = {}};
         tile.count = declare_count(last_, schedule_.vector);
+        write_prefetches(direct, last_, schedule_.vector);
         writer_.write_tile(all, sinks, tile);
       });
     });

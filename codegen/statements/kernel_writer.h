@@ -134,6 +134,14 @@ class KernelWriter {
   void read_ahead(int value, std::string place) {
     ahead_[static_cast<std::size_t>(value)] = std::move(place);
   }
+  // Prefetches for CPUs (prefetches.cpp):
+  /// True for a load of vectors along `axis`, from a large array. The vector at the next position
+  /// of `next_axis` is another one, whose address depends on no loaded value.
+  bool may_prefetch(int value, int axis, int next_axis, int vector) const;
+  /// Prefetches the vector at the position in `axis_names`.
+  void write_prefetch(int value, int vector);
+  /// The same for the vectors of large arrays that later passes store there.
+  void write_prefetches_for_stores();
   // Accesses across the vectors of a chunk (chunk_accesses.h):
   /// True if the elements of a chunk are adjacent in memory, and those of a vector are not.
   bool may_load_across(int value);
@@ -341,6 +349,7 @@ class KernelWriter {
   const std::string& vector_ahead(const Value& load) const { return ahead_[index_of(load)]; }
   /// The pointer to the staged row in shared memory that `load` reads, else empty.
   const std::string& row_of(const Value& load) const { return rows_[index_of(load)]; }
+  bool is_worth_prefetching(int buffer, const Index& at, int axis, int vector) const;
   std::vector<int> write_tile_loads(const std::vector<bool>& values, const Sinks& sinks,
                                     const Tile& tile);
   void write_elements(std::span<const int> values, const Sinks& sinks, const Tile& tile,
@@ -352,7 +361,11 @@ class KernelWriter {
   std::string elements_to_add(const BodyReduction& reduction) const {
     return result_text(reduction) + "_elements";
   }
-  std::vector<std::string> declare_vectors_to_add(const Sinks& sinks);
+  bool adds_in_loop(const BodyReduction& reduction, const Tile& tile) const;
+  std::string columns_of(const BodyReduction& reduction) const {
+    return result_text(reduction) + "_columns";
+  }
+  std::vector<std::string> declare_vectors_to_add(const Sinks& sinks, const Tile& tile);
   void add_vectors(const std::vector<std::string>& vectors, const Sinks& sinks, const Tile& tile);
   // Random words of adjacent elements, computed together before the loop over the elements:
   int philox_index_of(const Value& value) const;

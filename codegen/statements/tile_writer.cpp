@@ -7,6 +7,7 @@
 #include "codegen/statements/element_loops.h"
 #include "codegen/statements/kernel_writer.h"
 #include "codegen/statements/loads_once.h"
+#include "compiler/program/op_cost.h"
 
 namespace sinter {
 
@@ -132,14 +133,28 @@ std::string KernelWriter::whole_operand(const BodyReduction& reduction) const {
   return is_name ? name : "";
 }
 
-/// For CPUs: the vectors that add_vectors adds behind the loop over the elements. The additions
-/// have a loop of their own, because compilers vectorise it along the accumulators.
-std::vector<std::string> KernelWriter::declare_vectors_to_add(const Sinks& sinks) {
+/// For CPUs: true if the loop over the elements of a row adds each of them to the state of its
+/// column. Compilers vectorise such a loop if a state is one number.
+bool KernelWriter::adds_in_loop(const BodyReduction& reduction, const Tile& tile) const {
+  return tile.accumulator.empty() &&
+         state_bytes(*reduction.node) == size_of(info(value_at(reduction.operand).dtype).compute);
+}
+
+/// For CPUs: the vectors that add_vectors adds behind the loop over the elements; empty for those
+/// that the loop adds. The additions of a row have a loop of their own, because compilers vectorise
+/// it along the accumulators.
+std::vector<std::string> KernelWriter::declare_vectors_to_add(const Sinks& sinks,
+                                                              const Tile& tile) {
   std::vector<std::string> vectors;
   for (const int index : sinks.reductions) {
     const BodyReduction& reduction = body.reductions[static_cast<std::size_t>(index)];
     vectors.push_back(whole_operand(reduction));
     if (!vectors.back().empty()) continue;
+    if (adds_in_loop(reduction, tile)) {
+      out.line(fmt::format("{}* __restrict__ const {} = {}.current;", state_type(*reduction.node),
+                           columns_of(reduction), result_text(reduction)));
+      continue;
+    }
     vectors.back() = elements_to_add(reduction);
     out.line(fmt::format("Vector<{}, {}> {};", compute_c_type(value_at(reduction.operand).dtype),
                          schedule.vector, vectors.back()));
@@ -150,6 +165,7 @@ std::vector<std::string> KernelWriter::declare_vectors_to_add(const Sinks& sinks
 void KernelWriter::add_vectors(const std::vector<std::string>& vectors, const Sinks& sinks,
                                const Tile& tile) {
   for (std::size_t i = 0; i < vectors.size(); ++i) {
+    if (vectors[i].empty()) continue;
     const BodyReduction& reduction = body.reductions[static_cast<std::size_t>(sinks.reductions[i])];
     std::string first = tile.index;  // of element 0
     if (const auto k = first.find(" + k"); k != first.npos) first.erase(k);
@@ -173,7 +189,11 @@ void KernelWriter::write_elements(std::span<const int> values, const Sinks& sink
   for (const int index : sinks.reductions) {
     const BodyReduction& reduction = body.reductions[static_cast<std::size_t>(index)];
     if (schedule.is_for_cpu()) {
-      if (whole_operand(reduction).empty())
+      if (!whole_operand(reduction).empty()) continue;
+      if (adds_in_loop(reduction, tile))
+        out.line(fmt::format("{}[k].add({}, 0);", columns_of(reduction),
+                             operand_text(reduction.operand)));
+      else
         out.line(fmt::format("{}[k] = {};", elements_to_add(reduction),
                              operand_text(reduction.operand)));
       continue;
@@ -263,7 +283,7 @@ void KernelWriter::write_tile(const std::vector<bool>& values, const Sinks& sink
     has_loop |= !is_whole;
   }
   std::vector<std::string> added;
-  if (schedule.is_for_cpu()) added = declare_vectors_to_add(sinks);
+  if (schedule.is_for_cpu()) added = declare_vectors_to_add(sinks, tile);
   if (has_loop) write_element_loops(in_loop, sinks, tile, results);
   if (schedule.is_for_cpu()) add_vectors(added, sinks, tile);
   out.block_if(store_condition, [&] {

@@ -70,7 +70,7 @@ bool is_reserved_word(std::string_view name) {
       "join_slots", "join_ranks", "named", "word", "own_bit", "is_begun", "results", "added",
       "first_column", "quotients", "wave", "in_wave", "ThreadCopies", "BulkCopies", "copies",
       "whole", "shared_address", "turns", "rows_copied", "TableContents", "TableValues",
-      "load_view"};
+      "load_view", "prefetch", "prefetch_for_store", "tile_ahead", "along_ahead"};
   // `row_0` names an axis; `s_tree_part` names one part of a reduction's tree.
   const bool is_axis = is_numbered(name, "row") || is_numbered(name, "column") ||
                        is_numbered(name, "outer") || is_numbered(name, "along") ||
