@@ -10,6 +10,7 @@
 #include "compiler/candidates/cache_hints.h"
 #include "compiler/program/op_cost.h"
 #include "compiler/program/reduction_tree.h"
+#include "compiler/target/target.h"
 #include "ir/graph/operand_index.h"
 #include "ir/record/custom.h"
 #include "ir/support/round_up.h"
@@ -214,7 +215,8 @@ std::string reproduce_comment(const Program& program, const Kernel& kernel) {
     sizes += fmt::format("{}{}=N", sizes.empty() ? " --size " : ",", symbol->name);
   return text +
          fmt::format("// reproduce: sinter dump FILE --stage source --arch {}{}{}{} --kernel {}\n",
-                     program.arch, numerics.rounding == Rounding::wide ? " --rounding wide" : "",
+                     kernel.schedule.is_for_cpu() ? cpu_target().name : program.arch,
+                     numerics.rounding == Rounding::wide ? " --rounding wide" : "",
                      numerics.math == Math::fast ? " --math fast" : "", sizes, kernel.name);
 }
 

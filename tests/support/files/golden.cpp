@@ -41,7 +41,7 @@ std::vector<std::filesystem::path> golden_graphs(const std::filesystem::path& fo
 namespace {
 
 GoldenProgram plan_text(const std::filesystem::path& file, const std::string& text,
-                        const PlanOptions& options) {
+                        const PlanOptions& options, std::string_view target) {
   const Graph graph = parse(text, file.filename().string());
   const std::vector<GoldenSizes> sizes = golden_sizes(text);
   std::vector<NamedSize> named;
@@ -49,7 +49,7 @@ GoldenProgram plan_text(const std::filesystem::path& file, const std::string& te
     for (const auto& [name, value] : sizes.front()) named.push_back({name, value});
   const Facts facts{.symbols = symbols_from_sizes(graph, named)};
   return {.name = file.stem().string(),
-          .program = plan(graph, *find_target("sm_90"), facts, options)};
+          .program = plan(graph, *find_target(target), facts, options)};
 }
 
 /// All words that a graph defines: results before `=`, inputs before `:`, symbols among extents.
@@ -75,8 +75,9 @@ std::set<std::string> names_in(const std::string& text) {
 
 }  // namespace
 
-GoldenProgram plan_golden(const std::filesystem::path& file, const PlanOptions& options) {
-  return plan_text(file, read_text(file), options);
+GoldenProgram plan_golden(const std::filesystem::path& file, const PlanOptions& options,
+                          std::string_view target) {
+  return plan_text(file, read_text(file), options, target);
 }
 
 GoldenProgram plan_renamed(const std::filesystem::path& file, const std::string& prefix) {
@@ -91,7 +92,7 @@ GoldenProgram plan_renamed(const std::filesystem::path& file, const std::string&
     renamed += match->str();
     done = (*match)[0].second;
   }
-  return plan_text(file, renamed.append(done, text.end()), {});
+  return plan_text(file, renamed.append(done, text.end()), {}, "sm_90");
 }
 
 void expect_golden(const std::filesystem::path& file, const std::string& text) {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,8 +25,9 @@ struct GoldenProgram {
 
 /// All `.sinter` files in `folder` (tests/golden/kernels), sorted by path.
 std::vector<std::filesystem::path> golden_graphs(const std::filesystem::path& folder);
-/// Plans the graph for sm_90. The first line `// sizes: rows = 64, …` has the symbols' sizes.
-GoldenProgram plan_golden(const std::filesystem::path& file, const PlanOptions& options = {});
+/// Plans the graph for `target`. The first line `// sizes: rows = 64, …` has the symbols' sizes.
+GoldenProgram plan_golden(const std::filesystem::path& file, const PlanOptions& options = {},
+                          std::string_view target = "sm_90");
 /// Plans the graph with `prefix` before all names of values and symbols.
 GoldenProgram plan_renamed(const std::filesystem::path& file, const std::string& prefix);
 
