@@ -3,6 +3,7 @@
 #include "ir/support/round_up.h"
 #include "runtime/driver/host/execution/byte_count.h"
 #include "runtime/driver/host/execution/cluster_rendezvous.h"
+#include "runtime/driver/host/execution/cpu_claims.h"
 #include "runtime/driver/host/execution/fault_signal.h"
 #include "runtime/driver/host/execution/float_environment.h"
 #include "runtime/driver/host/execution/grid_barrier.h"
@@ -40,6 +41,7 @@ struct SharedWork {
   bool reversed = false;    // last block first
   std::atomic<std::uint64_t> next = 0;
   std::atomic<bool> failed = false;
+  CpuClaims cpus;
   std::mutex mutex;
   Failure failure;  // the first
 };
@@ -116,6 +118,7 @@ class Pool {
     // The calling thread runs blocks too, so that small launches wait for no other thread. It
     // prepares a new fiber, because fibers must not change their OS thread.
     const bool takes_part = !launch.is_cooperative && !launch.kernel->has_barrier;
+    if (takes_part) work.cpus.claim();
     std::unique_lock lock(mutex_);
     start_workers(launch.is_cooperative ? wanted_.load() : takes_part ? 0 : 1);
     work_ = &work;
@@ -175,14 +178,16 @@ class Pool {
     for (;;) {
       wake_[index].wait(lock, [&] { return generation_ != seen && index < helpers_; });
       seen = generation_;
-      if (!work_) continue;  // the launch has ended
-      SharedWork& work = *work_;
-      ++busy_;
-      --absent_;
-      lock.unlock();
-      run_share(*worker, work);
-      lock.lock();
-      if (--busy_ + absent_ == 0) done_.notify_one();
+      if (work_) {  // the launch has not ended yet
+        SharedWork& work = *work_;
+        ++busy_;
+        --absent_;
+        lock.unlock();
+        work.cpus.claim_or_move();
+        run_share(*worker, work);
+        lock.lock();
+        if (--busy_ + absent_ == 0) done_.notify_one();
+      }
       lock.unlock();
       spin_while([&] { return generation_ == seen; });
       lock.lock();
