@@ -99,6 +99,12 @@ void spin_while(auto is_waiting) {
   }
 }
 
+/// Locks a mutex that other threads hold for some instructions only.
+void lock_soon(std::unique_lock<std::mutex>& lock) {
+  spin_while([&] { return !lock.try_lock(); });
+  if (!lock.owns_lock()) lock.lock();
+}
+
 /// OS threads that run launches. Never destroyed: kernels may run until the process ends.
 class Pool {
  public:
@@ -119,7 +125,8 @@ class Pool {
     // prepares a new fiber, because fibers must not change their OS thread.
     const bool takes_part = !launch.is_cooperative && !launch.kernel->has_barrier;
     if (takes_part) work.cpus.claim();
-    std::unique_lock lock(mutex_);
+    std::unique_lock lock(mutex_, std::defer_lock);
+    lock_soon(lock);
     start_workers(launch.is_cooperative ? wanted_.load() : takes_part ? 0 : 1);
     work_ = &work;
     const std::uint64_t at_once =
@@ -138,13 +145,13 @@ class Pool {
         const KernelFloatEnvironment environment;
         run_share(own_, work);
       }
-      lock.lock();
+      lock_soon(lock);
       work_ = nullptr;  // for helpers that have not woken up
       absent_ = 0;
       lock.unlock();
     }
     spin_while([&] { return busy_ > 0; });
-    lock.lock();
+    lock_soon(lock);
     done_.wait(lock, [&] { return busy_ + absent_ == 0; });
     work_ = nullptr;
   }
@@ -185,12 +192,12 @@ class Pool {
         lock.unlock();
         work.cpus.claim_or_move();
         run_share(*worker, work);
-        lock.lock();
+        lock_soon(lock);
         if (--busy_ + absent_ == 0) done_.notify_one();
       }
       lock.unlock();
       spin_while([&] { return generation_ == seen; });
-      lock.lock();
+      lock_soon(lock);
     }
   }
 
