@@ -271,13 +271,16 @@ class ResidentTileChooser {
     const double at_once = tiles.kept > 0 ? static_cast<double>(tiles.kept) : all;
     const double share = at_once / all;
     const auto bytes = static_cast<double>(resident_tiles.bytes_saved()) * share;
-    // Few threads load the rest, as registers would permit no more anyway.
-    const double few_threads =
-        std::max(static_cast<double>(kThreadsPerSm) / (fused_.threads * blocks) - 1, 0.0) / 3;
     const double lost_to_blocks =
         share * block_loss_bytes(resident_tiles, channels, blocks, at_once) +
-        (1 - share) * (few_threads * tiled_bytes_ + idle_loss_bytes(resident_tiles, channels));
-    return (bytes - lost_to_blocks) / target_.bandwidth - lost;
+        (1 - share) * idle_loss_bytes(resident_tiles, channels);
+    return (bytes - lost_to_blocks) / target_.bandwidth - lost -
+           (1 - share) * tile_cost().loss_in_memory(resident_tiles, blocks);
+  }
+
+  const LocalTileCost& tile_cost() const {
+    if (!tile_cost_) tile_cost_.emplace(sections_, fused_, target_);
+    return *tile_cost_;
   }
 
   void consider_rounds(const ResidentTiles& resident_tiles, std::int64_t channels, int blocks,
@@ -314,15 +317,14 @@ class ResidentTileChooser {
   /// Considers local tiles, which also save the grid barriers between their phases.
   void consider_local(const ResidentTiles& resident_tiles, std::int64_t channels, int blocks) {
     if (max_slots(resident_tiles, channels, blocks) == 0) return;
-    if (!local_cost_) local_cost_.emplace(sections_, fused_, target_);
     const auto bytes = static_cast<double>(resident_tiles.bytes_saved());
     const int barriers =
         sections_.kernels.back().phase - *std::ranges::max_element(resident_tiles.barriers_before);
     const double saved =
         (bytes - bank_conflict_bytes(resident_tiles, channels)) / target_.bandwidth +
         barriers * target_.barrier_seconds -
-        local_cost_->predicted_loss(resident_tiles, channels, blocks,
-                                    copy_width(resident_tiles, channels));
+        tile_cost().predicted_loss(resident_tiles, channels, blocks,
+                                   copy_width(resident_tiles, channels));
     if (saved <= 0) return;
     add(resident_tiles, blocks, saved, 1,
         {.channels = static_cast<int>(channels),
@@ -379,7 +381,7 @@ class ResidentTileChooser {
   const Target& target_;
   std::int64_t own_shared_bytes_ = 0;  ///< of shared memory that sections use otherwise
   double tiled_bytes_ = 0;             ///< bytes of all arrays, each counted once
-  std::optional<LocalTileCost> local_cost_;
+  mutable std::optional<LocalTileCost> tile_cost_;  ///< made when it is first needed
   std::vector<ResidentTileChoice> considered_;
 };
 

@@ -32,7 +32,7 @@ double extra_memory_time(const Target& target, double bytes_in_flight) {
   return std::max(static_cast<double>(target.bytes_in_flight) / bytes_in_flight - 1, 0.0) / 3;
 }
 
-LocalTileCost::Loads LocalTileCost::loads_of(const ResidentTiles& resident_tiles,
+LocalTileCost::Loads LocalTileCost::loads_of(const ResidentTiles* resident_tiles,
                                              std::size_t section) const {
   const Schedule& schedule = fused_.sections[section];
   double at_once = schedule.unroll;
@@ -46,7 +46,7 @@ LocalTileCost::Loads LocalTileCost::loads_of(const ResidentTiles& resident_tiles
   for (const Value& value : sections_.bodies[section].values) {
     if (value.kind != Value::Kind::load) continue;
     const int buffer = sections_.program.buffer_of.lookup(value.node);
-    if (resident_tiles.has_array(buffer)) continue;
+    if (resident_tiles && resident_tiles->has_array(buffer)) continue;
     const int size = size_of(value.dtype);
     result.bytes +=
         static_cast<double>(bytes_of(sections_.program.buffers[static_cast<std::size_t>(buffer)],
@@ -55,6 +55,22 @@ LocalTileCost::Loads LocalTileCost::loads_of(const ResidentTiles& resident_tiles
   }
   result.bytes_in_flight = std::min(result.bytes_in_flight, kBytesInFlightPerThread);
   return result;
+}
+
+double LocalTileCost::loss_to_few_threads(const Loads& loads, double threads) const {
+  if (loads.bytes_in_flight == 0) return 0;
+  return (extra_memory_time(target_, loads.bytes_in_flight * threads) -
+          extra_memory_time(target_, loads.bytes_in_flight * kMaxThreads)) *
+         loads.bytes / target_.bandwidth;
+}
+
+double LocalTileCost::loss_in_memory(const ResidentTiles& resident_tiles, int blocks) const {
+  double lost = 0;
+  for (std::size_t i = 0; i < sections_.size(); ++i)
+    if (resident_tiles.runs_on_tiles(i))
+      lost +=
+          loss_to_few_threads(loads_of(nullptr, i), static_cast<double>(blocks) * fused_.threads);
+  return lost;
 }
 
 double LocalTileCost::predicted_loss(const ResidentTiles& resident_tiles, std::int64_t channels,
@@ -79,11 +95,7 @@ double LocalTileCost::predicted_loss(const ResidentTiles& resident_tiles, std::i
                                           fused_.sections[i], channels);
     lost += (over - 1) * sections_[i].bytes / target_.tile_speedup / target_.bandwidth;
     lost += computing_[i] * std::max(kBusyThreads / threads - 1, 0.0);
-    const Loads loads = loads_of(resident_tiles, i);
-    if (loads.bytes_in_flight == 0) continue;
-    lost += (extra_memory_time(target_, loads.bytes_in_flight * threads) -
-             extra_memory_time(target_, loads.bytes_in_flight * kMaxThreads)) *
-            loads.bytes / target_.bandwidth;
+    lost += loss_to_few_threads(loads_of(&resident_tiles, i), threads);
   }
   const double waves = std::ceil(all / (double(target_.sm_count) * blocks));
   return lost + (waves - 1) * target_.tile_copy_seconds / blocks;

@@ -26,6 +26,9 @@ class LocalTileCost {
   /// `copy_width`: the vector width of copies, relative to the widest loads.
   double predicted_loss(const ResidentTiles& resident_tiles, std::int64_t channels, int blocks,
                         double copy_width) const;
+  /// The loss in seconds if the sections on tiles access all arrays in memory, with `blocks` blocks
+  /// per SM.
+  double loss_in_memory(const ResidentTiles& resident_tiles, int blocks) const;
 
  private:
   /// The loads of a section that do not come from resident tiles.
@@ -33,7 +36,10 @@ class LocalTileCost {
     double bytes = 0;
     double bytes_in_flight = 0;  ///< per thread
   };
-  Loads loads_of(const ResidentTiles& resident_tiles, std::size_t section) const;
+  /// `resident_tiles`: null if none is there.
+  Loads loads_of(const ResidentTiles* resident_tiles, std::size_t section) const;
+  /// The loss to `threads` threads per SM, which have fewer loads in flight than more would have.
+  double loss_to_few_threads(const Loads& loads, double threads) const;
 
   const FusedSections& sections_;
   const Schedule& fused_;
