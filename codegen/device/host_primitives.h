@@ -134,9 +134,7 @@ __device__ __forceinline__ bf16 to_bf16(double value) { return to_bf16(sinter_to
 #endif
 
 template <class T, int N>
-struct alignas(N * sizeof(T) > 16 ? 16
-               : (N & (N - 1))    ? sizeof(T)
-                                  : N * sizeof(T)) Vector {
+struct alignas(N * sizeof(T) > 16 ? 16 : (N & (N - 1)) ? sizeof(T) : N * sizeof(T)) Vector {
   T data[N];
   // Inlined even without optimization, because the text is shorter than a call.
   __device__ SINTER_ALWAYS_INLINE T& operator[](int i) { return data[i]; }

@@ -4,10 +4,10 @@
 #include <numeric>
 
 #include "compiler/cost/cost.h"
-#include "compiler/horizontal/local_tile_cost.h"
 #include "compiler/horizontal/local_tiles.h"
 #include "compiler/horizontal/memory_units.h"
 #include "compiler/horizontal/resident_tiles.h"
+#include "compiler/horizontal/tile_cost.h"
 #include "compiler/program/op_cost.h"
 #include "compiler/program/reduction_tree.h"
 #include "compiler/target/gpu_constants.h"
@@ -278,7 +278,7 @@ class ResidentTileChooser {
            (1 - share) * tile_cost().loss_in_memory(resident_tiles, blocks);
   }
 
-  const LocalTileCost& tile_cost() const {
+  const TileCost& tile_cost() const {
     if (!tile_cost_) tile_cost_.emplace(sections_, fused_, target_);
     return *tile_cost_;
   }
@@ -379,9 +379,9 @@ class ResidentTileChooser {
   const FusedSections& sections_;
   const Schedule& fused_;
   const Target& target_;
-  std::int64_t own_shared_bytes_ = 0;  ///< of shared memory that sections use otherwise
-  double tiled_bytes_ = 0;             ///< bytes of all arrays, each counted once
-  mutable std::optional<LocalTileCost> tile_cost_;  ///< made when it is first needed
+  std::int64_t own_shared_bytes_ = 0;          ///< of shared memory that sections use otherwise
+  double tiled_bytes_ = 0;                     ///< bytes of all arrays, each counted once
+  mutable std::optional<TileCost> tile_cost_;  ///< made when it is first needed
   std::vector<ResidentTileChoice> considered_;
 };
 

@@ -3,7 +3,10 @@
 
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "codegen/emit.h"
+#include "sinter/text.h"
 #include "tests/support/files/golden.h"
 
 namespace sinter::test::cpu_kernels_test {
@@ -11,9 +14,9 @@ namespace {
 
 constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/cpu";
 
-class CpuKernels : public testing::TestWithParam<std::filesystem::path> {};
+class CpuKernelTexts : public testing::TestWithParam<std::filesystem::path> {};
 
-TEST_P(CpuKernels, HaveTheirGoldenText) {
+TEST_P(CpuKernelTexts, HaveTheirGoldenText) {
   const GoldenProgram golden = plan_golden(GetParam(), {}, "cpu");
   std::string text;
   for (const Kernel& kernel : golden.program.kernels)
@@ -21,7 +24,21 @@ TEST_P(CpuKernels, HaveTheirGoldenText) {
   expect_golden(std::filesystem::path(GetParam()).replace_extension(".cu"), text);
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, CpuKernels, testing::ValuesIn(golden_graphs(kFolder)),
+/// The columns of an array of `rows` rows, 4 KiB each.
+std::string source_of_column_sum(std::int64_t rows) {
+  const Graph graph = parse(fmt::format(
+      "graph g(x: f32[{}, 1024]) {{\n  s = sum x {{axes = [0]}}\n  return s\n}}\n", rows));
+  const Program program = plan(graph, cpu_target(), {});
+  const Kernel& kernel = program.kernels.at(0);
+  return emit(program, kernel, kernel.schedule, kernel.name).text;
+}
+
+TEST(CpuKernels, PrefetchArraysOfMoreThanEightMiB) {
+  EXPECT_EQ(source_of_column_sum(2048).find("prefetch<"), std::string::npos);
+  EXPECT_NE(source_of_column_sum(2049).find("prefetch<"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, CpuKernelTexts, testing::ValuesIn(golden_graphs(kFolder)),
                          [](const auto& test) { return test.param.stem().string(); });
 
 }  // namespace

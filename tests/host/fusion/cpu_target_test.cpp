@@ -157,6 +157,24 @@ TEST(CpuSchedules, KeepRowsOfSymbolicLengths) {
   }
 }
 
+/// Arrays of symbolic sizes may be large, so that their kernels prefetch. They do so past the ends
+/// of small arrays too.
+TEST(CpuSchedules, PrefetchesReadNothing) {
+  constexpr const char* kGraphs[] = {
+      "graph g(x: bf16[rows, columns]) {\n h = cast x {to = f32}\n y = sum h {axes = [0]}\n"
+      " return y\n}\n",
+      "graph g(x: f32[columns, rows], z: f32[rows, columns]) {\n t = permute x {axes = [1, 0]}\n"
+      " y = add t, z\n return y\n}\n",
+      "graph g(x: f32[rows, columns], w: f32[columns]) {\n s = softmax x {axis = 1}\n"
+      " y = mul s, w\n z = sum s {axes = [0]}\n return y, z\n}\n"};
+  for (const char* const text : kGraphs)
+    for (const std::int64_t rows : {67, 130, 700}) {
+      const Report report = expect_bits_of_gpu(parse(text), {{"rows", rows}, {"columns", 1040}});
+      EXPECT_NE(report.kernels.at(0).source.find("prefetch"), std::string::npos)
+          << report.kernels.at(0).source;
+    }
+}
+
 TEST(CpuSchedules, ReadVeryLongRowsAgain) {
   const Graph graph =
       parse("graph g(x: f32[2, 140000]) {\n y = softmax x {axis = -1}\n return y\n}\n");

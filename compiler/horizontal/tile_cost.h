@@ -1,6 +1,6 @@
-// Predicts the loss of sections that run on local tiles (local_tiles.h). There are only as many
-// blocks as resident tiles, and their threads are limited by registers and shared memory. They have
-// fewer loads in flight than blocks that cover the whole device.
+// Predicts the loss of sections that run on local tiles (local_tiles.h), or beside resident tiles in
+// memory. There are only as many blocks as tiles, and their threads are limited by registers and
+// shared memory. They have fewer loads in flight than blocks that cover the whole device.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ inline constexpr double kBytesInFlightPerThread = 96;
 /// its bandwidth.
 double extra_memory_time(const Target& target, double bytes_in_flight);
 
-class LocalTileCost {
+class TileCost {
  public:
-  LocalTileCost(const FusedSections& sections, const Schedule& fused, const Target& target);
+  TileCost(const FusedSections& sections, const Schedule& fused, const Target& target);
 
-  /// The loss in seconds for resident tiles of `channels` channels and `blocks` blocks per SM.
+  /// The loss in seconds for local tiles of `channels` channels and `blocks` blocks per SM.
   /// `copy_width`: the vector width of copies, relative to the widest loads.
   double predicted_loss(const ResidentTiles& resident_tiles, std::int64_t channels, int blocks,
                         double copy_width) const;

@@ -1,4 +1,4 @@
-#include "compiler/horizontal/local_tile_cost.h"
+#include "compiler/horizontal/tile_cost.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,8 +18,7 @@ constexpr double kMaxThreads = 1536;
 
 }  // namespace
 
-LocalTileCost::LocalTileCost(const FusedSections& sections, const Schedule& fused,
-                             const Target& target)
+TileCost::TileCost(const FusedSections& sections, const Schedule& fused, const Target& target)
     : sections_(sections), fused_(fused), target_(target) {
   for (const Body& body : sections.bodies)
     computing_.push_back(
@@ -32,8 +31,7 @@ double extra_memory_time(const Target& target, double bytes_in_flight) {
   return std::max(static_cast<double>(target.bytes_in_flight) / bytes_in_flight - 1, 0.0) / 3;
 }
 
-LocalTileCost::Loads LocalTileCost::loads_of(const ResidentTiles* resident_tiles,
-                                             std::size_t section) const {
+TileCost::Loads TileCost::loads_of(const ResidentTiles* resident_tiles, std::size_t section) const {
   const Schedule& schedule = fused_.sections[section];
   double at_once = schedule.unroll;
   if (sections_[section].kind == KernelKind::column_reduce) at_once *= kChunk;
@@ -57,14 +55,14 @@ LocalTileCost::Loads LocalTileCost::loads_of(const ResidentTiles* resident_tiles
   return result;
 }
 
-double LocalTileCost::loss_to_few_threads(const Loads& loads, double threads) const {
+double TileCost::loss_to_few_threads(const Loads& loads, double threads) const {
   if (loads.bytes_in_flight == 0) return 0;
   return (extra_memory_time(target_, loads.bytes_in_flight * threads) -
           extra_memory_time(target_, loads.bytes_in_flight * kMaxThreads)) *
          loads.bytes / target_.bandwidth;
 }
 
-double LocalTileCost::loss_in_memory(const ResidentTiles& resident_tiles, int blocks) const {
+double TileCost::loss_in_memory(const ResidentTiles& resident_tiles, int blocks) const {
   double lost = 0;
   for (std::size_t i = 0; i < sections_.size(); ++i)
     if (resident_tiles.runs_on_tiles(i))
@@ -73,8 +71,8 @@ double LocalTileCost::loss_in_memory(const ResidentTiles& resident_tiles, int bl
   return lost;
 }
 
-double LocalTileCost::predicted_loss(const ResidentTiles& resident_tiles, std::int64_t channels,
-                                     int blocks, double copy_width) const {
+double TileCost::predicted_loss(const ResidentTiles& resident_tiles, std::int64_t channels,
+                                int blocks, double copy_width) const {
   const auto all = static_cast<double>(resident_tiles.outer * (resident_tiles.channels / channels));
   // Per SM, on average.
   const double blocks_there = std::min<double>(blocks, all / target_.sm_count);
