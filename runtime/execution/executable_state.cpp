@@ -7,6 +7,7 @@
 
 #include "compiler/program/guards.h"
 #include "runtime/driver/capture_mode_guard.h"
+#include "runtime/execution/make_variant.h"
 #include "runtime/logging/debug_log.h"
 #include "runtime/support/background_thread.h"
 #include "sinter/error.h"
