@@ -5,6 +5,7 @@
 
 #include "compiler/body/access.h"
 #include "compiler/target/gpu_constants.h"
+#include "ir/graph/opaque_node.h"
 #include "ir/graph/operand_index.h"
 #include "ir/shape/strides.h"
 
@@ -110,7 +111,7 @@ bool is_placeable(const GraphData& graph, const Groups& groups, const Node* node
     return false;
   const auto can_be_stored = [&](const std::optional<PlacedSegment>& segment) {
     // A scatter stores its rows once, sub-buffers do not nest, and calls need row-major arrays.
-    return segment && segment->node->op != Op::opaque && !groups.is_call_operand(segment->node) &&
+    return segment && !is_opaque(*segment->node) && !groups.is_call_operand(segment->node) &&
            segment->node->op != Op::scatter && segment->node->op != Op::concat &&
            groups.home(segment->node) >= 0 && has_long_runs(*segment, facts);
   };

@@ -5,6 +5,7 @@
 #include "compiler/cost/cost.h"
 #include "compiler/fusion/greedy_fuser.h"
 #include "compiler/program/op_cost.h"
+#include "ir/graph/opaque_node.h"
 
 namespace sinter {
 
@@ -28,7 +29,7 @@ void GreedyFuser::rematerialize_cheap_values() {
 GreedyFuser::Cone GreedyFuser::cone_of(int group, const Node* node) {
   const auto is_outside = [&](const Node* at) {
     return at->op == Op::input || is_reduction(at->op) || is_scan(at->op) ||
-           at->op == Op::scatter || at->op == Op::opaque || !groups.contains(group, at);
+           at->op == Op::scatter || is_opaque(*at) || !groups.contains(group, at);
   };
   Cone result;
   if (is_outside(node)) return result;

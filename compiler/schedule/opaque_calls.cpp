@@ -66,8 +66,8 @@ bool must_be_stored_for_call(const Node& operand) {
 }
 
 std::string opaque_boundary(const Node& node) {
-  return fmt::format("{} is an opaque call: its operands and results are whole arrays in memory",
-                     function_of(node));
+  return fmt::format("{} is {}: its operands and results are whole arrays in memory",
+                     function_of(node), is_library(node.op) ? "a library op" : "an opaque call");
 }
 
 void schedule_call(const Program& program, Kernel& kernel, const Target& target) {

@@ -100,6 +100,7 @@ std::optional<Literal> known_value(const Node& node) {
     case OpKind::reduction: return reduce(node);
     case OpKind::scan:
     case OpKind::opaque:
+    case OpKind::library:
     case OpKind::custom: return std::nullopt;
     case OpKind::source: return source(node);
   }

@@ -1,6 +1,7 @@
 // Builds a table of vjp functions from the vjp column of ops.def.
 #include "ir/autodiff/op_vjp.h"
 
+#include "ir/autodiff/library_vjp.h"
 #include "ir/autodiff/reduction_vjp.h"
 #include "ir/record/index_operands.h"
 #include "sinter/views.h"
@@ -103,6 +104,7 @@ Tensor extreme_scan_vjp(Tensor x, Tensor y, Tensor g, int axis) {
 #define CUSTOM(NAME, ...) nullptr,
 #define SOURCE(NAME, ...) nullptr,
 #define OPAQUE(NAME, ...) nullptr,
+#define LIBRARY(NAME, ...) &NAME##_vjp,
 
 /// Indexed by op, in the order of the table.
 constexpr OpVjp kVjps[] = {

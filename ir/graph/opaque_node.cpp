@@ -5,10 +5,13 @@
 
 namespace sinter {
 
-std::string_view function_of(const Node& node) { return attribute(node, "function").text; }
+std::string_view function_of(const Node& node) {
+  return is_library(node.op) ? info(node.op).name : attribute(node, "function").text;
+}
 
 bool is_same_call(const Node& a, const Node& b) {
-  return is_opaque(a) && is_opaque(b) && std::ranges::equal(a.operands, b.operands) &&
+  if (a.op != Op::opaque || b.op != Op::opaque) return &a == &b && is_opaque(a);
+  return std::ranges::equal(a.operands, b.operands) &&
          function_of(a) == function_of(b) &&
          attribute(a, "options").text == attribute(b, "options").text &&
          std::ranges::equal(attribute(a, "dtypes").integers, attribute(b, "dtypes").integers) &&
@@ -17,6 +20,7 @@ bool is_same_call(const Node& a, const Node& b) {
 }
 
 std::vector<ResultType> result_types(const Node& node) {
+  if (is_library(node.op)) return {{.dtype = node.dtype, .shape = node.shape}};
   const std::span<const std::int64_t> dtypes = attribute(node, "dtypes").integers;
   const std::span<const std::int64_t> ranks = attribute(node, "ranks").integers;
   std::span<const Extent> shapes = attribute(node, "shapes").extents;
@@ -30,6 +34,7 @@ std::vector<ResultType> result_types(const Node& node) {
 }
 
 std::vector<const Node*> results_of_call(const GraphData& graph, const Node& node) {
+  if (is_library(node.op)) return {&node};
   std::vector<const Node*> results;
   std::vector<Attribute> attributes(node.attributes.begin(), node.attributes.end());
   const auto number = &attribute(node, "result") - node.attributes.data();

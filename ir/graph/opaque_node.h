@@ -1,5 +1,6 @@
 // Accessors for the nodes of opaque calls. Each result of a call is a node. The nodes of one call
-// differ only in the attribute `result`, and in the dtype and shape of that result.
+// differ only in the attribute `result`, and in the dtype and shape of that result. A library op is
+// an opaque call, too: it has one result, and its function has the name of the op.
 #pragma once
 
 #include <span>
@@ -10,11 +11,13 @@
 
 namespace sinter {
 
-inline bool is_opaque(const Node& node) { return node.op == Op::opaque; }
+/// True for calls of the user's functions and for library ops.
+inline bool is_opaque(const Node& node) { return node.op == Op::opaque || is_library(node.op); }
 /// The name of the called function.
 std::string_view function_of(const Node& node);
 /// The index of the result that `node` is.
 inline std::size_t result_number(const Node& node) {
+  if (is_library(node.op)) return 0;
   return static_cast<std::size_t>(attribute(node, "result").integer);
 }
 /// True if both nodes are results of one call.

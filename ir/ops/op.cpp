@@ -84,6 +84,7 @@ std::string_view reduction_attributes(Op op) {
 #define CUSTOM(NAME, ATTRIBUTES, DOC) PLAIN(custom, NAME, -1, Compare, {}, ATTRIBUTES, DOC)
 #define SOURCE(NAME, ATTRIBUTES, DOC) PLAIN(source, NAME, 0, Number, {}, ATTRIBUTES, DOC)
 #define OPAQUE(NAME, ATTRIBUTES, DOC) PLAIN(opaque, NAME, -1, Compare, {}, ATTRIBUTES, DOC)
+#define LIBRARY(NAME, OPERANDS, ATTRIBUTES, DOC) PLAIN(library, NAME, OPERANDS, Number, {}, ATTRIBUTES, DOC)
 
 const std::vector<OpInfo>& table() {
   // Never destroyed: a thread may still plan while the process exits.

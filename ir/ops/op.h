@@ -22,6 +22,7 @@ namespace sinter {
 #define CUSTOM(NAME, ...) NAME,
 #define SOURCE(NAME, ...) NAME,
 #define OPAQUE(NAME, ...) NAME,
+#define LIBRARY(NAME, ...) NAME,
 enum class Op : std::uint8_t {
 #include "sinter/ops.def"
 };
@@ -34,7 +35,8 @@ enum class OpKind : std::uint8_t {
   structural,
   custom,
   source,
-  opaque
+  opaque,
+  library
 };
 
 /// The dtypes that an op takes, and the dtype of its result. Operands of different dtypes are first
@@ -143,6 +145,7 @@ inline bool is_reduction(Op op) { return info(op).kind == OpKind::reduction; }
 inline bool is_scan(Op op) { return info(op).kind == OpKind::scan; }
 inline bool is_structural(Op op) { return info(op).kind == OpKind::structural; }
 inline bool is_source(Op op) { return info(op).kind == OpKind::source; }
+inline bool is_library(Op op) { return info(op).kind == OpKind::library; }
 
 /// True for the reductions along one axis that return an index.
 inline bool gives_index(Op op) { return op == Op::argmax || op == Op::argmin; }

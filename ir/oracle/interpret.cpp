@@ -117,7 +117,8 @@ Expected interpret_node(const GraphData& graph, const HostArrays& inputs,
     case OpKind::reduction: return interpret_reduction(evaluation);
     case OpKind::scan: return interpret_scan(evaluation);
     case OpKind::custom: return interpret_custom(graph, evaluation);
-    case OpKind::opaque: return interpret_opaque(graph, evaluation);
+    case OpKind::opaque:
+    case OpKind::library: return interpret_opaque(graph, evaluation);
     case OpKind::structural:
       if (evaluation.node.op == Op::cast || evaluation.node.op == Op::bitcast)
         return interpret_cast(evaluation);

@@ -1,9 +1,11 @@
-// The oracle for opaque calls: calls the function's reference. Without one, results are undecided.
+// The oracle for opaque calls and library ops: calls the function's reference. Without one, results
+// are undecided.
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "ir/oracle/interpret_ops.h"
+#include "ir/library_ops/reference.h"
 #include "ir/record/opaque.h"
 #include "ir/shape/extent.h"
 #include "ir/types/casts.h"
@@ -29,10 +31,22 @@ void round_to_dtype(Expected& value) {
 
 }  // namespace
 
+namespace {
+
+using Reference = std::function<void(const OpaqueReference&)>;
+
+/// The reference of the function that `node` calls; empty if it has none.
+Reference reference_of(const GraphData& graph, const Node& node) {
+  if (is_library(node.op)) return library_reference(node.op);
+  return registered_function(graph, node)->reference;
+}
+
+}  // namespace
+
 Expected interpret_opaque(const GraphData& graph, const NodeEvaluation& evaluation) {
   const Node& node = evaluation.node;
-  const std::shared_ptr<const OpaqueFunction> function = registered_function(graph, node);
-  const bool is_decided = function->reference && !has_bounds(evaluation.operands);
+  const Reference reference = reference_of(graph, node);
+  const bool is_decided = reference && !has_bounds(evaluation.operands);
   std::vector<Expected> results;
   for (const ResultType& type : result_types(node)) {
     results.push_back(make_expected(type.dtype, evaluate_all(type.shape, evaluation.symbols),
@@ -40,7 +54,7 @@ Expected interpret_opaque(const GraphData& graph, const NodeEvaluation& evaluati
     if (!is_decided) std::ranges::fill(results.back().bounds, kUndecided);
   }
   Expected& own = results[result_number(node)];
-  if (!function->reference) return own;
+  if (!reference) return own;
 
   std::vector<std::vector<double>> exact;  // zero bounds for exact operands
   std::vector<OpaqueValue> inputs;
@@ -68,15 +82,15 @@ Expected interpret_opaque(const GraphData& graph, const NodeEvaluation& evaluati
   }
   const std::vector<OpaqueAttribute> options = options_of(node);
   try {
-    function->reference({.inputs = inputs,
+    reference({.inputs = inputs,
                          .outputs = outputs,
                          .sizes = {.function = function_of(node),
                                    .inputs = input_sizes,
                                    .outputs = output_sizes,
                                    .attributes = options}});
   } catch (const std::exception& error) {
-    throw UserError(fmt::format("opaque {}: its reference fails: {} (recorded at {})",
-                                function_of(node), error.what(), graph.location_text(&node)));
+    throw UserError(fmt::format("{}{}: its reference fails: {} (recorded at {})",
+                                is_library(node.op) ? "" : "opaque ", function_of(node), error.what(), graph.location_text(&node)));
   }
   round_to_dtype(own);
   return std::move(own);

@@ -44,8 +44,10 @@ std::vector<OpaqueAttribute> Parser::opaque_attributes() {
     expect("=", "after the name of an attribute");
     if (token_.kind == TokenKind::string)
       attributes.emplace_back(name.text, std::string_view(string("a text")));
+    else if (at("["))
+      attributes.emplace_back(name.text, integers("an integer"));
     else
-      attributes.emplace_back(name.text, literal("a number or a text for an attribute"));
+      attributes.emplace_back(name.text, literal("a number, a text or a list of integers for an attribute"));
   } while (accept(","));
   expect("}", "or ',' after an attribute");
   return attributes;

@@ -81,6 +81,8 @@ std::vector<Tensor> opaque_results(std::string_view function, std::span<const Op
                                    int line) {
   const Location location{file, line};
   const std::string op_name = fmt::format("opaque {}", printable(function));
+  if (is_library_name(function))
+    fail(op_name, fmt::format("{0} is a library op; record it with {0}", function), location);
   if (!is_legal(function))
     fail(op_name, "this is not a function name; use letters, digits and _", location);
   check_attributes(op_name, attributes, location);
@@ -119,12 +121,24 @@ Tensor opaque(std::string_view function, std::initializer_list<Operand> operands
   return opaque_results(function, operands, {result}, attributes, file, line)[0];
 }
 
+namespace {
+
+std::string value_text(const OpaqueAttribute& attribute) {
+  switch (attribute.kind) {
+    case OpaqueAttribute::Kind::number: return literal_text(attribute.number, f64);
+    case OpaqueAttribute::Kind::text: return quote(attribute.text);
+    case OpaqueAttribute::Kind::integers:
+      return fmt::format("[{}]", fmt::join(attribute.integers, ", "));
+  }
+  return {};
+}
+
+}  // namespace
+
 std::string options_text(std::span<const OpaqueAttribute> attributes) {
   std::vector<std::string> parts;
   for (const OpaqueAttribute& attribute : attributes)
-    parts.push_back(fmt::format(
-        "{} = {}", attribute.name,
-        attribute.is_text ? quote(attribute.text) : literal_text(attribute.number, f64)));
+    parts.push_back(fmt::format("{} = {}", attribute.name, value_text(attribute)));
   std::ranges::sort(parts);
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -147,9 +161,37 @@ Literal number_of(bool is_negative, const Token& token) {
   return Literal::of(is_negative ? -real : real);
 }
 
+/// The integers up to the closing bracket.
+std::vector<std::int64_t> rest_of_list(Lexer& lexer) {
+  std::vector<std::int64_t> integers;
+  for (Token token = lexer.next(); !token.is("]"); token = lexer.next()) {
+    if (token.is(",")) continue;
+    const bool is_negative = token.is("-");
+    if (is_negative) token = lexer.next();
+    integers.push_back(number_of(is_negative, token).integer);
+  }
+  return integers;
+}
+
+/// The attributes of a library op, as its function gets them.
+std::vector<OpaqueAttribute> library_options(const Node& node) {
+  std::vector<OpaqueAttribute> options;
+  const std::vector<AttributeInfo>& schema = info(node.op).attributes;
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    const Attribute& value = node.attributes[i];
+    if (schema[i].kind == AttributeKind::integers)
+      options.emplace_back(schema[i].name, std::vector<std::int64_t>(value.integers.begin(),
+                                                                     value.integers.end()));
+    else if (schema[i].kind == AttributeKind::integer || schema[i].kind == AttributeKind::boolean)
+      options.emplace_back(schema[i].name, value.integer);
+  }
+  return options;
+}
+
 }  // namespace
 
 std::vector<OpaqueAttribute> options_of(const Node& node) {
+  if (is_library(node.op)) return library_options(node);
   std::vector<OpaqueAttribute> options;
   Lexer lexer(attribute(node, "options").text);
   for (Token token = lexer.next(); token.kind != TokenKind::end; token = lexer.next()) {
@@ -157,6 +199,10 @@ std::vector<OpaqueAttribute> options_of(const Node& node) {
     const std::string_view name = token.text;
     lexer.next();  // the equals sign
     token = lexer.next();
+    if (token.is("[")) {
+      options.emplace_back(name, rest_of_list(lexer));
+      continue;
+    }
     const bool is_negative = token.is("-");
     if (is_negative) token = lexer.next();
     if (token.kind == TokenKind::string)

@@ -12,9 +12,17 @@
 
 namespace sinter {
 
-/// The text of attributes, sorted by name: `alpha = 0.5, mode = "fast"`.
+/// True for the name of a library op, which is the name of its function.
+inline bool is_library_name(std::string_view name) {
+  const OpInfo* const row = find_op(name);
+  return row && row->kind == OpKind::library;
+}
+/// Registers the function of the library op `name`, or replaces it.
+void register_library_function(std::string_view name, OpaqueFunction function);
+
+/// The text of attributes, sorted by name: `alpha = 0.5, mode = "fast", pads = [1, 2]`.
 std::string options_text(std::span<const OpaqueAttribute> attributes);
-/// The attributes of the call of `node`, parsed from their text.
+/// The attributes of the call of `node`. Those of a library op are its integers and lists.
 std::vector<OpaqueAttribute> options_of(const Node& node);
 
 /// The function registered as `name`; null if there is none.

@@ -25,23 +25,32 @@ Registry& registry() {
   return *registry;
 }
 
-/// The attribute `name`; null if it is missing. Throws UserError if it has the other type.
-const OpaqueAttribute* find_attribute(const OpaqueSizes& call, std::string_view name,
-                                      bool is_text) {
+using Kind = OpaqueAttribute::Kind;
+
+std::string_view name_of(Kind kind) {
+  switch (kind) {
+    case Kind::number: return "a number";
+    case Kind::text: return "a text";
+    case Kind::integers: return "a list of integers";
+  }
+  return {};
+}
+
+/// The attribute `name`; null if it is missing. Throws UserError if it has another type.
+const OpaqueAttribute* find_attribute(const OpaqueSizes& call, std::string_view name, Kind kind) {
   for (const OpaqueAttribute& attribute : call.attributes) {
     if (attribute.name != name) continue;
-    if (attribute.is_text == is_text) return &attribute;
-    throw UserError(fmt::format("attribute {} is {}, expected {}", name,
-                                attribute.is_text ? "a text" : "a number",
-                                is_text ? "a text" : "a number"));
+    if (attribute.kind == kind) return &attribute;
+    throw UserError(fmt::format("attribute {} is {}, expected {}", name, name_of(attribute.kind),
+                                name_of(kind)));
   }
   return nullptr;
 }
 
 /// The same, but throws UserError if the attribute is missing.
 const OpaqueAttribute& required_attribute(const OpaqueSizes& call, std::string_view name,
-                                          bool is_text) {
-  if (const OpaqueAttribute* const found = find_attribute(call, name, is_text)) return *found;
+                                          Kind kind) {
+  if (const OpaqueAttribute* const found = find_attribute(call, name, kind)) return *found;
   throw UserError(fmt::format("the call has no attribute {}; give it one", name));
 }
 
@@ -50,20 +59,24 @@ const OpaqueAttribute& required_attribute(const OpaqueSizes& call, std::string_v
 std::int64_t OpaqueArray::elements() const { return element_count(shape); }
 
 double OpaqueSizes::number(std::string_view name) const {
-  return as_real(required_attribute(*this, name, /*is_text=*/false).number);
+  return as_real(required_attribute(*this, name, Kind::number).number);
+}
+
+std::span<const std::int64_t> OpaqueSizes::integers(std::string_view name) const {
+  return required_attribute(*this, name, Kind::integers).integers;
 }
 
 std::string_view OpaqueSizes::text(std::string_view name) const {
-  return required_attribute(*this, name, /*is_text=*/true).text;
+  return required_attribute(*this, name, Kind::text).text;
 }
 
 double OpaqueSizes::number(std::string_view name, double default_value) const {
-  const OpaqueAttribute* const found = find_attribute(*this, name, /*is_text=*/false);
+  const OpaqueAttribute* const found = find_attribute(*this, name, Kind::number);
   return found ? as_real(found->number) : default_value;
 }
 
 std::string_view OpaqueSizes::text(std::string_view name, std::string_view default_value) const {
-  const OpaqueAttribute* const found = find_attribute(*this, name, /*is_text=*/true);
+  const OpaqueAttribute* const found = find_attribute(*this, name, Kind::text);
   return found ? std::string_view(found->text) : default_value;
 }
 
@@ -74,6 +87,9 @@ void register_opaque(std::string_view name, OpaqueFunction function) {
     throw UserError(fmt::format(
         "register_opaque: \"{}\" is not a name that graphs can call; use letters, digits and _",
         printable(name)));
+  if (is_library_name(name))
+    throw UserError(
+        fmt::format("register_opaque {}: this is the name of a library op; use another name", name));
   if (!function.enqueue)
     throw UserError(
         fmt::format("register_opaque {}: enqueue, which puts a call on its stream, is missing; "
@@ -94,7 +110,14 @@ void register_opaque(std::string_view name, OpaqueFunction function) {
         name));
 }
 
+void register_library_function(std::string_view name, OpaqueFunction function) {
+  const auto shared = std::make_shared<const OpaqueFunction>(std::move(function));
+  const std::lock_guard lock(registry().mutex);
+  registry().functions.insert_or_assign(std::string(name), shared);
+}
+
 bool unregister_opaque(std::string_view name) {
+  if (is_library_name(name)) return false;
   std::shared_ptr<const OpaqueFunction> gone;  // destroyed after the lock is released
   const std::lock_guard lock(registry().mutex);
   const auto found = registry().functions.find(name);
@@ -113,7 +136,8 @@ std::shared_ptr<const OpaqueFunction> find_opaque(std::string_view name) {
 std::string registered_names_text() {
   std::vector<std::string> names;
   const std::lock_guard lock(registry().mutex);
-  for (const auto& [name, function] : registry().functions) names.push_back(name);
+  for (const auto& [name, function] : registry().functions)
+    if (!is_library_name(name)) names.push_back(name);
   return names.empty() ? "" : fmt::format(", only {}", fmt::join(names, ", "));
 }
 

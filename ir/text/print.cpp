@@ -6,6 +6,7 @@
 #include "ir/text/lexer.h"
 #include "sinter/text.h"
 
+#include <algorithm>
 #include <cmath>
 #include <unordered_set>
 
@@ -46,14 +47,26 @@ bool shows_order(const Node& node) {
   return !order.empty() || !tree_order(*node.operand(0), reduced_axes(node)).empty();
 }
 
+/// True for an attribute of a library op that the text form omits.
+bool is_default(const AttributeInfo& info, std::string_view text, const Node& node) {
+  if (info.name == "result") return node.dtype == node.operand(0)->dtype;
+  if (info.kind != AttributeKind::integers) return text == info.default_text;
+  const std::span<const std::int64_t> list = attribute(node, info.name).integers;
+  if (info.name == "padding_end")
+    return std::ranges::equal(list, attribute(node, "padding_begin").integers);
+  const std::int64_t usual = info.name == "padding_begin" ? 0 : 1;  // strides and dilations are 1
+  return std::ranges::count(list, usual) == std::ssize(list);
+}
+
 std::vector<std::string> attribute_texts(const Node& node) {
   std::vector<std::string> texts;
   const std::vector<AttributeInfo>& schema = info(node.op).attributes;
   for (std::size_t i = 0; i < schema.size(); ++i) {
     if (schema[i].name == "order" && !shows_order(node)) continue;
     if (node.op == Op::custom && schema[i].name == "dtype") continue;  // follows from the source
-    texts.push_back(fmt::format("{} = {}", schema[i].name,
-                                attribute_text(schema[i], node.attributes[i], node)));
+    const std::string text = attribute_text(schema[i], node.attributes[i], node);
+    if (is_library(node.op) && is_default(schema[i], text, node)) continue;
+    texts.push_back(fmt::format("{} = {}", schema[i].name, text));
   }
   return texts;
 }
@@ -128,7 +141,7 @@ std::string statement_text(const Node& node, const ValueNames& names) {
     return fmt::format("{} = full {{shape = [], value = {}, dtype = {}}}", name,
                        literal_text(node.attributes[0].literal, node.dtype),
                        sinter::name(node.dtype));
-  if (is_opaque(node)) {
+  if (node.op == Op::opaque) {
     const Node* const results[] = {&node};
     return opaque_text(results, names);
   }
@@ -138,6 +151,7 @@ std::string statement_text(const Node& node, const ValueNames& names) {
 
 std::string opaque_text(std::span<const Node* const> results, const ValueNames& names) {
   const Node& call = *results[0];
+  if (is_library(call.op)) return statement_text(call, names);
   std::vector<std::string> values;
   std::vector<std::string> types;
   for (const ResultType& type : result_types(call)) {
@@ -173,7 +187,7 @@ std::string print(const GraphData& graph) {
   for (const Node* node : graph.nodes) {
     if (node->op == Op::input || node->op == Op::scalar || names.of(node).empty()) continue;
     const std::string statement =
-        is_opaque(*node) ? call_text(graph, *node, names) : statement_text(*node, names);
+        node->op == Op::opaque ? call_text(graph, *node, names) : statement_text(*node, names);
     if (!statement.empty()) text += "  " + statement + "\n";
   }
   for (const UpdateInfo& update : graph.updates)

@@ -71,6 +71,7 @@ void verify_node(const GraphData& graph, const Node& node, std::size_t id) {
     case OpKind::scan: return verify_scan(node);
     case OpKind::custom: return verify_custom(node);
     case OpKind::opaque: return verify_opaque(node);
+    case OpKind::library: return verify_library(node);
     case OpKind::structural: return verify_structural(node);
     case OpKind::source: return verify_source(graph, node);
   }

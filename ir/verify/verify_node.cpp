@@ -1,6 +1,8 @@
 // Verifies single nodes: operands, dtype, shape and attributes against the rules of their op.
 #include "ir/verify/verify_node.h"
 
+#include "ir/library_ops/conv_shape.h"
+#include "ir/library_ops/matmul_shape.h"
 #include "ir/record/custom.h"
 #include "ir/record/opaque.h"
 #include "ir/shape/strides.h"
@@ -137,6 +139,36 @@ void verify_opaque(const Node& node) {
   const ResultType type = result_types(node)[result_number(node)];
   require_dtype("the dtype", node.dtype, type.dtype);
   require_shape(node, type.shape);
+}
+
+void verify_library(const Node& node) {
+  require_operands(node, 2);
+  const Node& a = *node.operand(0);
+  const Node& b = *node.operand(1);
+  if (node.op == Op::matmul) {
+    require(a.rank() >= 2 && b.rank() >= 2, "the ranks are {} and {}, expected 2 or more",
+            a.rank(), b.rank());
+    matmul_dtype(a, b, {});
+    require_dtype("the attribute result", attribute(node, "result").dtype, node.dtype);
+    require(is_matmul_result(a.dtype, node.dtype), "the dtype is {} for operands of {}",
+            name(node.dtype), name(a.dtype));
+    return require_shape(node, matmul_shape(a, b, attribute(node, "transpose_a").integer != 0,
+                                            attribute(node, "transpose_b").integer != 0, {}));
+  }
+  const std::string_view op = info(node.op).name;
+  check_conv_operands(op, a, b, {});
+  require_dtype("the dtype", node.dtype, a.dtype);
+  const ConvOptions options = conv_options(node);
+  const ConvGeometry geometry = conv_geometry(op, options, a.rank() - 2, {});
+  switch (node.op) {
+    case Op::conv: return require_shape(node, conv_shape(op, a.shape, b.shape, geometry, {}));
+    case Op::conv_data_gradient:
+      require_shape(node, attribute(node, "shape").extents);
+      return require_shape(a, conv_shape(op, node.shape, b.shape, geometry, {}));
+    default:
+      require_shape(node, attribute(node, "shape").extents);
+      return require_shape(b, conv_shape(op, a.shape, node.shape, geometry, {}));
+  }
 }
 
 namespace {

@@ -45,6 +45,7 @@ void verify_reduction(const Node& node);
 void verify_scan(const Node& node);
 void verify_custom(const Node& node);
 void verify_opaque(const Node& node);
+void verify_library(const Node& node);
 void verify_structural(const Node& node);
 void verify_source(const GraphData& graph, const Node& node);
 

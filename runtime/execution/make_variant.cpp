@@ -237,7 +237,7 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
            .schedule = emitted[i].schedules[0],
            .unit = nullptr,
            .opaque = std::make_shared<OpaqueBinding>(describe_call(program, program.kernels[i]),
-                                                     from.functions, from.device.driver)});
+                                                     from.functions, from.device)});
       variant->kernels.back().opaque->check(request.symbols);
       continue;
     }

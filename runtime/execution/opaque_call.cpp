@@ -10,6 +10,7 @@
 #include "ir/support/checked_arithmetic.h"
 #include "ir/types/element.h"
 #include "runtime/driver/context_guard.h"
+#include "runtime/libraries/library_functions.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -39,6 +40,7 @@ Literal number_from_bits(DType dtype, std::uint64_t bits) {
 }  // namespace
 
 OpaqueFunctions functions_of(const GraphData& graph) {
+  register_library_functions();
   OpaqueFunctions functions;
   for (const Node* node : graph.nodes)
     if (is_opaque(*node))
@@ -50,8 +52,9 @@ Source source_of_call(const Program& program, const Kernel& kernel) {
   using Kind = Argument::Kind;
   const Node& call = *kernel.nodes.front();
   Source source{.entry = fmt::format("{}_{}", kernel.name, function_of(call)),
-                .text = fmt::format("// {} calls {}: a user function, not emitted by sinter\n",
-                                    kernel.name, function_of(call))};
+                .text = fmt::format("// {} calls {}: {}, not emitted by sinter\n", kernel.name,
+                                    function_of(call),
+                                    is_library(call.op) ? "a library" : "a user function")};
   for (const Node* operand : call.operands) {
     if (operand->op == Op::scalar) {
       source.arguments.push_back(
@@ -94,11 +97,14 @@ CallDescription describe_call(const Program& program, const Kernel& kernel) {
 }
 
 OpaqueBinding::OpaqueBinding(CallDescription call, const OpaqueFunctions& functions,
-                             const Driver& driver)
+                             const Driver& driver, bool is_host_device, int device)
     : driver_(driver),
+      is_host_device_(is_host_device),
+      device_(device),
       call_(std::move(call)),
       function_(functions.at(call_.function)),
-      display_name_(fmt::format("opaque {}", call_.function)),
+      display_name_(fmt::format("{}{}", is_library_name(call_.function) ? "" : "opaque ",
+                                call_.function)),
       may_be_captured_(function_->can_capture) {
   if (!function_->can_capture) capture_refusal_ = "it is registered as not capturable";
 }
@@ -126,7 +132,9 @@ OpaqueSizes OpaqueBinding::sizes(const OpaqueArrays& arrays) const {
   return {.function = call_.function,
           .inputs = arrays.inputs,
           .outputs = arrays.outputs,
-          .attributes = call_.attributes};
+          .attributes = call_.attributes,
+          .is_host_device = is_host_device_,
+          .device = device_};
 }
 
 template <class Function>
@@ -296,8 +304,6 @@ void OpaqueLaunch::enqueue(void* const* arguments, const DeviceState& device, CU
   OpaqueCall call;
   static_cast<OpaqueSizes&>(call) = binding_.sizes(arrays_);
   call.stream = stream;
-  call.is_host_device = device.is_host;
-  call.device = device.ordinal;
   const std::uint64_t workspace = next();
   if (workspace_bytes_ > 0) call.workspace = reinterpret_cast<void*>(workspace);
   call.workspace_bytes = workspace_bytes_;

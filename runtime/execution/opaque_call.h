@@ -54,11 +54,14 @@ struct OpaqueArrays {
 /// One call of a program. Immutable except for the capture refusal; threads may share it.
 class OpaqueBinding {
  public:
-  OpaqueBinding(CallDescription call, const OpaqueFunctions& functions, const Driver& driver);
+  OpaqueBinding(CallDescription call, const OpaqueFunctions& functions, const DeviceState& device)
+      : OpaqueBinding(std::move(call), functions, device.driver, device.is_host, device.ordinal) {}
+  OpaqueBinding(CallDescription call, const OpaqueFunctions& functions, const Driver& driver,
+                bool is_host_device, int device);
 
   const OpaqueFunction& function() const { return *function_; }
   const CallDescription& call() const { return call_; }
-  /// `opaque gemm`
+  /// `opaque gemm`, or `matmul` for a library op
   const std::string& display_name() const { return display_name_; }
   /// Throws UserError if its function rejects the call at these sizes.
   void check(std::span<const std::int64_t> symbols) const;
@@ -88,6 +91,8 @@ class OpaqueBinding {
   auto call_user_function(std::string_view what, Function function) const;
 
   const Driver& driver_;
+  const bool is_host_device_;
+  const int device_;
   const CallDescription call_;
   const std::shared_ptr<const OpaqueFunction> function_;
   const std::string display_name_;

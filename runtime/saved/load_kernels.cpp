@@ -141,7 +141,7 @@ void bind(Variant& variant, SavedCall saved, const OpaqueFunctions& functions,
           const DeviceState& device, const std::string& file) {
   VariantKernel& kernel = variant.kernels[static_cast<std::size_t>(saved.kernel)];
   const auto call =
-      std::make_shared<OpaqueBinding>(std::move(saved.call), functions, device.driver);
+      std::make_shared<OpaqueBinding>(std::move(saved.call), functions, device);
   try {
     call->check_memory(kernel.source, variant.program, variant.program.facts.symbols);
     call->check(variant.program.facts.symbols);

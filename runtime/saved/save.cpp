@@ -132,7 +132,7 @@ std::vector<PlannedVariant> plan_variants_for(const ExecutableState& state,
       if (kernel.is_call)
         variant->kernels.back().opaque = std::make_shared<OpaqueBinding>(
             describe_call(variant->program, variant->program.kernels[i]), source.functions,
-            state.device.driver);
+            state.device);
     }
     planned.push_back({.variant = std::move(variant), .request = std::move(request)});
   }

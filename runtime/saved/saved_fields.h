@@ -16,6 +16,9 @@ constexpr KernelKind last_enumerator(KernelKind) { return KernelKind::opaque; }
 constexpr Copies last_enumerator(Copies) { return Copies::bulk; }
 constexpr Argument::Kind last_enumerator(Argument::Kind) { return Argument::Kind::table_values; }
 constexpr Literal::Kind last_enumerator(Literal::Kind) { return Literal::Kind::real; }
+constexpr OpaqueAttribute::Kind last_enumerator(OpaqueAttribute::Kind) {
+  return OpaqueAttribute::Kind::integers;
+}
 
 template <>
 inline OpaqueAttribute default_value() {
@@ -77,7 +80,7 @@ void fields(auto& archive, SameOrConst<Literal> auto& literal) {
 }
 
 void fields(auto& archive, SameOrConst<OpaqueAttribute> auto& attribute) {
-  archive(attribute.name, attribute.is_text, attribute.number, attribute.text);
+  archive(attribute.name, attribute.kind, attribute.number, attribute.text, attribute.integers);
 }
 
 void fields(auto& archive, SameOrConst<CallType> auto& type) {

@@ -21,7 +21,7 @@ struct SectionKind {
   std::uint32_t version;
 };
 inline constexpr SectionKind kProgramSection = {"program", 1};
-inline constexpr SectionKind kKernelsSection = {"kernels", 4};  ///< its name is the architecture
+inline constexpr SectionKind kKernelsSection = {"kernels", 5};  ///< its name is the architecture
 
 /// The version of this library, such as `0.1.0`.
 std::string_view sinter_version();

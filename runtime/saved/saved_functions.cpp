@@ -7,6 +7,7 @@
 
 #include "ir/graph/opaque_node.h"
 #include "ir/record/opaque.h"
+#include "runtime/libraries/library_functions.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -57,6 +58,7 @@ std::string calls_of(const GraphData& graph, std::string_view function) {
 }  // namespace
 
 OpaqueFunctions find_functions(const SavedExecutable& saved, const std::string& path) {
+  register_library_functions();
   OpaqueFunctions functions;
   for (const SavedFunction& function : saved.program.functions) {
     std::shared_ptr<const OpaqueFunction> found = find_opaque(function.name);

@@ -121,6 +121,7 @@ std::string row_text(const OpInfo& row) {
       // The attributes in the table describe the node; the text form writes a call differently.
       return fmt::format("| `{} function` | those of the function | {} |\n", row.name, row.doc);
     case OpKind::scan:
+    case OpKind::library:
     case OpKind::custom:
     case OpKind::structural:
     case OpKind::source: break;
@@ -147,6 +148,7 @@ std::string op_reference() {
          table_of_kind(OpKind::scan, "| scan | attributes | gives |") +
          table_of_kind(OpKind::structural, "| structural | attributes = default | gives |") +
          table_of_kind(OpKind::custom, "| custom | attributes | gives |") +
+         table_of_kind(OpKind::library, "| library op | attributes = default | gives |") +
          table_of_kind(OpKind::opaque, "| opaque | attributes | gives |") +
          table_of_kind(OpKind::source, "| source | attributes = default | gives |") + "\n";
 }

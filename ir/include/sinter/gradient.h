@@ -21,7 +21,7 @@ namespace sinter {
 /// `cotangent` has the dtype and shape of `output`. It may be omitted if `output` has rank 0.
 ///
 /// Throws UserError if an output, input or cotangent does not fit. Also throws if an op between the
-/// inputs and the output has no gradient: bitcast, an opaque call, or a custom op without a vjp.
+/// inputs and the output has no gradient: bitcast, a user's function, or a custom op without a vjp.
 std::vector<Tensor> gradient(Tensor output, std::span<const Tensor> inputs,
                              std::optional<Tensor> cotangent = {},
                              const char* file = __builtin_FILE(), int line = __builtin_LINE());

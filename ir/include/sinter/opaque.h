@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sinter/graph.h"
@@ -20,19 +21,24 @@ struct OpaqueType {
   std::vector<Extent> shape = {};
 };
 
-/// A named number or text that a call passes to its function.
+/// A named number, text or list of integers that a call passes to its function.
 struct OpaqueAttribute {
   OpaqueAttribute(std::string_view name, Literal number) : name(name), number(number) {}
   template <Arithmetic Number>
   OpaqueAttribute(std::string_view name, Number number)
       : OpaqueAttribute(name, Literal::of(number)) {}
   OpaqueAttribute(std::string_view name, std::string_view text)
-      : name(name), text(text), is_text(true) {}
+      : name(name), text(text), kind(Kind::text) {}
+  OpaqueAttribute(std::string_view name, std::vector<std::int64_t> integers)
+      : name(name), integers(std::move(integers)), kind(Kind::integers) {}
+
+  enum class Kind : std::uint8_t { number, text, integers };
 
   std::string name;
   Literal number = {};
-  std::string text;
-  bool is_text = false;
+  std::string text = {};
+  std::vector<std::int64_t> integers = {};
+  Kind kind = Kind::number;
 };
 
 /// Calls the function registered as `function` (see register_opaque) with `operands`:
@@ -44,8 +50,8 @@ struct OpaqueAttribute {
 /// constant-folded. Functions must be pure: equal calls become one call, and a call without used
 /// results is removed.
 ///
-/// Throws UserError if there are no operands, if an operand is a number, or if the text form cannot
-/// write a name.
+/// Throws UserError if there are no operands, or if an operand is a number. Also throws if the text
+/// form cannot write a name, or if `function` is the name of a library op.
 Tensor opaque(std::string_view function, std::initializer_list<Operand> operands,
               const OpaqueType& result, const std::vector<OpaqueAttribute>& attributes = {},
               const char* file = __builtin_FILE(), int line = __builtin_LINE());
@@ -82,9 +88,13 @@ struct OpaqueSizes {
   std::span<const OpaqueArray> outputs;  ///< all results, including unused ones
   std::span<const OpaqueAttribute> attributes;
 
-  /// The attribute `name`. Throws UserError if it is missing, or has the other type.
+  bool is_host_device = false;  ///< `data` is host memory, and CUDA cannot be used
+  int device = 0;               ///< its index among devices of its kind
+
+  /// The attribute `name`. Throws UserError if it is missing, or has another type.
   double number(std::string_view name) const;
   std::string_view text(std::string_view name) const;
+  std::span<const std::int64_t> integers(std::string_view name) const;
   /// The same, but `default_value` if the attribute is missing.
   double number(std::string_view name, double default_value) const;
   std::string_view text(std::string_view name, std::string_view default_value) const;
@@ -92,10 +102,8 @@ struct OpaqueSizes {
 
 /// One call, which a function puts on a stream.
 struct OpaqueCall : OpaqueSizes {
-  void* stream = nullptr;       ///< a CUstream; it captures while a CUDA Graph is built
-  bool is_host_device = false;  ///< `data` is host memory, and CUDA cannot be used
-  int device = 0;               ///< its index among devices of its kind
-  void* workspace = nullptr;    ///< device memory for this call only, aligned to 256 bytes
+  void* stream = nullptr;     ///< a CUstream; it captures while a CUDA Graph is built
+  void* workspace = nullptr;  ///< device memory for this call only, aligned to 256 bytes
   std::int64_t workspace_bytes = 0;
 
   /// Enqueues `work`, which the CPU runs when the stream reaches it, at each replay of a CUDA
@@ -155,7 +163,8 @@ struct OpaqueFunction {
 };
 
 /// Registers `function` for the whole process. Graphs that call it can be compiled from then on.
-/// Throws UserError if the name is taken, if the text form cannot write it, or without `enqueue`.
+/// Throws UserError if the name is taken, also by a library op, if the text form cannot write it, or
+/// without `enqueue`.
 void register_opaque(std::string_view name, OpaqueFunction function);
 /// Removes the function. Programs that are already compiled keep it. Returns false if no function
 /// has this name.

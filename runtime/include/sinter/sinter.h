@@ -12,6 +12,7 @@
 #include "sinter/explain.h"
 #include "sinter/gradient.h"
 #include "sinter/graph.h"
+#include "sinter/library_ops.h"
 #include "sinter/nn.h"
 #include "sinter/opaque.h"
 #include "sinter/ops.h"

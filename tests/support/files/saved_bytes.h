@@ -129,7 +129,8 @@ inline void prepare_all(std::span<const std::byte> file) {
         const Interface interface = interface_of(*saved.graph, {});
         for (SavedCall& call : kept.calls)
           kept.variant.kernels[static_cast<std::size_t>(call.kernel)].opaque =
-              std::make_shared<OpaqueBinding>(std::move(call.call), functions, host::host_driver());
+              std::make_shared<OpaqueBinding>(std::move(call.call), functions, host::host_driver(),
+                                              /*is_host_device=*/true, /*device=*/0);
         const auto variant = std::make_shared<const Variant>(std::move(kept.variant));
         LaunchSet launches(variant, interface);
         launches.set_symbols(variant->program.facts.symbols);

@@ -21,7 +21,8 @@ namespace {
 /// inside, and nothing is known about functions of the user.
 bool is_correctly_rounded(Op op) {
   const OpInfo& row = info(op);
-  if (row.kind == OpKind::custom || row.kind == OpKind::opaque) return false;
+  if (row.kind == OpKind::custom || row.kind == OpKind::opaque || row.kind == OpKind::library)
+    return false;
   return row.ulp == 0 && op != Op::logsumexp;
 }
 

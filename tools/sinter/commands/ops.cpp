@@ -100,6 +100,7 @@ std::string_view name_of(OpKind kind) {
     case OpKind::structural: return "structural";
     case OpKind::source: return "source";
     case OpKind::opaque: return "opaque";
+    case OpKind::library: return "library";
   }
   return "";
 }

@@ -226,6 +226,14 @@ std::string statement_for(const OpSyntax& syntax) {
     return std::string(syntax.name) + " x, t";
   if (syntax.name == "custom")
     return "custom x, w {name = \"f\", source = \"float f(float a, float b) { return a * b; }\"}";
+  if (syntax.name == "matmul") return "matmul x, w {transpose_b = true}";
+  if (syntax.name == "conv") return "conv image, image {padding_begin = [1, 2]}";
+  if (syntax.name == "conv_data_gradient")
+    return "conv_data_gradient image, filters {shape = [2, 2, 5, 6]}";
+  if (syntax.name == "conv_weight_gradient")
+    return "conv_weight_gradient image, image {shape = [3, 3, 1, 1]}";
+  if (syntax.name == "conv_transpose") return "conv_transpose image, filters {strides = [2, 1]}";
+  if (syntax.name == "attention") return "attention q, q, q {is_causal = true}";
   if (syntax.name == "take") return "take x, i {axis = 1}";
   if (syntax.name == "take_along_axis") return "take_along_axis x, j {axis = 1}";
   if (syntax.name == "full") return "full {shape = [3, n], value = 0.1, dtype = f32}";
@@ -260,7 +268,7 @@ TEST(ParseTest, EveryOpRoundTrips) {
         "graph g(x: f32[6, 4], w: f32[6, 4], b: bool[6, 4], i: i64[3], j: i32[6, 2], k: i32[6, 4], "
         "v: f32[n], "
         "s: f32[3, 4], c: f32[6, 1], v4: f32[4], p: f32[6, 2], seed: i64[], "
-        "image: f32[2, 3, 4, 5], grid: f32[2, 6, 7, 2], q: f32[2, 3, 4], "
+        "image: f32[2, 3, 4, 5], grid: f32[2, 6, 7, 2], filters: f32[3, 2, 2, 2], q: f32[2, 3, 4], "
         "t: i64[6] {range = [0, 3]}) "
         "{\n  " +
         results + " = " + statement_for(syntax) + "\n  return " + results + "\n}\n";

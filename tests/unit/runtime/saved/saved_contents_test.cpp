@@ -56,7 +56,8 @@ TEST(SavedContents, RejectsCallArraysOutsideTheirMemory) {
       for (SavedCall& call : read.variants[0].calls)
         variant.kernels[static_cast<std::size_t>(call.kernel)].opaque =
             std::make_shared<OpaqueBinding>(std::move(call.call), functions_for(program),
-                                            host::host_driver());
+                                            host::host_driver(), /*is_host_device=*/true,
+                                            /*device=*/0);
       lay_out(variant, MemoryPlanner(variant.program), variant.program.facts.symbols);
     });
   };

@@ -130,9 +130,9 @@ TEST(SavedFile, ReportsUnreadableSections) {
   sections[3].may_be_skipped = false;
   EXPECT_EQ(problem(), about("a section of gradients, version 3, which this sinter does not know"));
   sections.pop_back();
-  sections[2].kind.version = 5;
+  sections[2].kind.version = 6;
   EXPECT_EQ(problem(),
-            about("version 5 of the kernels for sm_90, but this sinter reads version 4"));
+            about("version 6 of the kernels for sm_90, but this sinter reads version 5"));
   const Bytes file = pack_saved_file(sections);
   const SavedExecutable saved = read_saved(file, kPath);
   EXPECT_EQ(read_kernels(saved, 0, kPath).arch, "sm_80") << "what it can read, it does";

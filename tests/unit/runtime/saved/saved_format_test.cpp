@@ -116,9 +116,9 @@ TEST(SavedFormat, HashChangesOnlyWithTheVersion) {
                            .skip = {"fuse_launches"},
                            .recorded_ops = 60,
                            .functions = {{"f", 61, true}}};
-  EXPECT_EQ(kKernelsSection.version, 4U);
+  EXPECT_EQ(kKernelsSection.version, 5U);
   EXPECT_EQ(kProgramSection.version, 1U);
-  EXPECT_EQ(hash_of(pack(kernels)), "4dbf5b09235266f3");
+  EXPECT_EQ(hash_of(pack(kernels)), "d6eff8bcbfec7e23");
   EXPECT_EQ(hash_of(pack(saved)), "37c3b74af674ef18");
 }
 

@@ -1,0 +1,16 @@
+// The vjps of library ops, which are library ops again.
+#pragma once
+
+#include "sinter/graph.h"
+
+#include <span>
+#include <vector>
+
+namespace sinter {
+
+std::vector<Tensor> matmul_vjp(std::span<const Tensor> operands, Tensor y, Tensor g);
+std::vector<Tensor> conv_vjp(std::span<const Tensor> operands, Tensor y, Tensor g);
+std::vector<Tensor> conv_data_gradient_vjp(std::span<const Tensor> operands, Tensor y, Tensor g);
+std::vector<Tensor> conv_weight_gradient_vjp(std::span<const Tensor> operands, Tensor y, Tensor g);
+
+}  // namespace sinter
