@@ -21,7 +21,7 @@ void conv_weight_gradient_reference(const OpaqueReference& call);
 ///
 /// A device multiplies operands x + dx and y + dy, rounds each product and each sum in the
 /// accumulator, in any order. The error of n terms is at most n u / (1 - n u) times the sum of
-/// |x y| (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1).
+/// |x y|. Source: Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1.
 class SumOfProducts {
  public:
   /// `allow_tf32`: the device may round each operand to 11 significant bits.

@@ -3,6 +3,7 @@
 #include "tests/support/files/command.h"
 
 #include "tests/support/files/golden.h"
+#include "tests/support/run/run.h"  // its environment is that of the commands, too
 
 #include <algorithm>
 #include <filesystem>
