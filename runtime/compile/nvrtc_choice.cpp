@@ -1,14 +1,11 @@
 #include "runtime/compile/nvrtc_choice.h"
 
 #include "runtime/driver/cuda_driver.h"
-#include "runtime/support/environment.h"
+#include "runtime/support/cuda_library_files.h"
 #include "sinter/error.h"
 
 #include <algorithm>
-#include <charconv>
-#include <filesystem>
 #include <map>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,22 +14,10 @@ namespace sinter {
 
 namespace {
 
-namespace fs = std::filesystem;
-
-/// 12 of `/usr/lib/libnvrtc.so.12.4.127`; 0 of a name without a number.
-int major_version(std::string_view file) {
-  constexpr std::string_view kBefore = ".so.";
-  const std::size_t at = file.rfind(kBefore);
-  int number = 0;
-  if (at != file.npos)
-    std::from_chars(file.data() + at + kBefore.size(), file.data() + file.size(), number);
-  return number;
-}
-
 /// The files by major version, in the order of trial.
 std::vector<std::vector<std::string>> in_order(std::vector<std::string> files, int driver_major) {
   std::map<int, std::vector<std::string>> by_major;
-  for (std::string& file : files) by_major[major_version(file)].push_back(std::move(file));
+  for (std::string& file : files) by_major[major_version_of(file)].push_back(std::move(file));
   std::vector<std::vector<std::string>> known, newer;
   for (auto& [major, group] : by_major)
     (driver_major == 0 || major <= driver_major ? known : newer).push_back(std::move(group));
@@ -41,59 +26,8 @@ std::vector<std::vector<std::string>> in_order(std::vector<std::string> files, i
   return known;
 }
 
-/// The entries of `folder` whose names begin with `prefix`; none if it cannot be read.
-std::vector<fs::path> entries_of(const fs::path& folder, std::string_view prefix) {
-  std::vector<fs::path> entries;
-  std::error_code failed;
-  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
-    if (at->path().filename().string().starts_with(prefix)) entries.push_back(at->path());
-  std::ranges::sort(entries);
-  return entries;
-}
-
-/// The folders of a toolkit that may have its libraries: those of NVIDIA's packages, and those of
-/// distributions, conda and containers. `sbsa` is NVIDIA's name of servers with Arm processors.
-constexpr const char* kToolkitFolders[] = {
-    "lib64",
-    "lib",
-#ifdef __aarch64__
-    "targets/sbsa-linux/lib",
-    "targets/aarch64-linux/lib",
-#else
-    "targets/x86_64-linux/lib",
-#endif
-};
-
-std::vector<fs::path> toolkit_folders() {
-  std::vector<fs::path> toolkits;
-  for (const char* variable : {"CUDA_HOME", "CUDAToolkit_ROOT"})
-    if (const std::string toolkit = environment_variable(variable); !toolkit.empty())
-      toolkits.emplace_back(toolkit);
-  for (fs::path& toolkit : entries_of("/usr/local", "cuda")) toolkits.push_back(std::move(toolkit));
-  std::vector<fs::path> folders;
-  for (const fs::path& toolkit : toolkits)
-    for (const char* const folder : kToolkitFolders) folders.push_back(toolkit / folder);
-  return folders;
-}
-
-/// The folders that have the libraries of NVIDIA's Python wheels and conda packages.
-std::vector<fs::path> wheel_folders() {
-  std::vector<fs::path> prefixes = {"/usr/local", "/usr"};
-  if (const std::string home = environment_variable("HOME"); !home.empty())
-    prefixes.insert(prefixes.begin(), fs::path(home) / ".local");
-  std::vector<fs::path> folders;
-  for (const char* variable : {"CONDA_PREFIX", "VIRTUAL_ENV"})
-    if (const std::string prefix = environment_variable(variable); !prefix.empty()) {
-      prefixes.insert(prefixes.begin(), prefix);
-      folders.push_back(fs::path(prefix) / "lib");
-    }
-  for (const fs::path& prefix : prefixes)
-    for (const fs::path& python : entries_of(prefix / "lib", "python3"))
-      for (const char* packages : {"site-packages", "dist-packages"})
-        for (const char* wheel : {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"})
-          folders.push_back(python / packages / wheel);
-  return folders;
-}
+constexpr const char* kNvrtcVersions[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
+constexpr const char* kNvrtcWheelFolders[] = {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"};
 
 }  // namespace
 
@@ -179,17 +113,10 @@ std::string NvrtcChoice::advice_on(const Nvrtc& library) const {
 }
 
 std::vector<std::string> nvrtc_files() {
-  if (std::string chosen = environment_variable("SINTER_NVRTC"); !chosen.empty()) return {chosen};
-  constexpr const char* kNames[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
-  std::vector<std::string> files(std::begin(kNames), std::end(kNames));
-  std::vector<fs::path> folders = toolkit_folders();
-  for (fs::path& folder : wheel_folders()) folders.push_back(std::move(folder));
-  std::error_code failed;
-  for (const fs::path& folder : folders)
-    for (const char* name : {kNames[0], kNames[1], "libnvrtc.so"})
-      if (const fs::path file = folder / name; fs::exists(file, failed))
-        files.push_back(file.string());
-  return files;
+  return cuda_library_files({.variable = "SINTER_NVRTC",
+                             .versions = kNvrtcVersions,
+                             .plain = "libnvrtc.so",
+                             .wheel_folders = kNvrtcWheelFolders});
 }
 
 NvrtcChoice& nvrtc_choice() {

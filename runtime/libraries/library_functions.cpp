@@ -1,7 +1,22 @@
 #include "runtime/libraries/library_functions.h"
 
+#include <mutex>
+
+#include "ir/record/opaque.h"
+#include "runtime/libraries/conv_function.h"
+#include "runtime/libraries/matmul_function.h"
+
 namespace sinter {
 
-void register_library_functions() {}
+void register_library_functions() {
+  static std::once_flag registered;
+  std::call_once(registered, [] {
+    register_library_function("sinter.matmul", matmul_function());
+    register_library_function("sinter.conv", conv_function(ConvKind::forward));
+    register_library_function("sinter.conv_data_gradient", conv_function(ConvKind::data_gradient));
+    register_library_function("sinter.conv_weight_gradient",
+                              conv_function(ConvKind::weight_gradient));
+  });
+}
 
 }  // namespace sinter

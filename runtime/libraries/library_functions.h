@@ -1,9 +1,9 @@
-// The functions of library ops, such as matmul, which run on the libraries of the machine.
+// The functions behind library ops: sinter.matmul, sinter.conv and its gradients.
 #pragma once
 
 namespace sinter {
 
-/// Registers the functions of all library ops, at its first call in the process.
+/// Registers the functions, once per process. Opens no library.
 void register_library_functions();
 
 }  // namespace sinter

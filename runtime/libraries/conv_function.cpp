@@ -1,0 +1,52 @@
+#include "runtime/libraries/conv_function.h"
+
+#include "runtime/libraries/host_conv.h"
+
+namespace sinter {
+
+namespace {
+
+ConvArrays arrays_of(ConvKind kind, const OpaqueCall& call) {
+  void* const first = call.inputs[0].data;
+  void* const second = call.inputs[1].data;
+  void* const result = call.outputs[0].data;
+  switch (kind) {
+    case ConvKind::forward: return {.x = first, .w = second, .y = result};
+    case ConvKind::data_gradient: return {.x = result, .w = second, .y = first};
+    case ConvKind::weight_gradient: return {.x = first, .w = result, .y = second};
+  }
+  return {};
+}
+
+int enqueue_conv(ConvKind kind, const OpaqueCall& call) {
+  const ConvProblem problem = conv_problem(kind, call);
+  const ConvArrays arrays = arrays_of(kind, call);
+  if (call.is_host_device) {
+    const HostWorkspace workspace{.data = call.workspace, .bytes = call.workspace_bytes};
+    call.on_host([=, &blas = host_blas()] { host_conv(problem, arrays, blas, workspace); });
+  }
+  return 0;
+}
+
+std::int64_t conv_workspace(ConvKind kind, const OpaqueSizes& call) {
+  const ConvProblem problem = conv_problem(kind, call);
+  if (call.is_host_device) return host_conv_workspace(problem, host_blas());
+  return 0;
+}
+
+void check_conv(ConvKind kind, const OpaqueSizes& call) {
+  conv_problem(kind, call);
+  if (call.is_host_device) host_blas();
+}
+
+}  // namespace
+
+OpaqueFunction conv_function(ConvKind kind) {
+  return {
+      .enqueue = [kind](const OpaqueCall& call) { return enqueue_conv(kind, call); },
+      .workspace = [kind](const OpaqueSizes& call) { return conv_workspace(kind, call); },
+      .check = [kind](const OpaqueSizes& call) { check_conv(kind, call); },
+  };
+}
+
+}  // namespace sinter

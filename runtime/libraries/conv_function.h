@@ -1,0 +1,12 @@
+// The functions sinter.conv, sinter.conv_data_gradient and sinter.conv_weight_gradient, on GPUs and
+// on the host device.
+#pragma once
+
+#include "runtime/libraries/conv_problem.h"
+#include "sinter/opaque.h"
+
+namespace sinter {
+
+OpaqueFunction conv_function(ConvKind kind);
+
+}  // namespace sinter

@@ -1,0 +1,207 @@
+#include "tests/support/run/library_call.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "ir/types/casts.h"
+#include "ir/types/element.h"
+
+namespace sinter::test {
+
+namespace {
+
+CallArray filled(DType dtype, std::vector<std::int64_t> shape, const auto& next) {
+  CallArray array{.dtype = dtype, .shape = std::move(shape)};
+  for (std::int64_t i = 0; i < array.elements(); ++i) array.values.push_back(next());
+  return array;
+}
+
+std::vector<std::byte> bytes_of(const CallArray& array) {
+  const int size = size_of(array.dtype);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(array.elements() * size));
+  for (std::size_t i = 0; i < array.values.size(); ++i) {
+    std::byte* const place = bytes.data() + i * static_cast<std::size_t>(size);
+    if (is_floating(array.dtype))
+      write_real(array.dtype, place, array.values[i]);
+    else
+      write_integer(array.dtype, place, static_cast<Wide>(array.values[i]));
+  }
+  return bytes;
+}
+
+/// The arrays of a call on a device, and the call itself.
+struct DeviceCall {
+  DeviceCall(const LibraryCall& library_call, const Device& device)
+      : result(device.empty(library_call.result.dtype, library_call.result.shape)) {
+    for (const CallArray& input : library_call.inputs) {
+      inputs.push_back(device.empty(input.dtype, input.shape));
+      descriptions.push_back({.dtype = input.dtype, .shape = input.shape});
+    }
+    output = {.dtype = library_call.result.dtype, .shape = library_call.result.shape};
+    call.inputs = descriptions;
+    call.outputs = {&output, 1};
+    call.attributes = library_call.attributes;
+    call.is_host_device = device.is_host();
+    call.device = device.ordinal();
+  }
+  DeviceCall(const DeviceCall&) = delete;
+  DeviceCall& operator=(const DeviceCall&) = delete;
+
+  std::vector<Array> inputs;
+  Array result;
+  std::vector<OpaqueArray> descriptions;
+  OpaqueArray output;
+  OpaqueCall call;
+};
+
+}  // namespace
+
+std::int64_t CallArray::elements() const {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+CallArray small_numbers(DType dtype, std::vector<std::int64_t> shape, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  return filled(dtype, std::move(shape), [&] {
+    const int number = static_cast<int>(random() % 9) - 4;
+    return is_floating(dtype) ? number / 2.0 : number;
+  });
+}
+
+CallArray random_numbers(DType dtype, std::vector<std::int64_t> shape, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  return filled(dtype, std::move(shape), [&] {
+    const double number = std::ldexp(static_cast<double>(random() >> 11), -52) - 1;
+    return is_floating(dtype) ? round_to(dtype, number) : std::floor(number * 128);
+  });
+}
+
+LibraryCall matmul_call(CallArray a, CallArray b, DType result, const MatmulSettings& settings) {
+  const std::size_t rank = std::max(a.shape.size(), b.shape.size());
+  std::vector<std::int64_t> shape(rank, 1);
+  for (const CallArray* operand : {&a, &b})
+    for (std::size_t i = 0; i + 2 < operand->shape.size(); ++i) {
+      std::int64_t& extent = shape[rank - operand->shape.size() + i];
+      if (operand->shape[i] != 1) extent = operand->shape[i];
+    }
+  shape[rank - 2] = a.shape[a.shape.size() - (settings.transpose_a ? 1 : 2)];
+  shape[rank - 1] = b.shape[b.shape.size() - (settings.transpose_b ? 2 : 1)];
+  return {.inputs = {std::move(a), std::move(b)},
+          .result = {.dtype = result, .shape = std::move(shape)},
+          .attributes = {{"transpose_a", settings.transpose_a},
+                         {"transpose_b", settings.transpose_b},
+                         {"allow_tf32", settings.allow_tf32}}};
+}
+
+LibraryCall conv_call(ConvKind kind, DType dtype, const std::vector<std::int64_t>& x,
+                      const std::vector<std::int64_t>& w, const ConvSettings& settings) {
+  const std::size_t axes = x.size() - 2;
+  const auto list = [&](const std::vector<std::int64_t>& values, std::int64_t otherwise) {
+    return values.empty() ? std::vector<std::int64_t>(axes, otherwise) : values;
+  };
+  const auto strides = list(settings.strides, 1), dilations = list(settings.dilations, 1);
+  const auto begin = list(settings.padding_begin, 0);
+  const auto end = settings.padding_end.empty() ? begin : settings.padding_end;
+  std::vector<std::int64_t> y = {x[0], w[0]};
+  for (std::size_t i = 0; i < axes; ++i)
+    y.push_back((x[i + 2] + begin[i] + end[i] - dilations[i] * (w[i + 2] - 1) - 1) / strides[i] +
+                1);
+  const auto numbers = [&](const std::vector<std::int64_t>& shape, std::uint64_t seed) {
+    return settings.is_exact ? small_numbers(dtype, shape, seed)
+                             : random_numbers(dtype, shape, seed);
+  };
+  const bool is_forward = kind == ConvKind::forward;
+  const bool is_of_data = kind == ConvKind::data_gradient;
+  return {.inputs = {numbers(is_of_data ? y : x, 2), numbers(is_forward || is_of_data ? w : y, 3)},
+          .result = {.dtype = dtype,
+                     .shape = is_forward   ? y
+                              : is_of_data ? x
+                                           : w},
+          .attributes = {{"strides", strides},
+                         {"dilations", dilations},
+                         {"padding_begin", begin},
+                         {"padding_end", end},
+                         {"groups", settings.groups},
+                         {"allow_tf32", settings.allow_tf32}}};
+}
+
+std::vector<std::byte> run_call(const OpaqueFunction& function, const LibraryCall& library_call,
+                                const Device& device) {
+  DeviceCall made(library_call, device);
+  OpaqueCall& call = made.call;
+  function.check(call);
+  const Stream stream = device.stream();
+  for (std::size_t i = 0; i < made.inputs.size(); ++i) {
+    device.upload(made.inputs[i], bytes_of(library_call.inputs[i]).data(), stream);
+    made.descriptions[i].data = made.inputs[i].pointer();
+  }
+  made.output.data = made.result.pointer();
+  // Results must not depend on the memory's contents.
+  device.upload(made.result, std::vector<std::uint8_t>(made.result.bytes(), 0xff).data(), stream);
+  call.workspace_bytes = function.workspace(call);
+  const Array workspace = device.empty(u8, {call.workspace_bytes});
+  if (call.workspace_bytes > 0) call.workspace = workspace.pointer();
+  call.stream = stream.handle();
+  call.add_host_work = [&](const std::function<void()>& work) {
+    if (!device.is_host()) throw std::logic_error("a GPU's call has work for the host");
+    work();
+  };
+  stream.synchronize();
+  if (const int code = function.enqueue(call); code != 0)
+    throw std::runtime_error(fmt::format("the function returned {}", code));
+  stream.synchronize();
+  std::vector<std::byte> bytes(static_cast<std::size_t>(made.result.bytes()));
+  device.download(made.result, bytes.data(), stream);
+  stream.synchronize();
+  return bytes;
+}
+
+std::string refusal_of(const OpaqueFunction& function, const LibraryCall& library_call,
+                       const Device& device) {
+  const DeviceCall made(library_call, device);
+  try {
+    function.check(made.call);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return {};
+}
+
+std::vector<double> values_of(DType dtype, const std::vector<std::byte>& bytes) {
+  std::vector<double> values;
+  for (std::size_t at = 0; at < bytes.size(); at += static_cast<std::size_t>(size_of(dtype)))
+    values.push_back(is_floating(dtype) ? read_real(dtype, bytes.data() + at)
+                                        : static_cast<double>(read_integer(dtype, &bytes[at])));
+  return values;
+}
+
+std::string difference(const LibraryCall& call, const std::vector<std::byte>& bytes,
+                       const std::vector<ExpectedSum>& expected, double operand_error) {
+  const DType dtype = call.result.dtype;
+  const std::vector<double> values = values_of(dtype, bytes);
+  if (values.size() != expected.size())
+    return fmt::format("{} elements, expected {}", values.size(), expected.size());
+  std::int64_t length = 1;  // at least the number of products of a sum
+  for (const CallArray& input : call.inputs) length = std::max(length, input.elements());
+  const double one_sum = dtype == f64 ? 0x1p-52 : 0x1p-23;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto [value, magnitude] = expected[i];
+    // The error of sums grows with the square root of their length, unless all errors have one
+    // sign.
+    const long double of_sum =
+        magnitude * (one_sum * (4 + std::sqrt(static_cast<double>(length))) + operand_error);
+    const long double of_result =
+        is_floating(dtype) ? ulp_at(dtype, static_cast<double>(value)) * 0.5L : 0.0L;
+    if (std::fabs(values[i] - value) <= of_sum + of_result) continue;
+    return fmt::format("element {} of {} is {}, expected {}", i, values.size(), values[i],
+                       static_cast<double>(value));
+  }
+  return {};
+}
+
+}  // namespace sinter::test
