@@ -1,6 +1,7 @@
 #include "runtime/libraries/conv_function.h"
 
-#include "runtime/libraries/host_conv.h"
+#include "runtime/libraries/cuda/cuda_conv.h"
+#include "runtime/libraries/host/host_conv.h"
 
 namespace sinter {
 
@@ -21,22 +22,27 @@ ConvArrays arrays_of(ConvKind kind, const OpaqueCall& call) {
 int enqueue_conv(ConvKind kind, const OpaqueCall& call) {
   const ConvProblem problem = conv_problem(kind, call);
   const ConvArrays arrays = arrays_of(kind, call);
-  if (call.is_host_device) {
-    const HostWorkspace workspace{.data = call.workspace, .bytes = call.workspace_bytes};
-    call.on_host([=, &blas = host_blas()] { host_conv(problem, arrays, blas, workspace); });
+  if (!call.is_host_device) {
+    enqueue_cuda_conv(problem, {.x = arrays.x, .w = arrays.w, .y = arrays.y}, call);
+    return 0;
   }
+  const HostWorkspace workspace{.data = call.workspace, .bytes = call.workspace_bytes};
+  call.on_host([=, &blas = host_blas()] { host_conv(problem, arrays, blas, workspace); });
   return 0;
 }
 
 std::int64_t conv_workspace(ConvKind kind, const OpaqueSizes& call) {
   const ConvProblem problem = conv_problem(kind, call);
-  if (call.is_host_device) return host_conv_workspace(problem, host_blas());
-  return 0;
+  return call.is_host_device ? host_conv_workspace(problem, host_blas())
+                             : cuda_conv_workspace(problem, call);
 }
 
 void check_conv(ConvKind kind, const OpaqueSizes& call) {
-  conv_problem(kind, call);
-  if (call.is_host_device) host_blas();
+  const ConvProblem problem = conv_problem(kind, call);
+  if (call.is_host_device)
+    host_blas();
+  else
+    check_cuda_conv(problem, call);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // on the host device.
 #pragma once
 
-#include "runtime/libraries/conv_problem.h"
+#include "runtime/libraries/problem/conv_problem.h"
 #include "sinter/opaque.h"
 
 namespace sinter {

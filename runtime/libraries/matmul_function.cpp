@@ -1,7 +1,7 @@
 #include "runtime/libraries/matmul_function.h"
 
-#include "runtime/libraries/cuda_matmul.h"
-#include "runtime/libraries/host_matmul.h"
+#include "runtime/libraries/cuda/cuda_matmul.h"
+#include "runtime/libraries/host/host_matmul.h"
 
 namespace sinter {
 

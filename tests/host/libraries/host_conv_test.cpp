@@ -1,5 +1,5 @@
 // Convolutions of the host device and their gradients: values against sums from the definition.
-#include "runtime/libraries/host_conv.h"
+#include "runtime/libraries/host/host_conv.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Matrix products of the host device: values against sums in long doubles, for every dtype, layout
 // and library.
-#include "runtime/libraries/host_matmul.h"
+#include "runtime/libraries/host/host_matmul.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,6 +10,7 @@
 
 #include "ir/types/casts.h"
 #include "ir/types/element.h"
+#include "runtime/device/device_state.h"
 
 namespace sinter::test {
 
@@ -34,12 +35,17 @@ std::vector<std::byte> bytes_of(const CallArray& array) {
   return bytes;
 }
 
+Array array_of(const CallArray& array, const Device& device, std::int64_t offset) {
+  const Array all = device.empty(array.dtype, {array.elements() + offset});
+  return all.view(offset * size_of(array.dtype), array.dtype, array.shape);
+}
+
 /// The arrays of a call on a device, and the call itself.
 struct DeviceCall {
-  DeviceCall(const LibraryCall& library_call, const Device& device)
-      : result(device.empty(library_call.result.dtype, library_call.result.shape)) {
+  DeviceCall(const LibraryCall& library_call, const Device& device, std::int64_t offset = 0)
+      : result(array_of(library_call.result, device, offset)) {
     for (const CallArray& input : library_call.inputs) {
-      inputs.push_back(device.empty(input.dtype, input.shape));
+      inputs.push_back(array_of(input, device, offset));
       descriptions.push_back({.dtype = input.dtype, .shape = input.shape});
     }
     output = {.dtype = library_call.result.dtype, .shape = library_call.result.shape};
@@ -58,6 +64,37 @@ struct DeviceCall {
   OpaqueArray output;
   OpaqueCall call;
 };
+
+void enqueue(const OpaqueFunction& function, const OpaqueCall& call) {
+  if (const int code = function.enqueue(call); code != 0)
+    throw std::runtime_error(fmt::format("the function returned {}", code));
+}
+
+/// Captures the call and launches its CUDA Graph twice.
+void enqueue_graph(const OpaqueFunction& function, const OpaqueCall& call, const Device& device) {
+  const DeviceState& state = *device.state();
+  const Driver& driver = state.driver;
+  const CurrentContext current(state);
+  const auto stream = static_cast<CUstream>(call.stream);
+  check(driver, driver.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL),
+        "cuStreamBeginCapture", "a call");
+  CUgraph graph = nullptr;
+  try {
+    enqueue(function, call);
+  } catch (...) {
+    driver.cuStreamEndCapture(stream, &graph);
+    throw;
+  }
+  check(driver, driver.cuStreamEndCapture(stream, &graph), "cuStreamEndCapture", "a call");
+  CUgraphExec executable = nullptr;
+  check(driver, driver.cuGraphInstantiateWithFlags(&executable, graph, 0),
+        "cuGraphInstantiateWithFlags", "a call");
+  for (int i = 0; i < 2; ++i)
+    check(driver, driver.cuGraphLaunch(executable, stream), "cuGraphLaunch", "a call");
+  check(driver, driver.cuStreamSynchronize(stream), "cuStreamSynchronize", "a call");
+  driver.cuGraphExecDestroy(executable);
+  driver.cuGraphDestroy(graph);
+}
 
 }  // namespace
 
@@ -131,8 +168,8 @@ LibraryCall conv_call(ConvKind kind, DType dtype, const std::vector<std::int64_t
 }
 
 std::vector<std::byte> run_call(const OpaqueFunction& function, const LibraryCall& library_call,
-                                const Device& device) {
-  DeviceCall made(library_call, device);
+                                const Device& device, const CallOptions& options) {
+  DeviceCall made(library_call, device, options.offset);
   OpaqueCall& call = made.call;
   function.check(call);
   const Stream stream = device.stream();
@@ -152,8 +189,10 @@ std::vector<std::byte> run_call(const OpaqueFunction& function, const LibraryCal
     work();
   };
   stream.synchronize();
-  if (const int code = function.enqueue(call); code != 0)
-    throw std::runtime_error(fmt::format("the function returned {}", code));
+  if (options.as_graph)
+    enqueue_graph(function, call, device);
+  else
+    enqueue(function, call);
   stream.synchronize();
   std::vector<std::byte> bytes(static_cast<std::size_t>(made.result.bytes()));
   device.download(made.result, bytes.data(), stream);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/libraries/conv_problem.h"
+#include "runtime/libraries/problem/conv_problem.h"
 #include "sinter/opaque.h"
 #include "sinter/sinter.h"
 
@@ -52,9 +52,13 @@ struct ConvSettings {
 LibraryCall conv_call(ConvKind kind, DType dtype, const std::vector<std::int64_t>& x,
                       const std::vector<std::int64_t>& w, const ConvSettings& settings = {});
 
+struct CallOptions {
+  bool as_graph = false;    ///< GPUs only: the call is captured, and its CUDA Graph is launched
+  std::int64_t offset = 0;  ///< elements in front of each array, so that it is less aligned
+};
 /// Checks the call and runs it on `device`. Returns the bytes of the result.
 std::vector<std::byte> run_call(const OpaqueFunction& function, const LibraryCall& call,
-                                const Device& device);
+                                const Device& device, const CallOptions& options = {});
 /// The message of the exception with which `check` refuses the call; empty if it accepts it.
 std::string refusal_of(const OpaqueFunction& function, const LibraryCall& call,
                        const Device& device);

@@ -5,6 +5,7 @@
 #include "tools/sinter/output/format_numbers.h"
 #include "tools/sinter/output/machine.h"
 
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -64,6 +65,7 @@ void print_devices(const DeviceList& list, const std::vector<ToolStatus>& tools)
 void devices(bool as_json) {
   const DeviceList list = list_devices();
   std::vector<ToolStatus> tools = {find_driver(), find_nvrtc(), find_compiler(), find_cache()};
+  for (ToolStatus& library : find_libraries()) tools.push_back(std::move(library));
   tools.insert(tools.end(), list.broken.begin(), list.broken.end());
   if (!as_json) return print_devices(list, tools);
   nlohmann::ordered_json json = {{"devices", nlohmann::ordered_json::array()},

@@ -80,7 +80,14 @@ std::string environment() {
        "Compiler of kernels for the host device; default: c++, g++ or clang++."},
       {"SINTER_NVRTC=a file",
        "Path of libnvrtc.so, which compiles kernels for GPUs; default: the library that the loader "
-       "finds, else that of the CUDA toolkit."}};
+       "finds, else that of the CUDA toolkit."},
+      {"SINTER_HOST_BLAS=openblas|onednn|loops|a file",
+       "Library that multiplies matrices on the host device; default: OpenBLAS, else oneDNN, else "
+       "loops. A file has the functions of CBLAS or oneDNN."},
+      {"SINTER_CUBLASLT=a file",
+       "Path of libcublasLt.so, which multiplies matrices on GPUs; default: as for SINTER_NVRTC."},
+      {"SINTER_CUDNN=a file",
+       "Path of libcudnn.so, which computes convolutions on GPUs; default: as for SINTER_NVRTC."}};
   std::string text;
   for (const auto& [variable, doc] : kOthers) text += paragraph(variable, doc);
   for (const OptionInfo& option : option_table())

@@ -5,6 +5,10 @@
 #include "runtime/compile/nvrtc_choice.h"
 #include "runtime/device/device_state.h"
 #include "runtime/driver/cuda_driver.h"
+#include "runtime/libraries/cuda/cublaslt.h"
+#include "runtime/libraries/cuda/cudnn.h"
+#include "runtime/libraries/host/host_blas.h"
+#include "runtime/support/environment.h"
 #include "runtime/support/options_table.h"
 #include "sinter/error.h"
 
@@ -106,6 +110,42 @@ ToolStatus find_compiler() {
     tool.problem = error.what();  // includes the remedy
   }
   return tool;
+}
+
+namespace {
+
+ToolStatus status_of_host_blas() {
+  ToolStatus tool{.name = "host blas"};
+  const HostBlasOrReason& opened = find_host_blas();
+  if (!opened.blas) {
+    tool.problem = opened.reason;  // includes the remedy
+  } else if (!opened.blas->path().empty()) {
+    tool.found =
+        fmt::format("{}{}{}, {}", opened.blas->name(), opened.blas->version().empty() ? "" : " ",
+                    opened.blas->version(), opened.blas->path());
+  } else if (!environment_variable("SINTER_HOST_BLAS").empty()) {
+    tool.found = "none, as SINTER_HOST_BLAS says: loops compute products and convolutions";
+  } else {
+    tool.problem = "no BLAS was found, so slower loops compute products and convolutions";
+    tool.remedy = kHostBlasAdvice;
+  }
+  return tool;
+}
+
+}  // namespace
+
+std::vector<ToolStatus> find_libraries() {
+  ToolStatus products{.name = "cublaslt"}, convolutions{.name = "cudnn"};
+  if (const CublasltOrReason& opened = find_cublaslt(); opened.library)
+    products.found = fmt::format("{}, {}", opened.library->version_text(), opened.library->path);
+  else
+    products.problem = "matmul on GPUs needs " + opened.reason;  // includes the remedy
+  if (const CudnnOrReason& opened = find_cudnn(); opened.library)
+    convolutions.found =
+        fmt::format("{}, {}", opened.library->version_text(), opened.library->path);
+  else
+    convolutions.problem = "conv on GPUs needs " + opened.reason;
+  return {status_of_host_blas(), std::move(products), std::move(convolutions)};
 }
 
 ToolStatus find_cache() {

@@ -1,5 +1,5 @@
 // Conversions of the panels of products have the bits of the conversions of dtypes.
-#include "runtime/libraries/panel_elements.h"
+#include "runtime/libraries/host/panel_elements.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/libraries/cublaslt_plan.h"
+#include "runtime/libraries/cuda/cublaslt_plan.h"
 
 #include <iterator>
 #include <map>
@@ -215,12 +215,12 @@ struct CublasltPlans {
 };
 
 /// A program with ever new sizes must not fill the memory.
-constexpr std::size_t kMostPlans = 4096;
+constexpr std::size_t kMostCublasltPlans = 4096;
 
 }  // namespace
 
 std::shared_ptr<const CublasltPlan> cublaslt_plan(const CublasltQuery& query) {
-  const CublasltOrReason& opened = cublaslt();
+  const CublasltOrReason& opened = find_cublaslt();
   if (!opened.library)
     throw UserError(fmt::format("matmul on cuda:{} needs {}", query.device, opened.reason));
   const Cublaslt& library = *opened.library;
@@ -237,7 +237,7 @@ std::shared_ptr<const CublasltPlan> cublaslt_plan(const CublasltQuery& query) {
           status);
   const auto plan = std::make_shared<CublasltPlan>(library, handle);
   plan->prepare(query);
-  if (all.plans.size() >= kMostPlans) all.plans.clear();
+  if (all.plans.size() >= kMostCublasltPlans) all.plans.clear();
   return all.plans.emplace(query, plan).first->second;
 }
 

@@ -1,4 +1,4 @@
-#include "runtime/libraries/matmul_problem.h"
+#include "runtime/libraries/problem/matmul_problem.h"
 
 #include <algorithm>
 

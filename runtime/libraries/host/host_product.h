@@ -5,7 +5,7 @@
 #include <functional>
 #include <type_traits>
 
-#include "runtime/libraries/host_blas.h"
+#include "runtime/libraries/host/host_blas.h"
 
 namespace sinter {
 

@@ -1,4 +1,4 @@
-#include "runtime/libraries/worker_threads.h"
+#include "runtime/libraries/host/worker_threads.h"
 
 #include <algorithm>
 #include <atomic>

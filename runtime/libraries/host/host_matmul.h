@@ -1,9 +1,9 @@
 // Matrix products of the host device: sinter.matmul on the CPU.
 #pragma once
 
-#include "runtime/libraries/host_blas.h"
-#include "runtime/libraries/host_product.h"
-#include "runtime/libraries/matmul_problem.h"
+#include "runtime/libraries/host/host_blas.h"
+#include "runtime/libraries/host/host_product.h"
+#include "runtime/libraries/problem/matmul_problem.h"
 
 namespace sinter {
 

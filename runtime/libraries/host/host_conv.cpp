@@ -1,10 +1,10 @@
-#include "runtime/libraries/host_conv.h"
+#include "runtime/libraries/host/host_conv.h"
 
 #include <limits>
 #include <vector>
 
-#include "runtime/libraries/gather.h"
-#include "runtime/libraries/panel_elements.h"
+#include "runtime/libraries/host/gather.h"
+#include "runtime/libraries/host/panel_elements.h"
 
 namespace sinter {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "runtime/libraries/cublaslt.h"
-#include "runtime/libraries/matmul_problem.h"
+#include "runtime/libraries/cuda/cublaslt.h"
+#include "runtime/libraries/problem/matmul_problem.h"
 
 namespace sinter {
 

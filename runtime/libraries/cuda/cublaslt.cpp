@@ -1,10 +1,10 @@
-#include "runtime/libraries/cublaslt.h"
+#include "runtime/libraries/cuda/cublaslt.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
 
 #include "runtime/driver/cuda_driver.h"
-#include "runtime/libraries/cuda_library.h"
+#include "runtime/libraries/cuda/cuda_library.h"
 
 namespace sinter {
 
@@ -23,7 +23,7 @@ std::string fill_cublaslt(cublaslt::Table& table, void* handle) {
     if (!function && missing.empty()) missing = name;
   };
 #define SYMBOL(RESULT, NAME, PARAMETERS) find(table.NAME, #NAME);
-#include "runtime/libraries/cublaslt_symbols.def"
+#include "runtime/libraries/cuda/cublaslt_symbols.def"
   return missing;
 }
 
@@ -63,7 +63,7 @@ CublasltOrReason open_cublaslt() {
 
 std::string Cublaslt::version_text() const { return fmt::format("{}.{}", major, minor); }
 
-const CublasltOrReason& cublaslt() {
+const CublasltOrReason& find_cublaslt() {
   static const auto& opened = *new CublasltOrReason(open_cublaslt());
   return opened;
 }

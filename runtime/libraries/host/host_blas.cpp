@@ -1,4 +1,4 @@
-#include "runtime/libraries/host_blas.h"
+#include "runtime/libraries/host/host_blas.h"
 
 #include <memory>
 #include <mutex>

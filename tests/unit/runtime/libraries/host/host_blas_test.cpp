@@ -1,5 +1,5 @@
 // The choice of a BLAS for the host device, and its messages.
-#include "runtime/libraries/host_blas.h"
+#include "runtime/libraries/host/host_blas.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

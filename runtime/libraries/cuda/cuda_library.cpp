@@ -1,4 +1,4 @@
-#include "runtime/libraries/cuda_library.h"
+#include "runtime/libraries/cuda/cuda_library.h"
 
 #include <algorithm>
 

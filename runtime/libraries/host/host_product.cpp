@@ -1,12 +1,12 @@
-#include "runtime/libraries/host_product.h"
+#include "runtime/libraries/host/host_product.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <limits>
 
 #include "ir/support/round_up.h"
-#include "runtime/libraries/panel_loops.h"
-#include "runtime/libraries/worker_threads.h"
+#include "runtime/libraries/host/panel_loops.h"
+#include "runtime/libraries/host/worker_threads.h"
 #include "sinter/error.h"
 
 namespace sinter {

@@ -1,5 +1,5 @@
 // The part of cuBLASLt that sinter uses, with NVIDIA's names and values (cublasLt.h of CUDA 12 and
-// 13). tests/unit/runtime/libraries/cublaslt_abi_test.cpp compares it with the real header.
+// 13). tests/unit/runtime/libraries/cuda/cublaslt_abi_test.cpp compares it with the real header.
 #pragma once
 
 #include <cstddef>

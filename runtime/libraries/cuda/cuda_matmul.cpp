@@ -1,9 +1,9 @@
-#include "runtime/libraries/cuda_matmul.h"
+#include "runtime/libraries/cuda/cuda_matmul.h"
 
 #include <bit>
 
-#include "runtime/device/device_state.h"
-#include "runtime/libraries/cublaslt_plan.h"
+#include "runtime/libraries/cuda/cublaslt_plan.h"
+#include "runtime/libraries/cuda/on_device.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -50,17 +50,6 @@ bool is_trivial(const MatmulProblem& problem) { return problem.is_empty() || pro
 std::shared_ptr<const CublasltPlan> planned(const MatmulProblem& problem, int device) {
   return cublaslt_plan(query_of(problem, {}, device, kMostMatmulWorkspace));
 }
-
-/// While it exists, the device's context is current, and a capture of the caller permits loading
-/// the library's kernels.
-struct OnDevice {
-  explicit OnDevice(int device)
-      : state(*cuda_device(device).state()), relaxed(state.driver), current(state) {}
-
-  DeviceState& state;
-  const CaptureModeGuard relaxed;
-  const CurrentContext current;
-};
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-#include "runtime/libraries/panel_loops.h"
+#include "runtime/libraries/host/panel_loops.h"
 
 #include <algorithm>
 

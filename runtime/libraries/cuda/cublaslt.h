@@ -4,7 +4,7 @@
 #include <string>
 
 #include "runtime/driver/cuda_abi.h"
-#include "runtime/libraries/cublaslt_abi.h"
+#include "runtime/libraries/cuda/cublaslt_abi.h"
 
 namespace sinter {
 
@@ -12,7 +12,7 @@ namespace cublaslt {
 /// The entry points that sinter uses, with NVIDIA's names and signatures.
 struct Table {
 #define SYMBOL(RESULT, NAME, PARAMETERS) RESULT(*NAME) PARAMETERS = nullptr;
-#include "runtime/libraries/cublaslt_symbols.def"
+#include "runtime/libraries/cuda/cublaslt_symbols.def"
 };
 }  // namespace cublaslt
 
@@ -32,6 +32,6 @@ struct CublasltOrReason {
 
 /// The library of this machine, opened at the first call: $SINTER_CUBLASLT, else the newest one
 /// that the driver supports.
-const CublasltOrReason& cublaslt();
+const CublasltOrReason& find_cublaslt();
 
 }  // namespace sinter

@@ -1,7 +1,7 @@
 // Matrix products of GPUs: sinter.matmul by cuBLASLt.
 #pragma once
 
-#include "runtime/libraries/matmul_problem.h"
+#include "runtime/libraries/problem/matmul_problem.h"
 #include "sinter/opaque.h"
 
 namespace sinter {

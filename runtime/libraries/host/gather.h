@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "runtime/libraries/conv_problem.h"
+#include "runtime/libraries/problem/conv_problem.h"
 
 namespace sinter {
 

@@ -1,8 +1,8 @@
-#include "runtime/libraries/host_matmul.h"
+#include "runtime/libraries/host/host_matmul.h"
 
 #include <limits>
 
-#include "runtime/libraries/panel_elements.h"
+#include "runtime/libraries/host/panel_elements.h"
 
 namespace sinter {
 

@@ -1,4 +1,4 @@
-#include "runtime/libraries/conv_problem.h"
+#include "runtime/libraries/problem/conv_problem.h"
 
 #include <algorithm>
 #include <string_view>
@@ -13,17 +13,17 @@ namespace sinter {
 
 namespace {
 
-using Extents = std::span<const std::int64_t>;
+using Lengths = std::span<const std::int64_t>;
 
 /// The roles of the three arrays of a call.
 struct ConvShapes {
-  Extents x, w, y;
+  Lengths x, w, y;
 };
 
 ConvShapes shapes_of(ConvKind kind, const OpaqueSizes& call) {
   if (call.inputs.size() != 2 || call.outputs.size() != 1)
     throw UserError("it has two operands and one result; save the program again");
-  const Extents first = call.inputs[0].shape, second = call.inputs[1].shape,
+  const Lengths first = call.inputs[0].shape, second = call.inputs[1].shape,
                 result = call.outputs[0].shape;
   switch (kind) {
     case ConvKind::forward: return {.x = first, .w = second, .y = result};
@@ -34,7 +34,7 @@ ConvShapes shapes_of(ConvKind kind, const OpaqueSizes& call) {
 }
 
 /// The last axes of a call as three axes, with `missing` in front.
-ConvProblem::Sizes spatial(Extents values, std::int64_t missing) {
+ConvProblem::Sizes spatial(Lengths values, std::int64_t missing) {
   ConvProblem::Sizes sizes = {missing, missing, missing};
   std::ranges::copy(values, sizes.end() - static_cast<std::ptrdiff_t>(values.size()));
   return sizes;
@@ -73,7 +73,7 @@ ConvProblem conv_problem(ConvKind kind, const OpaqueSizes& call) {
   const std::size_t rank = shapes.x.size();
   if (rank < 3 || rank > 5 || shapes.w.size() != rank || shapes.y.size() != rank) fail_call(call);
   const auto list = [&](std::string_view name, std::int64_t missing) {
-    const Extents values = call.integers(name);
+    const Lengths values = call.integers(name);
     if (values.size() != rank - 2) fail_call(call);
     return spatial(values, missing);
   };

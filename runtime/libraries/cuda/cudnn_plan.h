@@ -1,0 +1,63 @@
+// CudnnPlan: the execution plan of one convolution, found once per process.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "runtime/libraries/problem/conv_problem.h"
+#include "runtime/libraries/cuda/cudnn_descriptor.h"
+
+namespace sinter {
+
+/// Everything that decides the plan of a convolution.
+struct CudnnQuery {
+  ConvProblem problem;
+  int device = 0;
+  int alignment = 16;  ///< of all arrays, in bytes: a power of two
+  std::int64_t most_workspace = 0;
+  friend auto operator<=>(const CudnnQuery&, const CudnnQuery&) = default;
+};
+
+/// The handle of a device. One thread at a time puts work on its stream.
+struct CudnnDevice {
+  cudnn::cudnnHandle_t handle = nullptr;
+  std::mutex mutex;
+};
+
+/// An immutable plan, which threads may share.
+class CudnnPlan {
+ public:
+  CudnnPlan(const Cudnn& library, CudnnDevice& device)
+      : library_(library), device_(device), plan_(library) {}
+
+  /// Finds the plan, in the device's context. Call it once, and first. Throws UserError if no
+  /// engine supports the convolution, and DriverError if cuDNN fails.
+  void prepare(const CudnnQuery& query);
+
+  std::int64_t workspace_bytes() const { return workspace_bytes_; }
+  /// Puts the convolution on the stream.
+  void enqueue(void* x, void* w, void* y, void* workspace, cuda::CUstream stream) const;
+
+ private:
+  CudnnDescriptor operation_graph(const CudnnQuery& query) const;
+  bool take_first(const CudnnDescriptor& graph, cudnn::cudnnBackendHeurMode_t mode,
+                  const CudnnQuery& query);
+  bool may_use(const CudnnDescriptor& config, const ConvProblem& problem) const;
+  bool take(const CudnnDescriptor& config, std::int64_t most_workspace);
+
+  const Cudnn& library_;
+  CudnnDevice& device_;
+  CudnnDescriptor plan_;
+  std::int64_t workspace_bytes_ = 0;
+};
+
+/// The plan of the query, made at its first use. The device's context must be current. Throws
+/// UserError if cuDNN is missing or has no engine.
+std::shared_ptr<const CudnnPlan> cudnn_plan(const CudnnQuery& query);
+
+/// `conv`, or `the data gradient of conv`
+const char* conv_text(ConvKind kind);
+
+}  // namespace sinter
