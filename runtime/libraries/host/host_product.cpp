@@ -14,7 +14,7 @@ namespace sinter {
 namespace {
 
 constexpr std::int64_t kPanelAlignment = 256;
-constexpr std::int64_t kPackedDepth = 512;  ///< of packed panels along k
+constexpr std::int64_t kPackedDepth = 256;  ///< of packed panels along k
 
 /// How one product is divided. It depends on sizes alone, so that sums keep their order.
 struct Tiling {
@@ -36,9 +36,9 @@ Tiling tiling_of(const HostProduct<T>& product, const HostBlas& blas) {
                 .packs_b = !product.stored_b || !has_blas,
                 .copies_result = !product.stored_result};
   const bool packs = tiling.packs_a || tiling.packs_b || tiling.copies_result;
-  // Packed panels and sums stay in the L2 cache. A tile of stored operands may be larger.
-  const std::int64_t most = packs ? 256 : 1024;
-  constexpr std::int64_t kEnoughTiles = 64, kSmallTile = 128, kStep = 16;
+  // Large tiles, because each operand is packed once per tile. Packed panels stay in the L2 cache.
+  const std::int64_t most = packs ? 512 : 1024;
+  constexpr std::int64_t kEnoughTiles = 16, kSmallTile = 128, kStep = 16;
   tiling.rows = std::clamp<std::int64_t>(product.m, 1, most);
   tiling.columns = std::clamp<std::int64_t>(product.n, 1, most);
   const auto count = [&] {

@@ -18,8 +18,9 @@ class HostConv : public testing::TestWithParam<ConvKind> {
   void expect_conv(const Shape& x, const Shape& w, const ConvSettings& settings = {}) {
     for (const DType dtype : {f32, f64, f16, bf16}) {
       const LibraryCall call = conv_call(GetParam(), dtype, x, w, settings);
-      EXPECT_EQ(difference(call, run_call(function, call, device), expected_conv(GetParam(), call)),
-                "")
+      EXPECT_EQ(
+          exact_difference(call, run_call(function, call, device), expected_conv(GetParam(), call)),
+          "")
           << name(dtype) << testing::PrintToString(x) << testing::PrintToString(w);
     }
   }

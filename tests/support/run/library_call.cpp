@@ -219,28 +219,45 @@ std::vector<double> values_of(DType dtype, const std::vector<std::byte>& bytes) 
   return values;
 }
 
+namespace {
+
+/// Describes the first element for which `is_right(value, sum)` is false.
+std::string first_difference(const LibraryCall& call, const std::vector<std::byte>& bytes,
+                             const std::vector<ExpectedSum>& expected, const auto& is_right) {
+  const std::vector<double> values = values_of(call.result.dtype, bytes);
+  if (values.size() != expected.size())
+    return fmt::format("{} elements, expected {}", values.size(), expected.size());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!is_right(values[i], expected[i]))
+      return fmt::format("element {} of {} is {}, expected {}", i, values.size(), values[i],
+                         static_cast<double>(expected[i].value));
+  return {};
+}
+
+}  // namespace
+
+std::string exact_difference(const LibraryCall& call, const std::vector<std::byte>& bytes,
+                             const std::vector<ExpectedSum>& expected) {
+  const DType dtype = call.result.dtype;
+  return first_difference(call, bytes, expected, [&](double value, const ExpectedSum& sum) {
+    return is_floating(dtype) ? value == round_to(dtype, sum.value)
+                              : value == static_cast<double>(sum.value);
+  });
+}
+
 std::string difference(const LibraryCall& call, const std::vector<std::byte>& bytes,
                        const std::vector<ExpectedSum>& expected, double operand_error) {
   const DType dtype = call.result.dtype;
-  const std::vector<double> values = values_of(dtype, bytes);
-  if (values.size() != expected.size())
-    return fmt::format("{} elements, expected {}", values.size(), expected.size());
   std::int64_t length = 1;  // at least the number of products of a sum
   for (const CallArray& input : call.inputs) length = std::max(length, input.elements());
-  const double one_sum = dtype == f64 ? 0x1p-52 : 0x1p-23;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto [value, magnitude] = expected[i];
-    // The error of sums grows with the square root of their length, unless all errors have one
-    // sign.
-    const long double of_sum =
-        magnitude * (one_sum * (4 + std::sqrt(static_cast<double>(length))) + operand_error);
-    const long double of_result =
-        is_floating(dtype) ? ulp_at(dtype, static_cast<double>(value)) * 0.5L : 0.0L;
-    if (std::fabs(values[i] - value) <= of_sum + of_result) continue;
-    return fmt::format("element {} of {} is {}, expected {}", i, values.size(), values[i],
-                       static_cast<double>(value));
-  }
-  return {};
+  // The error of a sum grows with the square root of its length, unless all errors have one sign.
+  const double of_additions =
+      (dtype == f64 ? 0x1p-52 : 0x1p-23) * (4 + std::sqrt(static_cast<double>(length)));
+  return first_difference(call, bytes, expected, [&](double value, const ExpectedSum& sum) {
+    const long double of_sum = sum.magnitude * (of_additions + operand_error);
+    const long double of_result = ulp_at(dtype, static_cast<double>(sum.value)) * 0.5L;
+    return std::fabs(value - sum.value) <= of_sum + of_result;
+  });
 }
 
 }  // namespace sinter::test

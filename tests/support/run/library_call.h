@@ -71,6 +71,10 @@ struct ExpectedSum {
 std::vector<ExpectedSum> expected_product(const LibraryCall& call);
 std::vector<ExpectedSum> expected_conv(ConvKind kind, const LibraryCall& call);
 
+/// The first element that is not its sum, rounded once, as text; empty if there is none. For sums
+/// of small numbers, which are exact in every order, and for integers.
+std::string exact_difference(const LibraryCall& call, const std::vector<std::byte>& bytes,
+                             const std::vector<ExpectedSum>& expected);
 /// The first element that differs from its sum by more than f32 or f64 additions and one rounding
 /// explain, as text; empty if there is none. `operand_error` is the relative error of each product.
 std::string difference(const LibraryCall& call, const std::vector<std::byte>& bytes,

@@ -2,6 +2,7 @@
 #include <array>
 #include <functional>
 
+#include "ir/graph/node.h"
 #include "tests/support/run/library_call.h"
 
 namespace sinter::test {
