@@ -1,6 +1,10 @@
 // Matrix products by cuBLASLt and convolutions by cuDNN: values against sums in long doubles, equal
 // bits in every run and in CUDA Graphs, and the refusals of calls that the libraries do not
 // support.
+#include <cstdio>
+#include <utility>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -37,10 +37,16 @@ struct JobList {
 /// late threads cost no time.
 class WorkerThreads {
  public:
-  /// False if another thread uses them.
+  /// False if another thread uses them, or the caller is one of them.
   bool run(JobList& list, int workers) {
-    const std::unique_lock running(running_, std::try_to_lock);
-    if (!running) return false;
+    if (is_running_.exchange(true)) return false;
+    run_alone(list, workers);
+    is_running_ = false;
+    return true;
+  }
+
+ private:
+  void run_alone(JobList& list, int workers) {
     {
       const std::lock_guard lock(mutex_);
       start(workers - 1);
@@ -53,10 +59,8 @@ class WorkerThreads {
     std::unique_lock lock(mutex_);
     list_ = nullptr;
     done_.wait(lock, [&] { return busy_ == 0; });
-    return true;
   }
 
- private:
   /// Starts threads until there are `count`; fewer are fine.
   void start(int count) {
     try {
@@ -84,7 +88,7 @@ class WorkerThreads {
     }
   }
 
-  std::mutex running_;  ///< one list at a time
+  std::atomic<bool> is_running_ = false;  ///< one list at a time
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   JobList* list_ = nullptr;

@@ -2,6 +2,8 @@
 // and library.
 #include "runtime/libraries/host/host_matmul.h"
 
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
