@@ -127,7 +127,9 @@ TEST_F(GpuMatmul, Tf32IsUsedOnlyWhenAllowed) {
   call = matmul_call(call.inputs[0], call.inputs[1], f32, {.allow_tf32 = true});
   const auto rounded = run_call(function, call, device);
   EXPECT_EQ(difference(call, rounded, expected_product(call), kTf32), "");
-  if (device.state()->target.compute_capability >= 80) EXPECT_NE(rounded, exact);
+  if (device.state()->target.compute_capability >= 80) {
+    EXPECT_NE(rounded, exact);
+  }
 }
 
 TEST_F(GpuMatmul, IntegersAreExact) {
@@ -159,7 +161,7 @@ TEST_F(GpuMatmul, UnsupportedIntegersAreRefusedWithAdvice) {
 
 TEST_F(GpuMatmul, EightBitFloats) {
   if (device.state()->target.compute_capability < 89) GTEST_SKIP() << "the GPU has no f8";
-  for (const auto [a, b] :
+  for (const auto& [a, b] :
        {std::pair{f8e4m3, f8e4m3}, std::pair{f8e4m3, f8e5m2}, std::pair{f8e5m2, f8e4m3}})
     for (const DType result : {bf16, f16, f32}) {
       expect_exact(matmul_call(small_numbers(a, {48, 64}), small_numbers(b, {80, 64}, 2), result,
@@ -181,8 +183,9 @@ TEST_F(GpuMatmul, UnsupportedEightBitFloatsAreRefusedWithAdvice) {
   EXPECT_THAT(refusal(f8e5m2, f8e5m2, {80, 64}, true),
               HasSubstr("it multiplies no two matrices of f8e5m2: make one operand f8e4m3"));
   EXPECT_THAT(refusal(f8e4m3, f8e4m3, {83, 64}, true), HasSubstr("with k and n multiples of 16"));
-  if (device.state()->target.compute_capability < 100)
+  if (device.state()->target.compute_capability < 100) {
     EXPECT_THAT(refusal(f8e4m3, f8e4m3, {64, 80}, false), HasSubstr("transpose_b, without"));
+  }
 }
 
 class GpuConv : public testing::TestWithParam<ConvKind> {

@@ -129,8 +129,9 @@ TEST(HostConvLibraries, AgreeWithTheLoops) {
     const LibraryCall call = conv_call(ConvKind::forward, dtype, {2, 7, 19, 23}, {9, 7, 3, 5},
                                        {.padding_begin = {1, 2}});
     for (const char* const library : {"openblas", "onednn"})
-      if (open_host_blas(library).blas)
+      if (open_host_blas(library).blas) {
         EXPECT_EQ(by(library, call), by("loops", call)) << library << name(dtype);
+      }
   }
 }
 
