@@ -1,4 +1,4 @@
-// The functions sinter.conv, sinter.conv_data_gradient and sinter.conv_weight_gradient, on GPUs and
+// The functions conv, conv_data_gradient and conv_weight_gradient, on GPUs and
 // on the host device.
 #pragma once
 

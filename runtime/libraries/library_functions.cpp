@@ -11,10 +11,10 @@ namespace sinter {
 void register_library_functions() {
   static std::once_flag registered;
   std::call_once(registered, [] {
-    register_library_function("sinter.matmul", matmul_function());
-    register_library_function("sinter.conv", conv_function(ConvKind::forward));
-    register_library_function("sinter.conv_data_gradient", conv_function(ConvKind::data_gradient));
-    register_library_function("sinter.conv_weight_gradient",
+    register_library_function("matmul", matmul_function());
+    register_library_function("conv", conv_function(ConvKind::forward));
+    register_library_function("conv_data_gradient", conv_function(ConvKind::data_gradient));
+    register_library_function("conv_weight_gradient",
                               conv_function(ConvKind::weight_gradient));
   });
 }

@@ -1,4 +1,4 @@
-// The functions behind library ops: sinter.matmul, sinter.conv and its gradients.
+// The functions behind library ops: matmul, conv and its gradients.
 #pragma once
 
 namespace sinter {

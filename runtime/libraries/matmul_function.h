@@ -1,4 +1,4 @@
-// The function sinter.matmul, on GPUs and on the host device.
+// The function matmul, on GPUs and on the host device.
 #pragma once
 
 #include "sinter/opaque.h"

@@ -1,4 +1,4 @@
-// Convolutions of GPUs: sinter.conv and its gradients by cuDNN.
+// Convolutions of GPUs: conv and its gradients by cuDNN.
 #pragma once
 
 #include "runtime/libraries/problem/conv_problem.h"

@@ -1,4 +1,4 @@
-// Matrix products of GPUs: sinter.matmul by cuBLASLt.
+// Matrix products of GPUs: matmul by cuBLASLt.
 #pragma once
 
 #include "runtime/libraries/problem/matmul_problem.h"

@@ -1,5 +1,6 @@
 // The part of cuDNN's backend API that sinter uses, with NVIDIA's names and values (cudnn_graph.h
-// of cuDNN 9). tests/unit/runtime/libraries/cuda/cudnn_abi_test.cpp compares it with the real header.
+// of cuDNN 9). tests/unit/runtime/libraries/cuda/cudnn_abi_test.cpp compares it with the real
+// header.
 #pragma once
 
 #include <cstddef>

@@ -6,8 +6,8 @@
 #include <memory>
 #include <mutex>
 
-#include "runtime/libraries/problem/conv_problem.h"
 #include "runtime/libraries/cuda/cudnn_descriptor.h"
+#include "runtime/libraries/problem/conv_problem.h"
 
 namespace sinter {
 

@@ -1,9 +1,9 @@
-// Convolutions of the host device: sinter.conv and its gradients on the CPU.
+// Convolutions of the host device: conv and its gradients on the CPU.
 #pragma once
 
-#include "runtime/libraries/problem/conv_problem.h"
 #include "runtime/libraries/host/host_blas.h"
 #include "runtime/libraries/host/host_product.h"
+#include "runtime/libraries/problem/conv_problem.h"
 
 namespace sinter {
 

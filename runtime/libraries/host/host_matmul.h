@@ -1,4 +1,4 @@
-// Matrix products of the host device: sinter.matmul on the CPU.
+// Matrix products of the host device: matmul on the CPU.
 #pragma once
 
 #include "runtime/libraries/host/host_blas.h"

@@ -1,4 +1,4 @@
-// ConvProblem: one call of sinter.conv or of its gradients as sizes and dtypes.
+// ConvProblem: one call of conv or of its gradients as sizes and dtypes.
 #pragma once
 
 #include <array>

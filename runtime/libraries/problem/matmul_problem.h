@@ -1,4 +1,4 @@
-// MatmulProblem: one call of the function sinter.matmul as sizes, strides and dtypes.
+// MatmulProblem: one call of the function matmul as sizes, strides and dtypes.
 #pragma once
 
 #include <compare>
