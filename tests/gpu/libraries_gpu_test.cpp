@@ -1,6 +1,5 @@
-// Matrix products by cuBLASLt and convolutions by cuDNN: values against sums in long doubles, equal
-// bits in every run and in CUDA Graphs, and the refusals of calls that the libraries do not
-// support.
+// Matrix products by cuBLASLt and convolutions by cuDNN. Tests compare values with sums in long
+// doubles, and bits of runs with those of CUDA Graphs. Unsupported calls are refused.
 #include <cstdio>
 #include <utility>
 

@@ -17,7 +17,7 @@ namespace {
 
 using namespace cublaslt;
 
-cudaDataType data_type_of(DType dtype) {
+cudaDataType cublaslt_type_of(DType dtype) {
   switch (dtype) {
     case f64: return CUDA_R_64F;
     case f16: return CUDA_R_16F;
@@ -104,7 +104,7 @@ void CublasltPlan::check(cublasStatus_t status, const char* call) const {
 void CublasltPlan::make_operation(const MatmulProblem& problem) {
   const Table& table = library_.table;
   check(table.cublasLtMatmulDescCreate(&operation_, compute_type_of(problem),
-                                       data_type_of(sum_dtype_of(problem.result_dtype))),
+                                       cublaslt_type_of(sum_dtype_of(problem.result_dtype))),
         "cublasLtMatmulDescCreate");
   // A row-major matrix is the transpose of a column-major one. The first operand of the library is
   // b, the second is a.
@@ -123,7 +123,7 @@ void CublasltPlan::make_layouts(const MatmulProblem& problem) {
   // A row-major matrix of `rows` and `columns` has `columns` rows for the library.
   const auto make = [&](cublasLtMatrixLayout_t& layout, DType dtype, std::int64_t rows,
                         std::int64_t columns, std::int64_t batch_stride) {
-    check(table.cublasLtMatrixLayoutCreate(&layout, data_type_of(dtype),
+    check(table.cublasLtMatrixLayoutCreate(&layout, cublaslt_type_of(dtype),
                                            static_cast<std::uint64_t>(columns),
                                            static_cast<std::uint64_t>(rows), columns),
           "cublasLtMatrixLayoutCreate");

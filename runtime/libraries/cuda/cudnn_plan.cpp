@@ -32,7 +32,7 @@ struct OperationNames {
   cudnnBackendAttributeName_t conv, x, w, y, alpha, beta;
 };
 
-OperationNames names_of(ConvKind kind) {
+OperationNames operation_names(ConvKind kind) {
   switch (kind) {
     case ConvKind::data_gradient:
       return {.type = CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
@@ -122,7 +122,7 @@ const char* conv_text(ConvKind kind) {
 
 CudnnDescriptor CudnnPlan::operation_graph(const CudnnQuery& query) const {
   const ConvProblem& problem = query.problem;
-  const OperationNames names = names_of(problem.kind);
+  const OperationNames names = operation_names(problem.kind);
   const CudnnDescriptor x =
       tensor_of(library_, query, kIdOfX, problem.images, problem.channels, problem.size);
   const CudnnDescriptor w = tensor_of(library_, query, kIdOfW, problem.filters,

@@ -18,8 +18,8 @@ struct ConvArrays {
 std::int64_t host_conv_workspace(const ConvProblem& problem, const HostBlas& blas);
 
 /// Computes a convolution or gradient as matrix products whose operands are gathered panel by
-/// panel. f16 and bf16 are converted to f32, products are added in f32, and each sum is rounded
-/// once.
+/// panel. Operands of f16 and bf16 are converted to f32. Products are added in f32, and each sum is
+/// rounded once.
 void host_conv(const ConvProblem& problem, const ConvArrays& arrays, const HostBlas& blas,
                const HostWorkspace& workspace);
 

@@ -17,8 +17,8 @@ struct MatmulArrays {
 /// Workspace of a product on the host device.
 std::int64_t host_matmul_workspace(const MatmulProblem& problem, const HostBlas& blas);
 
-/// Computes a product. Operands of f16, bf16 and f8 are converted to f32, products are added in
-/// f32, and each sum is rounded once to the dtype of the result. i8 is added in i32.
+/// Computes a product. Operands of f16, bf16 and f8 are converted to f32. Products are added in
+/// f32, and each sum is rounded once to the dtype of the result. Products of i8 are added in i32.
 void host_matmul(const MatmulProblem& problem, const MatmulArrays& arrays, const HostBlas& blas,
                  const HostWorkspace& workspace);
 

@@ -65,7 +65,7 @@ struct DeviceCall {
   OpaqueCall call;
 };
 
-void enqueue(const OpaqueFunction& function, const OpaqueCall& call) {
+void enqueue_call(const OpaqueFunction& function, const OpaqueCall& call) {
   if (const int code = function.enqueue(call); code != 0)
     throw std::runtime_error(fmt::format("the function returned {}", code));
 }
@@ -80,7 +80,7 @@ void enqueue_graph(const OpaqueFunction& function, const OpaqueCall& call, const
         "cuStreamBeginCapture", "a call");
   CUgraph graph = nullptr;
   try {
-    enqueue(function, call);
+    enqueue_call(function, call);
   } catch (...) {
     driver.cuStreamEndCapture(stream, &graph);
     throw;
@@ -192,7 +192,7 @@ std::vector<std::byte> run_call(const OpaqueFunction& function, const LibraryCal
   if (options.as_graph)
     enqueue_graph(function, call, device);
   else
-    enqueue(function, call);
+    enqueue_call(function, call);
   stream.synchronize();
   std::vector<std::byte> bytes(static_cast<std::size_t>(made.result.bytes()));
   device.download(made.result, bytes.data(), stream);

@@ -75,8 +75,8 @@ std::vector<ExpectedSum> expected_conv(ConvKind kind, const LibraryCall& call);
 /// of small numbers, which are exact in every order, and for integers.
 std::string exact_difference(const LibraryCall& call, const std::vector<std::byte>& bytes,
                              const std::vector<ExpectedSum>& expected);
-/// The first element that differs from its sum by more than f32 or f64 additions and one rounding
-/// explain, as text; empty if there is none. `operand_error` is the relative error of each product.
+/// The first element with a larger error than f32 or f64 additions and one rounding have, as text.
+/// Empty if there is none. `operand_error` is the relative error of each product.
 std::string difference(const LibraryCall& call, const std::vector<std::byte>& bytes,
                        const std::vector<ExpectedSum>& expected, double operand_error = 0);
 

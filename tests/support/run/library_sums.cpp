@@ -17,8 +17,8 @@ void add(ExpectedSum& sum, double a, double b) {
   sum.magnitude += product < 0 ? -product : product;
 }
 
-/// The index in an array of `shape`, whose last two axes are `row` and `column` and whose leading
-/// axes broadcast to those of `batch` at the flat index `at`.
+/// The index of the element (row, column) in an array of `shape`. Its leading axes broadcast to
+/// those of `batch`, at the flat index `at`.
 std::int64_t broadcast_index(const Shape& shape, const Shape& batch, std::int64_t at,
                              std::int64_t row, std::int64_t column) {
   Shape position(batch.size());
