@@ -30,6 +30,7 @@ constexpr const char* kNoOutput = "the output cannot be written";
 /// In the order of the help.
 // clang-format off
 constexpr Declare* kCommands[] = {
+    declare_import,
     declare_dump,
     declare_run,
     declare_profile,

@@ -24,6 +24,7 @@ Declare declare_corpus;
 Declare declare_devices;
 Declare declare_dump;
 Declare declare_explain;
+Declare declare_import;
 Declare declare_manual;
 Declare declare_ops;
 Declare declare_profile;

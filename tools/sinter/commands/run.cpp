@@ -9,6 +9,7 @@
 #include "tools/sinter/commands/run_graph.h"
 #include "tools/sinter/files/array_files.h"
 #include "tools/sinter/files/npy.h"
+#include "tools/sinter/files/weights_folder.h"
 #include "tools/sinter/output/format_numbers.h"
 #include "tools/sinter/output/verdict.h"
 
@@ -163,7 +164,8 @@ bool run(const RunArguments& arguments) {
   const LoadedProgram program = load_program(arguments.graph.file, device);
   const Numerics numerics = numerics_to_run(arguments, program);
   const Graph& graph = program.graph;
-  const HostArrays given = read_inputs(graph, arguments.inputs);
+  HostArrays given = read_inputs(graph, arguments.inputs);
+  read_weights(graph, arguments.graph.file, given);
   const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes, given, program.sizes);
   const HostArrays inputs = complete_inputs(graph, sizes.values, arguments.seed, given);
   RunRequest request{.device = device,
@@ -214,7 +216,8 @@ void declare_run(CLI::App& app, Action& action) {
   add_device_and_seed(command, arguments->device, arguments->seed);
   command
       .add_option("--inputs", arguments->inputs,
-                  "Inputs from .npy files; their shapes also give the sizes of symbols")
+                  "Inputs from .npy files, whose shapes also give the sizes of symbols; default: NAME.npy "
+                  "in the folder MODEL.weights beside MODEL.sinter, else random")
       ->type_name("NAME=FILE");
   command
       .add_option("--outputs", arguments->outputs,

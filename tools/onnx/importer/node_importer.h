@@ -1,0 +1,41 @@
+// Imports the nodes of a graph in order, with the functions that they call and their branches.
+#pragma once
+
+#include "tools/onnx/importer/functions.h"
+#include "tools/onnx/importer/problems.h"
+#include "tools/onnx/node/call.h"
+#include "tools/onnx/values/recording.h"
+
+#include <filesystem>
+#include <string>
+
+namespace sinter::onnx {
+
+/// What all nodes of a model share.
+struct ImportState {
+  Recording& recording;
+  Problems& problems;
+  const FunctionTable& functions;
+  const std::filesystem::path& folder;  ///< of the model
+  InterfaceNames& names;
+  std::int64_t nodes_left = std::int64_t{1} << 20;  ///< against functions that call each other
+};
+
+/// The surroundings of a node.
+struct NodeSurroundings {
+  const Opsets& opsets;
+  const FunctionAttributes* attributes = nullptr;  ///< of the call, inside a function
+  std::string path = {};                           ///< ` in function f`, for messages
+  int depth = 0;                                   ///< of functions and branches
+};
+
+/// Records `nodes`, and adds their outputs to `scope`. A node that cannot be imported is added to
+/// the problems. Its outputs then have failed, and the nodes that read them are skipped.
+void import_nodes(ImportState& state, std::span<const NodeProto> nodes, Scope& scope,
+                  const NodeSurroundings& around);
+
+/// Adds the initialisers of a graph to `scope`.
+void add_initializers(ImportState& state, const GraphProto& graph, Scope& scope,
+                      const std::string& path);
+
+}  // namespace sinter::onnx

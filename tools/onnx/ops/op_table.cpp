@@ -1,0 +1,26 @@
+#include "tools/onnx/ops/op_table.h"
+
+#include <unordered_map>
+
+namespace sinter::onnx {
+
+namespace {
+
+using OpIndex = std::unordered_map<std::string_view, const OpRow*>;
+
+OpIndex make_index() {
+  OpIndex index;
+  for (const auto family : {elementwise_ops(), reduction_ops(), view_ops()})
+    for (const OpRow& row : family) index.emplace(row.type, &row);
+  return index;
+}
+
+}  // namespace
+
+const OpRow* find_op(std::string_view type) {
+  static const OpIndex index = make_index();
+  const auto found = index.find(type);
+  return found == index.end() ? nullptr : found->second;
+}
+
+}  // namespace sinter::onnx

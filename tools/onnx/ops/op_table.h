@@ -1,0 +1,30 @@
+// The operators that the importer records. One file per family has a table of its operators.
+#pragma once
+
+#include "tools/onnx/node/call.h"
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace sinter::onnx {
+
+/// The outputs of a node, in order. Trailing outputs that the node omits may be missing.
+using Outputs = std::vector<Tensor>;
+
+/// Records a node. Throws UserError with the reason if it cannot be recorded.
+using RecordNode = Outputs (*)(const Call& call);
+
+struct OpRow {
+  std::string_view type;
+  RecordNode record;
+};
+
+/// The row of an operator of the default domain; nullptr if there is none.
+const OpRow* find_op(std::string_view type);
+
+std::span<const OpRow> elementwise_ops();
+std::span<const OpRow> reduction_ops();
+std::span<const OpRow> view_ops();
+
+}  // namespace sinter::onnx

@@ -1,0 +1,26 @@
+#include "tools/onnx/values/names.h"
+
+#include "ir/text/print.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace sinter::onnx {
+
+std::string short_legal_name(std::string_view text) {
+  constexpr std::size_t kLongest = 120;  // file names have at most 255 bytes
+  std::string name = legal_name(text.substr(0, kLongest));
+  // The text form gives `_` to unused results.
+  return std::ranges::all_of(name, [](char c) { return c == '_'; }) ? "value" : name;
+}
+
+std::string UniqueNames::add(std::string_view wanted) {
+  const std::string name = short_legal_name(wanted);
+  std::string unique = name;
+  for (int number = 2; !taken_.insert(unique).second; ++number)
+    unique = fmt::format("{}_{}", name, number);
+  return unique;
+}
+
+}  // namespace sinter::onnx

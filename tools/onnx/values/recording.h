@@ -1,0 +1,39 @@
+// The graph that an import records, and the weights that belong to it.
+#pragma once
+
+#include "ir/shape/host_array.h"
+#include "sinter/graph.h"
+#include "tools/onnx/values/names.h"
+#include "tools/onnx/values/value.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sinter::onnx {
+
+/// An input of the recorded graph whose contents the model gives.
+struct Weight {
+  std::string name;
+  std::shared_ptr<const HostArray> array;
+};
+
+struct Recording {
+  explicit Recording(std::string_view name) : graph(name) {}
+
+  /// The tensor of `value`. A constant of one element becomes a number in the text, and other
+  /// constants become weights. Extents become ops.
+  Tensor tensor(Value& value);
+
+  Graph graph;
+  UniqueNames names;
+  std::vector<Weight> weights;
+
+ private:
+  Tensor constant(const HostArray& array);
+  Tensor weight(std::string_view name, std::shared_ptr<const HostArray> array);
+  Tensor extents(const KnownValue& value);
+};
+
+}  // namespace sinter::onnx
