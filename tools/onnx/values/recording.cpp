@@ -14,14 +14,14 @@ std::vector<Extent> extents_of(std::span<const std::int64_t> shape) {
   return {shape.begin(), shape.end()};
 }
 
+}  // namespace
+
 Literal literal_of(const HostArray& array) {
   if (array.dtype() == boolean) return Literal::of(array.integer_at(0) != 0);
   if (is_floating(array.dtype())) return Literal::of(array.real_at(0));
   if (array.dtype() == u64) return Literal::of(static_cast<std::uint64_t>(array.integer_at(0)));
   return Literal::of(array.integer_at(0));
 }
-
-}  // namespace
 
 Tensor Recording::constant(const HostArray& array) {
   return full(graph, extents_of(array.shape()), literal_of(array), array.dtype());

@@ -19,6 +19,9 @@ struct Weight {
   std::shared_ptr<const HostArray> array;
 };
 
+/// The one element of `array`.
+Literal literal_of(const HostArray& array);
+
 struct Recording {
   explicit Recording(std::string_view name) : graph(name) {}
 

@@ -1,0 +1,166 @@
+// Activations and the softmax family.
+#include "sinter/nn.h"
+#include "tools/onnx/node/operands.h"
+#include "tools/onnx/node/positions.h"
+#include "tools/onnx/ops/op_table.h"
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace sinter::onnx {
+
+namespace {
+
+template <Tensor (*function)(Operand)>
+Outputs record_activation(const Call& call) {
+  require_inputs(call, 1, 1);
+  return {function(call.tensor(0))};
+}
+
+/// x where it is above 0, else `otherwise`.
+Tensor above_zero_or(const Tensor& x, const Tensor& otherwise) { return where(x > 0, x, otherwise); }
+
+Outputs record_leaky_relu(const Call& call) {
+  require_inputs(call, 1, 1);
+  return {leaky_relu(call.tensor(0), call.attributes().real("alpha", 0.01F))};
+}
+
+/// The slope broadcasts to x.
+Outputs record_p_relu(const Call& call) {
+  require_inputs(call, 2, 2);
+  require_one_dtype(call);
+  const Tensor x = call.tensor(0);
+  return {where(x < 0, x * call.operand(1, x.rank()), x)};
+}
+
+Outputs record_elu(const Call& call) {
+  require_inputs(call, 1, 1);
+  return {elu(call.tensor(0), call.attributes().real("alpha", 1))};
+}
+
+Outputs record_selu(const Call& call) {
+  require_inputs(call, 1, 1);
+  const double alpha = call.attributes().real("alpha", 1.67326319217681884765625);
+  const double gamma = call.attributes().real("gamma", 1.05070102214813232421875);
+  const Tensor x = call.tensor(0);
+  return {above_zero_or(x, expm1(x) * alpha) * gamma};
+}
+
+/// max(0, x) + min(0, alpha · (exp(x / alpha) − 1))
+Outputs record_celu(const Call& call) {
+  require_inputs(call, 1, 1);
+  const double alpha = call.attributes().real("alpha", 1);
+  const Tensor x = call.tensor(0);
+  return {above_zero_or(x, expm1(x / alpha) * alpha)};
+}
+
+Outputs record_thresholded_relu(const Call& call) {
+  require_inputs(call, 1, 1);
+  const Tensor x = call.tensor(0);
+  return {where(x > call.attributes().real("alpha", 1), x, 0.0)};
+}
+
+Outputs record_hard_sigmoid(const Call& call) {
+  require_inputs(call, 1, 1);
+  const Tensor x = call.tensor(0);
+  const double alpha = call.attributes().real("alpha", 0.2F);
+  return {clamp(x * alpha + call.attributes().real("beta", 0.5), 0.0, 1.0)};
+}
+
+/// Finite for all x, unlike log(1 + eˣ).
+Tensor softplus_of(Operand x) { return softplus(x); }
+
+/// x · sigmoid(alpha · x)
+Outputs record_swish(const Call& call) {
+  require_inputs(call, 1, 1);
+  return {swish(call.tensor(0), call.attributes().real("alpha", 1))};
+}
+
+Outputs record_gelu(const Call& call) {
+  require_inputs(call, 1, 1);
+  const std::string approximate = call.attributes().text("approximate", "none");
+  if (approximate == "none") return {gelu(call.tensor(0))};
+  if (approximate == "tanh") return {gelu_tanh(call.tensor(0))};
+  refuse(fmt::format("approximate is '{}'; it must be none or tanh", approximate));
+}
+
+/// x + bias below −lambd, x − bias above lambd, else 0.
+Outputs record_shrink(const Call& call) {
+  require_inputs(call, 1, 1);
+  const Tensor x = call.tensor(0);
+  const double limit = call.attributes().real("lambd", 0.5);
+  const double bias = call.attributes().real("bias", 0);
+  const Tensor real = is_floating(x.dtype()) ? x : cast(x, f64);
+  const Tensor moved = where(real < -limit, real + bias, where(real > limit, real - bias, 0.0));
+  return {cast(moved, x.dtype())};
+}
+
+using AlongAxis = Tensor (*)(const Call& call, const Tensor& x, int axis);
+
+Tensor softmax_along(const Call&, const Tensor& x, int axis) { return softmax(x, axis); }
+Tensor log_softmax_along(const Call&, const Tensor& x, int axis) { return log_softmax(x, axis); }
+
+/// 1 at the first largest element along the axis, else 0.
+Tensor hardmax_along(const Call& call, const Tensor& x, int axis) {
+  const Tensor largest = argmax(x, {axis}, keep);
+  return cast(eq(positions_along(call, x, axis), largest), x.dtype());
+}
+
+/// Before opset 13, the input is a matrix: the axes from `axis` on are its columns.
+template <AlongAxis function>
+Outputs record_softmax_like(const Call& call) {
+  require_inputs(call, 1, 1);
+  const Tensor x = call.tensor(0);
+  if (call.opset() >= 13)
+    return {function(call, x, checked_axis(call.attributes().integer("axis", -1), x.rank()))};
+  const int axis = checked_axis(call.attributes().integer("axis", 1), x.rank());
+  std::vector<Extent> matrix(x.shape().begin(), x.shape().begin() + axis);
+  Extent columns = 1;
+  for (const Extent extent : x.shape().subspan(static_cast<std::size_t>(axis)))
+    columns = columns * extent;
+  matrix.push_back(columns);
+  return {reshape(function(call, reshape(x, matrix), axis), x.shape())};
+}
+
+/// In inference, the input is the output, and the mask is true.
+Outputs record_dropout(const Call& call) {
+  require_inputs(call, 1, 3);
+  call.attributes().ignore("seed");
+  call.attributes().ignore("ratio");
+  const Tensor x = call.tensor(0);
+  const bool is_training = call.has_input(2) && call.flag(2, "training modes");
+  const bool drops = is_training && (!call.has_input(1) || call.real(1, "ratios") != 0);
+  if (drops) refuse("training_mode is true; sinter imports inference, which drops nothing");
+  return {x, full(call.graph(), x.shape(), true, boolean)};
+}
+
+constexpr OpRow kActivations[] = {
+    {"Celu", record_celu},
+    {"Dropout", record_dropout},
+    {"Elu", record_elu},
+    {"Gelu", record_gelu},
+    {"HardSigmoid", record_hard_sigmoid},
+    {"HardSwish", record_activation<hardswish>},
+    {"Hardmax", record_softmax_like<hardmax_along>},
+    {"LeakyRelu", record_leaky_relu},
+    {"LogSoftmax", record_softmax_like<log_softmax_along>},
+    {"Mish", record_activation<mish>},
+    {"PRelu", record_p_relu},
+    {"Relu", record_activation<relu>},
+    {"Selu", record_selu},
+    {"Shrink", record_shrink},
+    {"Sigmoid", record_activation<sigmoid>},
+    {"Softmax", record_softmax_like<softmax_along>},
+    {"Softplus", record_activation<softplus_of>},
+    {"Softsign", record_activation<softsign>},
+    {"Swish", record_swish},
+    {"ThresholdedRelu", record_thresholded_relu},
+};
+
+}  // namespace
+
+std::span<const OpRow> activation_ops() { return kActivations; }
+
+}  // namespace sinter::onnx

@@ -1,0 +1,161 @@
+// Casts, quantisation and dequantisation.
+#include "tools/onnx/node/element_type_attribute.h"
+#include "tools/onnx/node/operands.h"
+#include "tools/onnx/node/positions.h"
+#include "tools/onnx/ops/op_table.h"
+
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace sinter::onnx {
+
+namespace {
+
+constexpr double kLargestF8E5M2 = 57344;
+constexpr double kLargestF8E4M3 = 448;
+/// Numbers above round to a number that the dtype does not have. The one of f8e5m2 rounds up, too.
+constexpr double kLastToF8E4M3 = 464;
+constexpr double kFirstAboveF8E5M2 = 61440;
+
+/// A cast to f8. With saturation, numbers beyond the range and infinities become the largest
+/// number. Without, they become infinite, or NaN in f8e4m3, which has no infinity.
+Tensor cast_to_f8(const Tensor& x, DType to, bool saturates) {
+  const Tensor real = cast(x, x.dtype() == f64 ? f64 : f32);
+  const double largest = to == f8e5m2 ? kLargestF8E5M2 : kLargestF8E4M3;
+  const Tensor inside = cast(minimum(maximum(real, -largest), largest), to);
+  if (saturates) return inside;
+  if (to == f8e4m3)
+    return cast(where(abs(real) > kLastToF8E4M3, std::numeric_limits<double>::quiet_NaN(), real), to);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const Tensor infinite = where(real < 0, -kInfinity, where(real > 0, kInfinity, real));
+  return cast(where(abs(real) >= kFirstAboveF8E5M2, infinite, real), to);
+}
+
+Tensor cast_as_onnx(const Call& call, const Tensor& x, DType to) {
+  const bool saturates = call.attributes().flag("saturate", true);
+  if (x.dtype() == to) return x;
+  if (to == boolean) return ne(x, 0);  // NaN is true
+  return is_f8(to) ? cast_to_f8(x, to, saturates) : cast(x, to);
+}
+
+Outputs record_cast(const Call& call) {
+  require_inputs(call, 1, 1);
+  return {cast_as_onnx(call, call.tensor(0), dtype_named(call, "to"))};
+}
+
+Outputs record_cast_like(const Call& call) {
+  require_inputs(call, 2, 2);
+  return {cast_as_onnx(call, call.tensor(0), call.dtype(1))};
+}
+
+/// A scale or zero point, broadcast to x: a number, a vector along `axis`, or blocks along it.
+Tensor spread(const Call& call, const Tensor& x, const Tensor& scale) {
+  const std::int64_t block = call.attributes().integer("block_size", 0);
+  const std::int64_t wanted = call.attributes().integer("axis", 1);
+  if (scale.rank() == 0 || (scale.rank() == 1 && scale.shape()[0].is(1))) return reshape(scale, {});
+  const int axis = checked_axis(wanted, x.rank());
+  if (block == 0) {
+    if (scale.rank() != 1)
+      refuse(fmt::format("a scale has rank {}; without block_size it must be a number or a vector",
+                         scale.rank()));
+    return aligned_to_axis(scale, axis, x.rank());
+  }
+  if (block < 1 || scale.rank() != x.rank())
+    refuse(fmt::format("block_size is {} and a scale has rank {}; it must have rank {}", block,
+                       scale.rank(), x.rank()));
+  // Each element of the scale covers `block` elements of x; the last block may be smaller.
+  const auto at = static_cast<std::size_t>(axis);
+  std::vector<Extent> apart(scale.shape().begin(), scale.shape().end());
+  std::vector<Extent> merged = apart;
+  apart.insert(apart.begin() + axis + 1, Extent(1));
+  std::vector<Extent> repeated = apart;
+  repeated[at + 1] = block;
+  merged[at] = merged[at] * block;
+  const Tensor all = reshape(broadcast_to(reshape(scale, apart), repeated), merged);
+  return slice(all, axis, 0, x.shape()[at]);
+}
+
+struct QuantizedRange {
+  double low = 0;
+  double high = 0;
+};
+
+QuantizedRange range_of(DType dtype) {
+  const int bits = 8 * size_of(dtype);
+  const double count = static_cast<double>(std::uint64_t{1} << bits);
+  return is_signed(dtype) ? QuantizedRange{-count / 2, count / 2 - 1} : QuantizedRange{0, count - 1};
+}
+
+DType quantized_dtype(const Call& call) {
+  const std::int64_t given = call.attributes().integer("output_dtype", 0);
+  if (call.has_input(2)) {
+    return call.dtype(2);
+  }
+  return given == 0 ? u8 : dtype_named(call, "output_dtype");
+}
+
+void check_quantized(DType dtype) {
+  const bool is_small_integer = is_integer(dtype) && size_of(dtype) <= 2;
+  if (!is_small_integer && !is_f8(dtype))
+    refuse(fmt::format("its output is {}; sinter quantises to integers of 8 and 16 bits, and to f8",
+                       name(dtype)));
+}
+
+Outputs record_quantize(const Call& call) {
+  require_inputs(call, 2, 3);
+  const Tensor x = call.tensor(0);
+  const DType dtype = quantized_dtype(call);
+  check_quantized(dtype);
+  const bool saturates = call.attributes().flag("saturate", true);
+  if (call.attributes().integer("precision", 0) != 0) refuse("precision is not 0");
+  const Tensor scale = spread(call, x, cast(call.tensor(1), f32));
+  const Tensor scaled = cast(x, f32) / scale;
+  if (is_f8(dtype)) return {cast_to_f8(scaled, dtype, saturates)};
+  Tensor moved = round(scaled);
+  if (call.has_input(2)) moved = moved + spread(call, x, cast(call.tensor(2), f32));
+  const QuantizedRange range = range_of(dtype);
+  return {cast(minimum(maximum(moved, range.low), range.high), dtype)};
+}
+
+Outputs record_dequantize(const Call& call) {
+  require_inputs(call, 2, 3);
+  const Tensor x = call.tensor(0);
+  const Tensor scale = call.tensor(1);
+  const DType dtype = call.attributes().has("output_dtype") &&
+                              call.attributes().integer("output_dtype", 0) != 0
+                          ? dtype_named(call, "output_dtype")
+                          : scale.dtype();
+  Tensor number = x;
+  if (call.has_input(2)) {
+    const DType wide = is_floating(x.dtype()) ? f32 : size_of(x.dtype()) < 4 ? i32 : i64;
+    number = cast(x, wide) - spread(call, x, cast(call.tensor(2), wide));
+  }
+  return {cast(cast(number, f32) * spread(call, x, cast(scale, f32)), dtype)};
+}
+
+/// Quantises to u8 with the range of x, which is extended to contain 0.
+Outputs record_dynamic_quantize(const Call& call) {
+  require_inputs(call, 1, 1);
+  const Tensor x = call.tensor(0);
+  const Tensor low = minimum(min(x), 0.0);
+  const Tensor high = maximum(max(x), 0.0);
+  const Tensor scale = (high - low) / 255.0;
+  const Tensor zero_point = round(minimum(maximum(-low / scale, 0.0), 255.0));
+  const Tensor y = minimum(maximum(round(x / scale) + zero_point, 0.0), 255.0);
+  return {cast(y, u8), scale, cast(zero_point, u8)};
+}
+
+constexpr OpRow kCasts[] = {
+    {"Cast", record_cast},
+    {"CastLike", record_cast_like},
+    {"DequantizeLinear", record_dequantize},
+    {"DynamicQuantizeLinear", record_dynamic_quantize},
+    {"QuantizeLinear", record_quantize},
+};
+
+}  // namespace
+
+std::span<const OpRow> cast_ops() { return kCasts; }
+
+}  // namespace sinter::onnx
