@@ -96,7 +96,7 @@ ImportedModel import_model(std::string_view bytes, const std::filesystem::path& 
                     .names = names};
   // Initialisers come first, because those with the name of an input are its default.
   add_initializers(state, *model.graph, scope, "");
-  add_inputs(*model.graph, model.ir_version, dimensions, state, scope);
+  add_inputs(*model.graph, model.ir_version, dimensions, options.constants, state, scope);
   dimensions.check_all_used();
   name_outputs(*model.graph, recording, names);
   import_nodes(state, model.graph->node, scope, {.opsets = opsets});

@@ -1,6 +1,7 @@
 // Imports an ONNX model: records its graph through the C++ API.
 #pragma once
 
+#include "ir/shape/host_array.h"
 #include "sinter/graph.h"
 #include "tools/onnx/values/recording.h"
 
@@ -16,6 +17,8 @@ namespace sinter::onnx {
 
 struct ImportOptions {
   std::map<std::string, std::int64_t> dims = {};  ///< sizes of symbolic dimensions, by name
+  /// The contents of inputs that become constants, by their names in the model.
+  HostArrays constants = {};
 };
 
 /// A name of the model that the text form cannot write.

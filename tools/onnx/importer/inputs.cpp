@@ -72,7 +72,7 @@ void Dimensions::check_all_used() const {
 }
 
 void add_inputs(const GraphProto& graph, std::int64_t ir_version, Dimensions& dimensions,
-                ImportState& state, Scope& scope) {
+                const HostArrays& constants, ImportState& state, Scope& scope) {
   for (const ValueInfoProto& input : graph.input) {
     const std::string where = fmt::format("input '{}'", printable(input.name));
     const ValueRef defined = scope.find(input.name);
@@ -87,7 +87,10 @@ void add_inputs(const GraphProto& graph, std::int64_t ir_version, Dimensions& di
     const auto value = std::make_shared<Value>();
     try {
       if (input.name.empty()) refuse("it has no name");
-      value->tensor = input_tensor(input, dimensions, state);
+      if (const auto given = constants.find(input.name); given != constants.end())
+        value->array = std::make_shared<const HostArray>(given->second);
+      else
+        value->tensor = input_tensor(input, dimensions, state);
     } catch (const UserError& error) {
       state.problems.add(where, error.what());
       value->is_failed = true;

@@ -34,6 +34,6 @@ class Dimensions {
 /// Records the inputs of `graph`, and adds them to `scope`. An initialiser in `scope` with the name
 /// of an input is its default; before version 4 of the format, that meant nothing.
 void add_inputs(const GraphProto& graph, std::int64_t ir_version, Dimensions& dimensions,
-                ImportState& state, Scope& scope);
+                const HostArrays& constants, ImportState& state, Scope& scope);
 
 }  // namespace sinter::onnx

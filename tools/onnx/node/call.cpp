@@ -69,6 +69,12 @@ std::vector<Tensor> Call::tensors(std::size_t first) const {
   return result;
 }
 
+Tensor Call::constant(std::string_view name, HostArray array) const {
+  Value value{.array = std::make_shared<const HostArray>(std::move(array))};
+  value.name = name;
+  return recording_.tensor(value);
+}
+
 const KnownValue* Call::known(std::size_t i) const {
   if (!has_input(i)) return nullptr;
   Value& value = *inputs_[i];

@@ -51,6 +51,9 @@ class Call {
   Operand operand(std::size_t i, int rank) const;
   std::vector<Tensor> tensors(std::size_t first = 0) const;
 
+  /// An array that the importer has computed, as a weight of the graph.
+  Tensor constant(std::string_view name, HostArray array) const;
+
   /// The contents of an input if the importer knows them, else nullptr.
   const KnownValue* known(std::size_t i) const;
   /// The contents of an input that must be known; `what` names it in the message.

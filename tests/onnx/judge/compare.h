@@ -1,0 +1,20 @@
+// Compares results with ONNX's expected outputs, as ONNX's own test runner does.
+#pragma once
+
+#include <string>
+
+#include "ir/shape/host_array.h"
+
+namespace sinter::test {
+
+/// The tolerances of onnx.backend.test.runner.
+inline constexpr double kOnnxRelativeTolerance = 1e-3;
+inline constexpr double kOnnxAbsoluteTolerance = 1e-7;
+/// ONNX allows two units in the last place for bf16.
+inline constexpr double kOnnxRelativeToleranceBf16 = 0x1p-6;
+
+/// Empty if `actual` has the dtype and shape of `expected`, and each element is close: integers and
+/// bools are equal, NaN matches NaN, infinities are equal. Else the first difference in words.
+std::string onnx_difference(const HostArray& actual, const HostArray& expected);
+
+}  // namespace sinter::test

@@ -1,0 +1,195 @@
+#include "tests/onnx/judge/judge.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "ir/graph/node.h"
+#include "ir/oracle/interpret.h"
+#include "ir/verify/symbol_sizes.h"
+#include "sinter/error.h"
+#include "tests/onnx/judge/compare.h"
+#include "tests/support/run/compile_together.h"
+#include "tests/support/run/run.h"
+#include "tools/onnx/import.h"
+#include "tools/onnx/model/decode.h"
+
+namespace sinter::test {
+
+namespace {
+
+/// The inputs that a caller gives: those without an initialiser.
+std::vector<std::string> given_inputs(const onnx::GraphProto& graph) {
+  std::vector<std::string> names;
+  for (const onnx::ValueInfoProto& input : graph.input)
+    if (std::ranges::count(graph.initializer, input.name, &onnx::TensorProto::name) == 0)
+      names.emplace_back(input.name);
+  return names;
+}
+
+/// The message without the path of the model.
+std::string without_path(std::string message, const OnnxCase& test) {
+  const std::string path = test.model().string() + ": ";
+  if (message.starts_with(path)) message.erase(0, path.size());
+  return message;
+}
+
+std::string one_line(std::string text) {
+  std::string result;
+  for (const char c : text)
+    if (c != '\n')
+      result += c;
+    else if (!result.ends_with(' '))
+      result += ' ';
+  while (result.ends_with(' ')) result.pop_back();
+  return result;
+}
+
+std::vector<std::int64_t> solve(const Graph& graph, const HostArrays& inputs) {
+  std::vector<InputShape> shapes;
+  for (const auto& [name, values] : inputs) shapes.push_back({name, values.shape()});
+  const std::size_t count = graph.data().extents->symbols().size();
+  std::vector<std::int64_t> symbols =
+      solve_symbols(graph.data(), shapes, std::vector<std::int64_t>(count, kUnknownSize));
+  for (std::int64_t& size : symbols) size = std::max<std::int64_t>(size, 0);
+  check_sizes(graph, symbols);
+  return symbols;
+}
+
+HostArrays oracle_results(const Graph& graph, const HostArrays& inputs,
+                          std::span<const std::int64_t> symbols) {
+  HostArrays results;
+  for (const auto& [name, value] : interpret(graph, inputs, symbols).outputs)
+    results.emplace(name, to_array(value));
+  return results;
+}
+
+/// The options of all runs on the host device. Counting is off, and kernels are not optimised,
+/// because compiling takes most of the time.
+Options host_options() { return {.tune = Tune::off, .count = true, .optimize_host = false}; }
+
+}  // namespace
+
+std::string text_of(const Verdict& verdict) {
+  switch (verdict.status) {
+    case Status::passed: return "";
+    case Status::failed: return "failed: " + verdict.reason;
+    case Status::unsupported: return "unsupported: " + verdict.reason;
+    case Status::out_of_scope: return "out of scope: " + verdict.reason;
+  }
+  return "";
+}
+
+ImportedCase::ImportedCase(const OnnxCase& test) : test_(test) {
+  if (!test.out_of_scope.empty()) {
+    verdict_ = {Status::out_of_scope, test.out_of_scope};
+    return;
+  }
+  try {
+    data_ = read_onnx_data(test);
+    import();
+  } catch (const UserError& error) {
+    graph_.reset();
+    verdict_ = {Status::unsupported, one_line(without_path(error.what(), test))};
+  } catch (const std::exception& error) {
+    graph_.reset();
+    verdict_ = {Status::failed, one_line(error.what())};
+  }
+}
+
+/// Imports the model again with one more constant as long as the importer asks for the contents of
+/// an input.
+void ImportedCase::import() {
+  std::ifstream stream(test_.model(), std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(stream), {});
+  const onnx::ModelProto model = onnx::decode_model(bytes);
+  if (!model.graph) throw UserError("the model has no graph");
+  input_names_ = given_inputs(*model.graph);
+  const OnnxData& first = data_.front();
+  if (first.inputs.size() != input_names_.size())
+    throw UserError(fmt::format("the model has {} inputs; the case has {}", input_names_.size(),
+                                first.inputs.size()));
+  while (true) {
+    try {
+      onnx::ImportedModel imported =
+          onnx::import_model(bytes, test_.folder, {.constants = constants_});
+      for (const onnx::Weight& weight : imported.weights)
+        weights_.emplace(weight.name, *weight.array);
+      const auto name_in_graph = [&](std::string_view name) {
+        const auto found = std::ranges::find(imported.renamed, name, &onnx::RenamedValue::in_model);
+        return found == imported.renamed.end() ? std::string(name) : found->in_text;
+      };
+      for (const std::string& name : input_names_)
+        if (constants_.contains(name))
+          graph_inputs_.push_back(std::nullopt);
+        else
+          graph_inputs_.push_back(name_in_graph(name));
+      for (const onnx::ValueInfoProto& output : model.graph->output)
+        output_names_.push_back(name_in_graph(output.name));
+      graph_ = std::move(imported.graph);
+      break;
+    } catch (const UserError& error) {
+      const std::size_t before = constants_.size();
+      for (std::size_t i = 0; i < input_names_.size(); ++i)
+        if (std::string_view(error.what()).find(fmt::format("(input '{}')", input_names_[i])) !=
+            std::string_view::npos)
+          constants_.emplace(input_names_[i], first.inputs[i]);
+      if (constants_.size() == before) throw;
+    }
+  }
+  symbols_ = solve(*graph_, inputs_of(first));
+}
+
+HostArrays ImportedCase::inputs_of(const OnnxData& data) const {
+  HostArrays inputs = weights_;
+  for (std::size_t i = 0; i < graph_inputs_.size(); ++i)
+    if (graph_inputs_[i]) inputs.insert_or_assign(*graph_inputs_[i], data.inputs[i]);
+  return inputs;
+}
+
+std::string ImportedCase::difference(const HostArrays& results, const OnnxData& data) const {
+  for (std::size_t i = 0; i < data.outputs.size(); ++i) {
+    const auto found = results.find(output_names_.at(i));
+    if (found == results.end()) return fmt::format("there is no output {}", output_names_[i]);
+    const std::string text = onnx_difference(found->second, data.outputs[i]);
+    if (!text.empty()) return fmt::format("{} {}", output_names_[i], text);
+  }
+  return "";
+}
+
+Verdict ImportedCase::judge(Runner runner) const {
+  if (!graph_) return verdict_;
+  try {
+    for (const OnnxData& data : data_) {
+      const HostArrays inputs = inputs_of(data);
+      const std::vector<std::int64_t> symbols = solve(*graph_, inputs);
+      const HostArrays results =
+          runner == Runner::oracle
+              ? oracle_results(*graph_, inputs, symbols)
+              : run_graph(*graph_, host_device(), inputs,
+                          {.symbols = symbols, .options = host_options()})
+                    .results;
+      if (const std::string text = difference(results, data); !text.empty())
+        return {Status::failed, text};
+    }
+  } catch (const std::exception& error) {
+    return {Status::failed, one_line(error.what())};
+  }
+  return {};
+}
+
+std::vector<Verdict> judge_on_host(std::span<const ImportedCase> cases) {
+  std::vector<RunForm> forms;
+  for (const ImportedCase& imported : cases)
+    if (imported.graph())
+      forms.push_back({imported.graph(), imported.symbols(), host_options()});
+  compile_together(forms);
+  std::vector<Verdict> verdicts;
+  for (const ImportedCase& imported : cases)
+    verdicts.push_back(imported.judge(Runner::host_device));
+  return verdicts;
+}
+
+}  // namespace sinter::test

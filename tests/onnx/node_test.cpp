@@ -1,0 +1,77 @@
+// ONNX's backend tests. tests/onnx/results.json lists every case that does not pass, with the reason;
+// `SINTER_BLESS=1 build/release/bin/sinter_onnx_tests` rewrites it.
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "tests/onnx/judge/judge.h"
+#include "tests/onnx/judge/results.h"
+
+namespace sinter::test::node_test {
+namespace {
+
+/// The cases that tools/setup has written; none if it could not.
+const std::map<std::string, std::vector<OnnxCase>>& cases_by_family() {
+  static const auto families = [] {
+    std::map<std::string, std::vector<OnnxCase>> result;
+    const char* const folder = std::getenv("SINTER_ONNX_CASES");
+    if (!folder) return result;
+    for (OnnxCase& test : read_onnx_cases(folder)) result[test.family].push_back(std::move(test));
+    return result;
+  }();
+  return families;
+}
+
+std::vector<std::string> family_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, cases] : cases_by_family()) names.push_back(name);
+  return names;
+}
+
+std::string test_name(const testing::TestParamInfo<std::string>& family) {
+  std::string name = family.param;
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+class OnnxFamily : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    for (const OnnxCase& test : cases_by_family().at(GetParam())) cases_.emplace_back(test);
+  }
+  std::vector<ImportedCase> cases_;
+};
+
+using OnnxOracle = OnnxFamily;
+TEST_P(OnnxOracle, GivesTheExpectedVerdicts) {
+  std::vector<Verdict> verdicts;
+  for (const ImportedCase& imported : cases_) verdicts.push_back(imported.judge(Runner::oracle));
+  const FamilyResults results = results_of(cases_, verdicts);
+  if (std::getenv("SINTER_BLESS")) return bless_results(GetParam(), results);
+  EXPECT_EQ(difference(results, expected_results(GetParam())), "");
+}
+
+using OnnxHost = OnnxFamily;
+TEST_P(OnnxHost, GivesTheVerdictsOfTheOracle) {
+  const FamilyResults results = results_of(cases_, judge_on_host(cases_));
+  EXPECT_EQ(difference(results, expected_results(GetParam())), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, OnnxOracle, testing::ValuesIn(family_names()), test_name);
+INSTANTIATE_TEST_SUITE_P(Families, OnnxHost, testing::ValuesIn(family_names()), test_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OnnxOracle);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OnnxHost);
+
+TEST(OnnxCases, AreWritten) {
+  if (cases_by_family().empty())
+    GTEST_SKIP() << "there are no cases; `bash tools/setup tests` writes them if it can install the "
+                    "onnx wheel";
+  std::size_t count = 0;
+  for (const auto& [name, cases] : cases_by_family()) count += cases.size();
+  EXPECT_GE(count, 2000U);
+}
+
+}  // namespace
+}  // namespace sinter::test::node_test
