@@ -23,12 +23,12 @@ fs::path value_file(const fs::path& folder, const std::string& stem) {
 
 HostArray read_value(const fs::path& file) {
   const std::string type = file.stem().extension().string().substr(1);
-  if (file.extension() != ".npy")
-    throw UserError(fmt::format("{} is of type {}, which is no dtype",
-                                file.stem().stem().string(), type));
-  const auto dtype = dtype_from_name(type);
-  if (!dtype) throw UserError(fmt::format("{} is no dtype, in {}", type, file.string()));
-  return command::read_npy(file.string(), *dtype);
+  if (file.extension() == ".npy")
+    for (int i = 0; i <= static_cast<int>(DType::c64); ++i)
+      if (const auto dtype = static_cast<DType>(i); name(dtype) == type)
+        return command::read_npy(file.string(), dtype);
+  throw UserError(
+      fmt::format("{} is of type {}, which is no dtype", file.stem().stem().string(), type));
 }
 
 /// The values of `input_0`, `input_1`, … for the word `input`.

@@ -25,16 +25,22 @@ const OpRow* find_op(std::string_view type);
 
 // One family per file.
 std::span<const OpRow> activation_ops();
+std::span<const OpRow> cache_ops();
 std::span<const OpRow> cast_ops();
 std::span<const OpRow> elementwise_ops();
 std::span<const OpRow> generator_ops();
+std::span<const OpRow> grid_ops();
 std::span<const OpRow> indexing_ops();
 std::span<const OpRow> loss_ops();
 std::span<const OpRow> normalization_ops();
+std::span<const OpRow> ordering_ops();
 std::span<const OpRow> padding_ops();
 std::span<const OpRow> pooling_ops();
 std::span<const OpRow> reduction_ops();
+std::span<const OpRow> resize_ops();
+std::span<const OpRow> roi_ops();
 std::span<const OpRow> scatter_ops();
+std::span<const OpRow> signal_ops();
 std::span<const OpRow> view_ops();
 
 }  // namespace sinter::onnx

@@ -1,8 +1,9 @@
-// Scans and orders along an axis: CumSum, CumProd, Hardmax, TopK.
+// Scans and orders along an axis: CumProd, Hardmax and TopK.
 #include "sinter/nn.h"
 #include "sinter/views.h"
+#include "tools/onnx/node/operands.h"
+#include "tools/onnx/node/positions.h"
 #include "tools/onnx/ops/axes.h"
-#include "tools/onnx/ops/indices.h"
 #include "tools/onnx/ops/op_table.h"
 
 #include <fmt/format.h>
@@ -11,23 +12,23 @@ namespace sinter::onnx {
 
 namespace {
 
-template <auto Scan>
-Outputs record_scan(const Call& call) {
+Outputs record_cum_prod(const Call& call) {
+  require_inputs(call, 2, 2);
   const Tensor x = call.tensor(0);
-  const int axis = checked_axis(call.integer(1, "axis"), x.rank());
+  const int axis = checked_axis(call.integer(1, "axes"), x.rank());
   const ScanOptions options{.exclusive = call.attributes().flag("exclusive", false),
                             .reverse = call.attributes().flag("reverse", false)};
-  return {cast(Scan(x, axis, options), x.dtype())};
+  return {cast(cumprod(x, axis, options), x.dtype())};
 }
 
 /// 1 at the first largest element along an axis, and 0 elsewhere.
 Tensor hardmax(const Call& call, const Tensor& x, int axis) {
   const Tensor largest = argmax(x, axis, keep);
-  const Extent extent = x.shape()[static_cast<std::size_t>(axis)];
-  return cast(eq(positions_along(call, extent, axis, x.rank()), largest), x.dtype());
+  return cast(eq(positions_along(call, x, axis), largest), x.dtype());
 }
 
 Outputs record_hardmax(const Call& call) {
+  require_inputs(call, 1, 1);
   const Tensor x = call.tensor(0);
   const int axis =
       checked_axis(call.attributes().integer("axis", call.opset() < 13 ? 1 : -1), x.rank());
@@ -43,6 +44,7 @@ constexpr std::int64_t kMostRanked = 8192;
 
 /// The elements in order, by counting for each element how many come before it.
 Outputs record_top_k(const Call& call) {
+  require_inputs(call, 1, 2);
   const Tensor x = call.tensor(0);
   const int axis = checked_axis(call.attributes().integer("axis", -1), x.rank());
   const std::int64_t n = number_of(x.shape()[static_cast<std::size_t>(axis)]);
@@ -55,21 +57,20 @@ Outputs record_top_k(const Call& call) {
   const int rank = x.rank();
   const Tensor each = unsqueeze(values, -1);      // [..., n, 1]
   const Tensor other = unsqueeze(values, -2);     // [..., 1, n]
-  const Tensor at = positions_along(call, n, rank - 1, rank + 1);
-  const Tensor other_at = positions_along(call, n, rank, rank + 1);
+  const Tensor at = aligned_to_axis(iota(call.graph(), n), rank - 1, rank + 1);
+  const Tensor other_at = aligned_to_axis(iota(call.graph(), n), rank, rank + 1);
   const bool is_largest = call.attributes().flag("largest", true);
   call.attributes().ignore("sorted");
   const Tensor is_before = logical_or(is_largest ? other > each : other < each,
                                       logical_and(eq(other, each), other_at < at));
   const Tensor place = sum(is_before, {-1});                     // [..., n]
-  const Tensor wanted = positions_along(call, k, rank - 1, rank + 1);
+  const Tensor wanted = aligned_to_axis(iota(call.graph(), k), rank - 1, rank + 1);
   const Tensor index = sum(where(eq(unsqueeze(place, -2), wanted), iota(call.graph(), n), 0), {-1});
   return {transpose(take_along_axis(values, index, rank - 1), axis, -1), transpose(index, axis, -1)};
 }
 
 constexpr OpRow kOrdering[] = {
-    {"CumProd", record_scan<cumprod>},
-    {"CumSum", record_scan<cumsum>},
+    {"CumProd", record_cum_prod},
     {"Hardmax", record_hardmax},
     {"TopK", record_top_k},
 };
