@@ -20,7 +20,7 @@ namespace sinter::onnx {
 namespace {
 
 /// The versions of the operators that the importer knows.
-constexpr std::int64_t kFirstOpset = 9;
+constexpr std::int64_t kFirstOpset = 7;
 constexpr std::int64_t kLastOpset = 23;
 
 void check_opset(const Opsets& opsets) {

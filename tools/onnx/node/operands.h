@@ -7,7 +7,7 @@
 
 namespace sinter::onnx {
 
-/// Throws UserError unless the inputs `first` and later have one dtype.
+/// Throws UserError unless the inputs `first` and later that the node gives have one dtype.
 void require_one_dtype(const Call& call, std::size_t first = 0);
 /// All inputs from `first` on, with at least one Tensor among them. Calls require_one_dtype.
 std::vector<Operand> elementwise_operands(const Call& call, std::size_t first = 0);

@@ -45,7 +45,7 @@ Outputs record_mean_of_inputs(const Call& call) {
 }
 
 /// The quotient of integers is rounded towards 0.
-Tensor truncated_quotient(const Operand& a, const Operand& b) {
+Tensor truncated_quotient(const Tensor& a, const Tensor& b) {
   const Tensor quotient = floordiv(a, b);
   if (is_unsigned(quotient.dtype())) return quotient;
   const Tensor is_below = logical_and(ne(quotient * b, a), ne(lt(a, 0), lt(b, 0)));
@@ -56,7 +56,7 @@ Outputs record_div(const Call& call) {
   require_inputs(call, 2, 2);
   const std::vector<Operand> operands = elementwise_operands(call);
   if (is_floating(call.dtype(0))) return {div(operands[0], operands[1])};
-  return {truncated_quotient(operands[0], operands[1])};
+  return {truncated_quotient(call.tensor(0), call.tensor(1))};
 }
 
 /// The remainder has the sign of the divisor, or that of the dividend with fmod = 1.

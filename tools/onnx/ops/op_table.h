@@ -25,13 +25,17 @@ const OpRow* find_op(std::string_view type);
 
 // One family per file.
 std::span<const OpRow> activation_ops();
+std::span<const OpRow> attention_ops();
 std::span<const OpRow> cache_ops();
 std::span<const OpRow> cast_ops();
+std::span<const OpRow> convolution_ops();
+std::span<const OpRow> einsum_ops();
 std::span<const OpRow> elementwise_ops();
 std::span<const OpRow> generator_ops();
 std::span<const OpRow> grid_ops();
 std::span<const OpRow> indexing_ops();
 std::span<const OpRow> loss_ops();
+std::span<const OpRow> matrix_ops();
 std::span<const OpRow> normalization_ops();
 std::span<const OpRow> ordering_ops();
 std::span<const OpRow> padding_ops();
