@@ -1,5 +1,6 @@
 // ONNX's backend tests. tests/onnx/results.json lists every case that does not pass, with the reason;
 // `SINTER_BLESS=1 build/release/bin/sinter_onnx_tests` rewrites it.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>

@@ -53,8 +53,9 @@ void bless_results(const std::string& family, const FamilyResults& results) {
   if (results.with_constants > 0) entry["with_constants"] = results.with_constants;
   entry["others"] = Json::object();
   for (const auto& [name, text] : results.others) entry["others"][name] = text;
+  const Json before = read_results();
   std::map<std::string, Json> families;
-  for (const auto& [name, value] : read_results().items()) families.emplace(name, value);
+  for (const auto& [name, value] : before.items()) families.emplace(name, value);
   families.insert_or_assign(family, entry);
   Json all = Json::object();
   for (const auto& [name, value] : families) all[name] = value;
