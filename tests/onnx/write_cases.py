@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Writes the test cases of ONNX's backend tests as files.
 
-usage: write_cases.py OUT_DIR    replaces the folder's contents
+usage: write_cases.py OUT_DIR [NAMES_FILE]    replaces the folder's contents
+
+NAMES_FILE lists the cases to write, one KIND/NAME per line; by default, all are written.
 
 Needs the `onnx` package. Each case is a folder OUT_DIR/KIND/NAME:
 
@@ -189,10 +191,12 @@ def light_cases():
         yield f"light/{path.stem}", "light", model, [[inputs, outputs]]
 
 
-def write_all(out):
+def write_all(out, chosen):
     lines = []
     for folder, family, model, data_sets in itertools.chain(
             generated_cases(), stored_cases(), light_cases()):
+        if chosen is not None and folder not in chosen:
+            continue
         write_case(out / folder, model, data_sets)
         lines.append((folder, family, why_out_of_scope(folder.split("/")[1], model)))
     lines.sort()
@@ -202,12 +206,16 @@ def write_all(out):
 
 
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
     out = pathlib.Path(sys.argv[1])
+    chosen = pathlib.Path(sys.argv[2]).read_text().split() if len(sys.argv) == 3 else None
     shutil.rmtree(out, ignore_errors=True)
     warnings.simplefilter("ignore")
-    lines = write_all(out)
+    lines = write_all(out, chosen)
+    missing = set(chosen or []) - {line[0] for line in lines}
+    if missing:
+        sys.exit(f"there are no cases {', '.join(sorted(missing))}")
     aimed_at = sum(not scope for _, _, scope in lines)
     print(f"{len(lines)} cases of onnx {onnx.__version__}, {aimed_at} of them in scope")
 

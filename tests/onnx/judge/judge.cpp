@@ -66,9 +66,27 @@ HostArrays oracle_results(const Graph& graph, const HostArrays& inputs,
   return results;
 }
 
-/// The options of all runs on the host device. Counting is off, and kernels are not optimised,
-/// because compiling takes most of the time.
-Options host_options() { return {.tune = Tune::off, .count = true, .optimize_host = false}; }
+/// The options of all runs on the host device. Kernels are not optimised, because compiling takes
+/// most of the time.
+Options host_options(bool fuse) {
+  return {.tune = Tune::off, .fuse = fuse, .count = true, .optimize_host = false};
+}
+
+/// Throws UserError if the results of one kernel per node have other bits.
+HostArrays host_results(const Graph& graph, const HostArrays& inputs,
+                        const std::vector<std::int64_t>& symbols) {
+  const auto run = [&](bool fuse) {
+    return run_graph(graph, host_device(), inputs,
+                     {.symbols = symbols, .options = host_options(fuse)})
+        .results;
+  };
+  HostArrays fused = run(true);
+  const HostArrays unfused = run(false);
+  for (const auto& [name, values] : fused)
+    if (!equal_bits(values, unfused.at(name)))
+      throw UserError(fmt::format("{} has other bits if nothing is fused", name));
+  return fused;
+}
 
 }  // namespace
 
@@ -165,12 +183,9 @@ Verdict ImportedCase::judge(Runner runner) const {
     for (const OnnxData& data : data_) {
       const HostArrays inputs = inputs_of(data);
       const std::vector<std::int64_t> symbols = solve(*graph_, inputs);
-      const HostArrays results =
-          runner == Runner::oracle
-              ? oracle_results(*graph_, inputs, symbols)
-              : run_graph(*graph_, host_device(), inputs,
-                          {.symbols = symbols, .options = host_options()})
-                    .results;
+      const HostArrays results = runner == Runner::oracle
+                                     ? oracle_results(*graph_, inputs, symbols)
+                                     : host_results(*graph_, inputs, symbols);
       if (const std::string text = difference(results, data); !text.empty())
         return {Status::failed, text};
     }
@@ -184,7 +199,8 @@ std::vector<Verdict> judge_on_host(std::span<const ImportedCase> cases) {
   std::vector<RunForm> forms;
   for (const ImportedCase& imported : cases)
     if (imported.graph())
-      forms.push_back({imported.graph(), imported.symbols(), host_options()});
+      for (const bool fuse : {true, false})
+        forms.push_back({imported.graph(), imported.symbols(), host_options(fuse)});
   compile_together(forms);
   std::vector<Verdict> verdicts;
   for (const ImportedCase& imported : cases)

@@ -23,6 +23,7 @@ FamilyResults results_of(std::span<const ImportedCase> cases, std::span<const Ve
 
 /// The expected results of `family`; empty ones if the file does not name it.
 FamilyResults expected_results(const std::string& family);
+std::map<std::string, FamilyResults> all_expected_results();
 /// Rewrites the results of `family` in the file.
 void bless_results(const std::string& family, const FamilyResults& results);
 

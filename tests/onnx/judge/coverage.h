@@ -1,0 +1,23 @@
+// The results of all cases as a page.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "tests/onnx/judge/results.h"
+
+namespace sinter::test {
+
+/// Markdown: totals, families that do not pass completely, the others by name, and the reasons.
+std::string coverage_page(const std::map<std::string, FamilyResults>& families);
+
+/// What docs/reference/onnx_tests.md has between its marks, and what it must have there.
+struct CoverageOfPage {
+  std::string found;
+  std::string wanted;
+};
+CoverageOfPage coverage_of_page();
+/// Rewrites the page for the present results.
+void bless_coverage_page();
+
+}  // namespace sinter::test
