@@ -40,6 +40,7 @@ std::span<const OpRow> normalization_ops();
 std::span<const OpRow> ordering_ops();
 std::span<const OpRow> padding_ops();
 std::span<const OpRow> pooling_ops();
+std::span<const OpRow> recurrent_ops();
 std::span<const OpRow> reduction_ops();
 std::span<const OpRow> resize_ops();
 std::span<const OpRow> roi_ops();

@@ -3,7 +3,9 @@
 #include "sinter/views.h"
 #include "tools/onnx/node/limits.h"
 #include "tools/onnx/node/operands.h"
+#include "tools/onnx/node/positions.h"
 #include "tools/onnx/node/spatial_windows.h"
+#include "tools/onnx/ops/axes.h"
 #include "tools/onnx/ops/op_table.h"
 
 #include <algorithm>
@@ -107,14 +109,76 @@ std::vector<std::int64_t> window_axes(const PoolingPlan& plan) {
   return axes;
 }
 
+/// The index in x of element `within` of each window; the elements of a window are in row-major
+/// order. With storage_order = 1, the first spatial axis varies fastest.
+Tensor indices_in_input(const Call& call, const Tensor& x, const Tensor& within,
+                        const PoolingPlan& plan) {
+  const bool is_column_major = call.attributes().flag("storage_order", false);
+  const SpatialWindows& windows = plan.windows;
+  Tensor rest = within;
+  std::vector<Tensor> along(windows.axes());
+  for (std::size_t i = windows.axes(); i-- > 0;) {
+    const Tensor step = i == 0 ? rest : fmod(rest, windows.kernel[i]);
+    if (i > 0) rest = floordiv(rest, windows.kernel[i]);
+    const Tensor begins = iota(call.graph(), plan.counts[i], -windows.begin[i], windows.strides[i]);
+    along[i] = aligned_to_axis(begins, static_cast<int>(kSpatial + i), x.rank()) +
+               step * windows.dilations[i];
+    // The first element of a window of only -inf may be padding.
+    along[i] = maximum(along[i], 0);
+  }
+  Tensor index = positions_along(call, x, 0) * call.size_value(x.shape()[1]) +
+                 positions_along(call, x, 1);
+  Tensor position;
+  for (std::size_t i = 0; i < along.size(); ++i) {
+    const std::size_t axis = is_column_major ? along.size() - 1 - i : i;
+    const Tensor extent = call.size_value(x.shape()[kSpatial + axis]);
+    position = position.node() ? position * extent + along[axis] : along[axis];
+    index = index * extent;
+  }
+  return index + position;
+}
+
 Outputs record_max_pool(const Call& call) {
   require_inputs(call, 1, 1);
   const Tensor x = call.tensor(0);
   const PoolingPlan plan = pooling_plan(call, x);
-  call.attributes().ignore("storage_order");  // of the indices
-  if (call.wants_output(1)) refuse("its indices are an output; sinter imports the values only");
   const Literal lowest = lowest_value(x.dtype());
-  return {max(windows_of(call, x, plan, lowest, lowest), window_axes(plan))};
+  const Tensor windows = windows_of(call, x, plan, lowest, lowest);
+  if (!call.wants_output(1)) {
+    call.attributes().ignore("storage_order");  // of the indices
+    return {max(windows, window_axes(plan))};
+  }
+  std::vector<Extent> merged(x.shape().begin(), x.shape().begin() + kSpatial);
+  merged.insert(merged.end(), plan.counts.begin(), plan.counts.end());
+  merged.emplace_back(-1);
+  const WithIndex largest = max_with_index(reshape(windows, merged), -1);
+  return {largest.value, indices_in_input(call, x, largest.index, plan)};
+}
+
+/// Puts each element at its index in an array of zeros.
+Outputs record_max_unpool(const Call& call) {
+  require_inputs(call, 2, 3);
+  const Tensor x = call.tensor(0);
+  const PoolingPlan plan = pooling_plan(call, x);
+  std::vector<Extent> shape(x.shape().begin(), x.shape().begin() + kSpatial);
+  Extent size = shape[0] * shape[1];
+  for (std::size_t i = 0; i < plan.windows.axes(); ++i) {
+    shape.push_back((x.shape()[kSpatial + i] - 1) * plan.windows.strides[i] +
+                    plan.windows.kernel[i] - (plan.windows.begin[i] + plan.windows.end[i]));
+    size = size * shape.back();
+  }
+  const Tensor zeros = full(call.graph(), {size}, number_of_dtype(0, x.dtype()), x.dtype());
+  const Tensor indices = reshape(call.tensor(1), {-1});
+  const Tensor result = reshape(index_put(zeros, reshape(x, {-1}), {indices}, {0}), shape);
+  if (!call.has_input(2)) return {result};
+  // The indices count in the shape above, to which a larger one adds zeros at the ends.
+  const std::vector<std::int64_t> wanted = call.integers(2, "output shape");
+  if (wanted.size() != shape.size())
+    refuse(fmt::format("its output shape has {} extents, but its input has rank {}", wanted.size(),
+                       x.rank()));
+  std::vector<std::int64_t> added;
+  for (std::size_t i = 0; i < shape.size(); ++i) added.push_back(wanted[i] - number_of(shape[i]));
+  return {pad(result, std::vector<std::int64_t>(shape.size(), 0), added)};
 }
 
 bool has_padding(const PoolingPlan& plan) {
@@ -200,6 +264,7 @@ constexpr OpRow kPooling[] = {
     {"GlobalMaxPool", record_global_max_pool},
     {"LpPool", record_lp_pool},
     {"MaxPool", record_max_pool},
+    {"MaxUnpool", record_max_unpool},
 };
 
 }  // namespace
