@@ -41,7 +41,11 @@ Rooms listed_rooms() {
 }
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
-std::string layer_of(const std::string& path) { return path.substr(0, path.find('/')); }
+/// The first folder; below tools, the first two.
+std::string layer_of(const std::string& path) {
+  const std::size_t after = path.starts_with("tools/") ? std::string_view("tools/").size() : 0;
+  return path.substr(0, path.find('/', after));
+}
 
 bool is_source(const std::string& path) {
   return path.ends_with(".h") || path.ends_with(".cpp") || path.ends_with(".def");
@@ -49,7 +53,7 @@ bool is_source(const std::string& path) {
 
 /// True for the sources of a layer, except public headers and the prelude, which are in no room.
 bool is_in_a_room(const std::string& path) {
-  static const std::regex layer("(ir|compiler|codegen|runtime)/.*");
+  static const std::regex layer("(ir|compiler|codegen|runtime|tools/onnx)/.*");
   return std::regex_match(path, layer) && is_source(path) &&
          path.find("/include/sinter/") == std::string::npos && !path.starts_with("codegen/device/");
 }
@@ -111,7 +115,7 @@ std::string include_cycles(const std::vector<SourceFile>& files) {
 std::string crowded_folders(const std::vector<SourceFile>& files) {
   static const std::regex product(
       "(ir|compiler|codegen|runtime|tools|bench|examples|tests/(unit|host|support|nvrtc|gpu|repo|"
-      "fuzz|memory))/.*");
+      "fuzz|memory|onnx))/.*");
   std::map<std::string, std::set<std::string>> sources;
   for (const SourceFile& file : files)
     if (std::regex_match(file.path, product) &&

@@ -16,7 +16,7 @@ namespace {
 
 /// Lowest first. A library sees the headers of the libraries before it.
 constexpr std::string_view kLibraries[] = {"ir/",      "compiler/",     "codegen/",
-                                           "runtime/", "tools/sinter/", "tests/support/"};
+                                           "runtime/", "tools/onnx/", "tools/sinter/", "tests/support/"};
 
 /// The index in kLibraries of the library of `path`; nullopt for files that are compiled
 /// separately.

@@ -20,8 +20,8 @@ namespace sinter::onnx {
 namespace {
 
 /// The versions of the operators that the importer knows.
-constexpr std::int64_t kFirstOpset = 7;
-constexpr std::int64_t kLastOpset = 23;
+constexpr std::int64_t kFirstOpset = 6;
+constexpr std::int64_t kLastOpset = 28;
 
 void check_opset(const Opsets& opsets) {
   const auto opset = opsets.find("");

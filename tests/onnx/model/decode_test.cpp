@@ -68,7 +68,7 @@ TEST(OnnxDecode, NamesTheByteOfDamage) {
   EXPECT_EQ(decode_error(std::string("\x08\x08\x3a\x05\x12", 5)),
             "byte 2 in a ModelProto: a field of 5 bytes begins 1 bytes before the end; the file is "
             "damaged, or is no ONNX model");
-  EXPECT_EQ(decode_error("\x0f"),
+  EXPECT_EQ(decode_error("\xa7\x06"),
             "byte 0 in a ModelProto: there is no wire type 7; the file is damaged, or is no ONNX "
             "model");
   EXPECT_EQ(decode_error("\x38\x01"),

@@ -33,8 +33,9 @@ MaybeNumber rounded(double value, DType dtype) {
   return std::nullopt;
 }
 
+/// Expressions of a floating dtype are sizes, which it holds exactly.
 MaybeNumber in_dtype(const Number& number, DType dtype) {
-  if (number.is_real) return rounded(number.real, dtype);
+  if (is_floating(dtype)) return number.is_fixed() ? rounded(number.as_real(), dtype) : number;
   if (!fits(number, dtype)) return std::nullopt;
   return number;
 }
@@ -67,31 +68,45 @@ MaybeNumber of(std::optional<bool> value) {
   return value ? std::optional(Number::of_bool(*value)) : std::nullopt;
 }
 
-/// Both as reals if both are fixed.
+/// A whole number as an extent.
+std::optional<Extent> as_extent(const Number& number) {
+  if (!number.is_real) return number.extent;
+  if (std::trunc(number.real) != number.real || !(std::fabs(number.real) < 0x1p53))
+    return std::nullopt;
+  return Extent(static_cast<std::int64_t>(number.real));
+}
+
+/// A formula on reals if one is real and both are fixed, else on extents if both are whole.
 template <class Formula>
-MaybeNumber real_result(const Number& a, const Number& b, Formula formula) {
-  if (!a.is_fixed() || !b.is_fixed()) return std::nullopt;
-  return Number::of_real(formula(a.as_real(), b.as_real()));
+MaybeNumber apply(const Number& a, const Number& b, Formula formula) {
+  if ((a.is_real || b.is_real) && a.is_fixed() && b.is_fixed())
+    return Number::of_real(formula(a.as_real(), b.as_real()));
+  const auto left = as_extent(a);
+  const auto right = as_extent(b);
+  if (!left || !right) return std::nullopt;
+  return Number::of(formula(*left, *right));
 }
 
 MaybeNumber add_numbers(const Number& a, const Number& b) {
-  if (a.is_real) return real_result(a, b, [](double x, double y) { return x + y; });
-  return Number::of(a.extent + b.extent);
+  return apply(a, b, [](auto x, auto y) { return x + y; });
 }
-
 MaybeNumber sub_numbers(const Number& a, const Number& b) {
-  if (a.is_real) return real_result(a, b, [](double x, double y) { return x - y; });
-  return Number::of(a.extent - b.extent);
+  return apply(a, b, [](auto x, auto y) { return x - y; });
 }
-
 MaybeNumber mul_numbers(const Number& a, const Number& b) {
-  if (a.is_real) return real_result(a, b, [](double x, double y) { return x * y; });
-  return Number::of(a.extent * b.extent);
+  return apply(a, b, [](auto x, auto y) { return x * y; });
 }
 
 /// The quotient rounded towards 0, as in C. For an expression it must be known to be the floor.
 MaybeNumber div_numbers(const Number& a, const Number& b) {
-  if (a.is_real) return real_result(a, b, [](double x, double y) { return x / y; });
+  if (a.is_real || b.is_real) {
+    if (a.is_fixed() && b.is_fixed()) return Number::of_real(a.as_real() / b.as_real());
+    // The quotient of reals is not rounded.
+    const auto divisor = as_extent(b);
+    const auto quotient =
+        a.is_real || !divisor || divisor->is(0) ? std::nullopt : divide_exactly(a.extent, *divisor);
+    return quotient ? std::optional(Number::of(*quotient)) : std::nullopt;
+  }
   if (a.is_integer() && b.is_integer()) {
     const std::int64_t divisor = b.extent.number();
     if (divisor == 0 || divisor == -1) return std::nullopt;
@@ -102,7 +117,7 @@ MaybeNumber div_numbers(const Number& a, const Number& b) {
 }
 
 MaybeNumber mod_numbers(const Number& a, const Number& b) {
-  if (a.is_real || !provably_nonnegative(a.extent) || !provably_less(0, b.extent))
+  if (a.is_real || b.is_real || !provably_nonnegative(a.extent) || !provably_less(0, b.extent))
     return std::nullopt;
   return Number::of(a.extent - floor_div(a.extent, b.extent) * b.extent);
 }
@@ -207,7 +222,7 @@ MaybeNumber cast_number(const Number& a, DType from, DType to) {
     return negated(equal_numbers(a, Number::of(0)));
   }
   if (is_floating(to)) {
-    if (!a.is_fixed()) return std::nullopt;
+    if (!a.is_fixed()) return size_of(to) >= 4 ? std::optional(a) : std::nullopt;
     if (!is_floating(from) || size_of(from) <= size_of(to) || to == f32)
       return rounded(a.as_real(), to);
     return std::nullopt;
@@ -230,6 +245,7 @@ KnownOutputs cast_to(const KnownValue& x, DType to) {
 KnownOutputs evaluate_cast(const Call& call) {
   const std::int64_t type = call.attributes().integer("to");
   call.attributes().ignore("saturate");
+  call.attributes().ignore("round_mode");
   const auto to = dtype_of(static_cast<std::int32_t>(type));
   if (!to || is_packed_type(static_cast<std::int32_t>(type))) return std::nullopt;
   return cast_to(call.known(0, "elements"), *to);

@@ -20,6 +20,8 @@ struct EvaluatorRow {
 std::span<const EvaluatorRow> arithmetic_evaluators();
 /// Operators that move elements.
 std::span<const EvaluatorRow> movement_evaluators();
+/// Reductions, Split and NonZero.
+std::span<const EvaluatorRow> reduction_evaluators();
 /// Shape, Size and operators that make values from shapes.
 std::span<const EvaluatorRow> shape_evaluators();
 

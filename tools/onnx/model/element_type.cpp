@@ -41,6 +41,9 @@ constexpr ElementTypeRow kElementTypes[] = {
     {ElementType::u4, "UINT4", DType::u8},
     {ElementType::i4, "INT4", DType::i8},
     {ElementType::f4e2m1, "FLOAT4E2M1", {}},
+    {ElementType::f8e8m0, "FLOAT8E8M0", {}},
+    {ElementType::u2, "UINT2", DType::u8},
+    {ElementType::i2, "INT2", DType::i8},
 };
 
 const ElementTypeRow* row_of(std::int32_t type) {
@@ -61,9 +64,14 @@ std::string element_type_name(std::int32_t type) {
   return row ? std::string(row->name) : fmt::format("element type {}", type);
 }
 
-bool is_packed_type(std::int32_t type) {
-  const auto element = static_cast<ElementType>(type);
-  return element == ElementType::u4 || element == ElementType::i4;
+int packed_bits(std::int32_t type) {
+  switch (static_cast<ElementType>(type)) {
+    case ElementType::u4:
+    case ElementType::i4: return 4;
+    case ElementType::u2:
+    case ElementType::i2: return 2;
+    default: return 0;
+  }
 }
 
 }  // namespace sinter::onnx

@@ -10,11 +10,13 @@
 
 namespace sinter::onnx {
 
-/// The dtype of arrays of `type`; nullopt if there is none. 4-bit integers become i8 and u8.
+/// The dtype of arrays of `type`; nullopt if there is none. Integers of 2 and 4 bits become i8 and u8.
 std::optional<DType> dtype_of(std::int32_t type);
 /// ONNX's name of `type`: `FLOAT`, or `element type 77`.
 std::string element_type_name(std::int32_t type);
-/// True for 4-bit integers, of which a byte of raw data holds two.
-bool is_packed_type(std::int32_t type);
+/// The bits of one element if a byte of the file holds several, else 0.
+int packed_bits(std::int32_t type);
+/// True for integers of 2 and 4 bits.
+inline bool is_packed_type(std::int32_t type) { return packed_bits(type) != 0; }
 
 }  // namespace sinter::onnx

@@ -1,4 +1,4 @@
-// The messages of an ONNX file (onnx.proto of ONNX 1.18), with the fields that the importer reads.
+// The messages of an ONNX file (onnx.proto of ONNX 1.23), with the fields that the importer reads.
 //
 // `visit_fields` lists the number and the member of every field. The decoder and the encoder of the
 // tests use these lists. Text refers to the bytes of the file.
@@ -37,6 +37,9 @@ enum class ElementType : std::int32_t {
   u4 = 21,
   i4 = 22,
   f4e2m1 = 23,
+  f8e8m0 = 24,
+  u2 = 25,
+  i2 = 26,
 };
 
 /// The values of AttributeProto.AttributeType.

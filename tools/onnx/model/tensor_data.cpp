@@ -35,12 +35,14 @@ std::int64_t count_elements(std::span<const std::int64_t> dims) {
   throw UserError(fmt::format("its data has {} {}, but its shape and type need {}", found, unit, wanted));
 }
 
-/// Unpacks two 4-bit integers per byte, the low one first.
-void unpack(std::string_view bytes, bool is_signed, HostArray& array) {
+/// Unpacks integers of `bits` bits, of which the lowest comes first.
+void unpack(std::string_view bytes, int bits, HostArray& array) {
+  const int per_byte = 8 / bits;
+  const int count = 1 << bits;
   for (std::int64_t i = 0; i < array.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(bytes[static_cast<std::size_t>(i / 2)]);
-    const int nibble = i % 2 == 0 ? byte & 15 : byte >> 4;
-    array.set_integer_at(i, is_signed && nibble > 7 ? nibble - 16 : nibble);
+    const auto byte = static_cast<unsigned char>(bytes[static_cast<std::size_t>(i / per_byte)]);
+    const int number = byte >> (bits * static_cast<int>(i % per_byte)) & (count - 1);
+    array.set_integer_at(i, array.dtype() == i8 && number >= count / 2 ? number - count : number);
   }
 }
 
@@ -51,17 +53,14 @@ void check_bools(const HostArray& array) {
                                   std::to_integer<int>(byte)));
 }
 
-bool is_signed_packed(const TensorProto& tensor) {
-  return static_cast<ElementType>(tensor.data_type) == ElementType::i4;
-}
-
 std::int64_t raw_size(const TensorProto& tensor, DType dtype, std::int64_t count) {
-  return is_packed_type(tensor.data_type) ? count / 2 + count % 2 : count * size_of(dtype);
+  const int bits = packed_bits(tensor.data_type);
+  return bits != 0 ? (count * bits + 7) / 8 : count * size_of(dtype);
 }
 
 void set_raw(const TensorProto& tensor, std::string_view bytes, HostArray& array) {
-  if (is_packed_type(tensor.data_type))
-    unpack(bytes, is_signed_packed(tensor), array);
+  if (const int bits = packed_bits(tensor.data_type); bits != 0)
+    unpack(bytes, bits, array);
   else if (!bytes.empty())
     std::memcpy(array.bytes().data(), bytes.data(), bytes.size());
   if (array.dtype() == boolean) check_bools(array);
@@ -74,14 +73,14 @@ void copy_items(const std::vector<Item>& items, HostArray& array) {
     std::memcpy(array.bytes().data(), items.data(), items.size() * sizeof(Item));
 }
 
-/// int32_data holds the bits of f16, bf16 and f8, the values of small integers, and pairs of 4-bit
-/// integers.
+/// int32_data holds the bits of f16, bf16 and f8, the values of small integers, and bytes of
+/// several integers.
 void set_small_items(const TensorProto& tensor, HostArray& array) {
   const std::vector<std::int32_t>& items = tensor.int32_data;
-  if (is_packed_type(tensor.data_type)) {
+  if (const int bits = packed_bits(tensor.data_type); bits != 0) {
     std::string bytes;
     for (const std::int32_t item : items) bytes += static_cast<char>(item);
-    return unpack(bytes, is_signed_packed(tensor), array);
+    return unpack(bytes, bits, array);
   }
   const auto size = static_cast<std::size_t>(size_of(array.dtype()));
   for (std::size_t i = 0; i < items.size(); ++i)

@@ -78,6 +78,13 @@ Outputs record_swish(const Call& call) {
   return {swish(call.tensor(0), call.attributes().real("alpha", 1))};
 }
 
+/// swish(gate) · x
+Outputs record_swi_glu(const Call& call) {
+  require_inputs(call, 2, 2);
+  require_one_dtype(call);
+  return {swish(call.tensor(0), call.attributes().real("alpha", 1)) * call.tensor(1)};
+}
+
 Outputs record_gelu(const Call& call) {
   require_inputs(call, 1, 1);
   const std::string approximate = call.attributes().text("approximate", "none");
@@ -155,6 +162,7 @@ constexpr OpRow kActivations[] = {
     {"Softmax", record_softmax_like<softmax_along>},
     {"Softplus", record_activation<softplus_of>},
     {"Softsign", record_activation<softsign>},
+    {"SwiGLU", record_swi_glu},
     {"Swish", record_swish},
     {"ThresholdedRelu", record_thresholded_relu},
 };

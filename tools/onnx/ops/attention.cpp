@@ -2,6 +2,7 @@
 #include "sinter/nn.h"
 #include "sinter/views.h"
 #include "tools/onnx/node/element_type_attribute.h"
+#include "tools/onnx/node/limits.h"
 #include "tools/onnx/node/operands.h"
 #include "tools/onnx/ops/matrix_product.h"
 #include "tools/onnx/ops/op_table.h"
@@ -34,28 +35,71 @@ std::int64_t heads_of(const Tensor& x) {
   return x.shape()[1].number();
 }
 
-/// −inf at the positions that are not seen, else what the mask adds.
-Tensor with_mask(const Call& call, const Tensor& scores) {
+/// The positions of keys that each query sees, in bool; empty if it sees all. They broadcast to
+/// the scores [batch, heads, queries, keys].
+Tensor seen_positions(const Call& call, const Tensor& scores, const Tensor& offset) {
+  const Extent queries = scores.shape()[2];
+  const Extent keys = scores.shape()[3];
+  const Tensor key = reshape(iota(call.graph(), keys), {1, 1, 1, keys});
+  Tensor query = reshape(iota(call.graph(), queries), {1, 1, queries, 1});
+  if (offset.node()) query = query + offset;
+  Tensor seen;
+  const auto restrict_to = [&](const Tensor& more) {
+    seen = seen.node() ? logical_and(seen, more) : more;
+  };
+  const std::int64_t left = call.attributes().integer("left_window_size", -1);
+  const std::int64_t right = call.attributes().integer("right_window_size", -1);
+  if (call.attributes().flag("is_causal", false)) restrict_to(key <= query);
+  if (left >= 0) restrict_to(key >= query - left);
+  if (right >= 0) restrict_to(key <= query + right);
+  if (call.has_input(6)) {
+    const Tensor counts = cast(call.tensor(6), i64);
+    restrict_to(key < reshape(counts, {counts.shape()[0], 1, 1, 1}));
+  }
+  return seen;
+}
+
+/// The mask, with −inf or false for keys after its end.
+Tensor full_mask(const Call& call, const Tensor& scores) {
+  const Tensor mask = call.tensor(3);
+  const Extent keys = scores.shape()[3];
+  if (mask.rank() == 0 || mask.shape().back() == keys || mask.shape().back().is(1)) return mask;
+  std::vector<Extent> missing(mask.shape().begin(), mask.shape().end());
+  missing.back() = keys - mask.shape().back();
+  return concat({mask, full(call.graph(), missing, lowest_value(mask.dtype()), mask.dtype())}, -1);
+}
+
+/// The scores after the mask: −inf at positions that are not seen.
+Tensor with_mask(const Call& call, const Tensor& scores, const Tensor& offset) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Tensor result = scores;
-  if (call.attributes().flag("is_causal", false)) {
-    const Extent rows = scores.shape()[2];
-    const Extent columns = scores.shape()[3];
-    const Tensor row = reshape(iota(call.graph(), rows), {rows, 1});
-    const Tensor column = reshape(iota(call.graph(), columns), {1, columns});
-    result = where(column <= row, result, -kInfinity);
-  }
+  if (const Tensor seen = seen_positions(call, scores, offset); seen.node())
+    result = where(seen, result, -kInfinity);
   if (!call.has_input(3)) return result;
-  const Tensor mask = call.tensor(3);
+  const Tensor mask = full_mask(call, scores);
   return mask.dtype() == boolean ? where(mask, result, -kInfinity)
                                  : result + cast(mask, scores.dtype());
 }
 
+/// The number of keys before the first query: those of the cache.
+Tensor query_offset(const Call& call, const Tensor& q) {
+  if (call.has_input(4)) return call.size_value(call.tensor(4).shape()[2]);
+  if (!call.has_input(6)) return {};
+  const Tensor counts = cast(call.tensor(6), i64);
+  return reshape(counts, {counts.shape()[0], 1, 1, 1}) - call.size_value(q.shape()[2]);
+}
+
+/// softmax along the last axis; a row of only −inf gives zeros.
+Tensor softmax_of_seen(const Tensor& scores) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  return where(eq(max(scores, {-1}, keep), -kInfinity), 0.0, softmax(scores, -1));
+}
+
 /// The intermediate result that the fourth output shows.
-enum class ShownScores : std::uint8_t { product, masked, capped, softmax };
+enum class ShownScores : std::uint8_t { product, capped, masked, softmax };
 
 Outputs record_attention(const Call& call) {
-  require_inputs(call, 3, 6);
+  require_inputs(call, 3, 7);
   const Attributes& attributes = call.attributes();
   Tensor q = call.tensor(0);
   Tensor k = call.tensor(1);
@@ -89,15 +133,15 @@ Outputs record_attention(const Call& call) {
   const auto shown =
       static_cast<ShownScores>(attributes.integer("qk_matmul_output_mode", 0) & 3);
   const Tensor product = matrix_product(q * scale, k * scale, {.transpose_b = true});
-  const Tensor masked = with_mask(call, product);
-  const Tensor capped = softcap > 0 ? tanh(masked / softcap) * softcap : masked;
+  const Tensor capped = softcap > 0 ? tanh(product / softcap) * softcap : product;
+  const Tensor masked = with_mask(call, capped, query_offset(call, q));
   const DType precision =
       attributes.has("softmax_precision") ? dtype_named(call, "softmax_precision") : q.dtype();
-  const Tensor weights = cast(softmax(cast(capped, precision), -1), q.dtype());
+  const Tensor weights = cast(softmax_of_seen(cast(masked, precision)), q.dtype());
   Tensor y = matrix_product(weights, v);
   if (is_merged)
     y = reshape(permute(y, {0, 2, 1, 3}), {y.shape()[0], y.shape()[2], y.shape()[1] * y.shape()[3]});
-  const Tensor scores[] = {product, masked, capped, weights};
+  const Tensor scores[] = {product, capped, masked, weights};
   return {y, present_key, present_value, scores[static_cast<std::size_t>(shown)]};
 }
 

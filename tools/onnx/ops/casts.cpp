@@ -34,6 +34,7 @@ Tensor cast_to_f8(const Tensor& x, DType to, bool saturates) {
 
 Tensor cast_as_onnx(const Call& call, const Tensor& x, DType to) {
   const bool saturates = call.attributes().flag("saturate", true);
+  call.attributes().ignore("round_mode");  // of a dtype that sinter does not have
   if (x.dtype() == to) return x;
   if (to == boolean) return ne(x, 0);  // NaN is true
   return is_f8(to) ? cast_to_f8(x, to, saturates) : cast(x, to);
@@ -47,6 +48,11 @@ Outputs record_cast(const Call& call) {
 Outputs record_cast_like(const Call& call) {
   require_inputs(call, 2, 2);
   return {cast_as_onnx(call, call.tensor(0), call.dtype(1))};
+}
+
+Outputs record_bit_cast(const Call& call) {
+  require_inputs(call, 1, 1);
+  return {bitcast(call.tensor(0), dtype_named(call, "to"))};
 }
 
 /// A scale or zero point, broadcast to x: a number, a vector along `axis`, or blocks along it.
@@ -147,6 +153,7 @@ Outputs record_dynamic_quantize(const Call& call) {
 }
 
 constexpr OpRow kCasts[] = {
+    {"BitCast", record_bit_cast},
     {"Cast", record_cast},
     {"CastLike", record_cast_like},
     {"DequantizeLinear", record_dequantize},

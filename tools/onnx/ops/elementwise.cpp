@@ -63,8 +63,6 @@ Outputs record_div(const Call& call) {
 Outputs record_mod(const Call& call) {
   require_inputs(call, 2, 2);
   const bool is_fmod = call.attributes().flag("fmod", false);
-  if (is_floating(call.dtype(0)) && !is_fmod)
-    refuse("fmod is 0, but the elements are not integers; fmod must be 1");
   const std::vector<Operand> operands = elementwise_operands(call);
   return {is_fmod ? fmod(operands[0], operands[1]) : remainder(operands[0], operands[1])};
 }

@@ -28,6 +28,7 @@ Outputs record_gemm(const Call& call) {
     refuse(fmt::format("its factors have the ranks {} and {}; they must be matrices", call.rank(0),
                        call.rank(1)));
   const Attributes& attributes = call.attributes();
+  if (call.opset() < 7) attributes.ignore("broadcast");  // it broadcasts as later versions do
   const double alpha = attributes.real("alpha", 1);
   const double beta = attributes.real("beta", 1);
   const Tensor product = matrix_product(call.tensor(0), call.tensor(1),

@@ -175,7 +175,8 @@ Outputs record_lp_normalization(const Call& call) {
   if (p != 1 && p != 2) refuse(fmt::format("p is {}; it must be 1 or 2", p));
   const Tensor wide = widened(x);
   const Tensor norm = p == 1 ? sum(abs(wide), {axis}, keep) : sqrt(sum(square(wide), {axis}, keep));
-  return {cast(wide / norm, x.dtype())};
+  // Elements of which all are 0 stay 0.
+  return {cast(where(eq(norm, 0), norm, wide / norm), x.dtype())};
 }
 
 Outputs record_mean_variance_normalization(const Call& call) {

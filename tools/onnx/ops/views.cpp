@@ -222,15 +222,29 @@ Outputs record_concat(const Call& call) {
   return {concat(call.tensors(), axis)};
 }
 
+/// The width of the blocks of pixels of x [n, c, h, w].
+std::int64_t checked_block(const Call& call, const Tensor& x) {
+  const std::int64_t block = call.attributes().integer("blocksize");
+  constexpr std::int64_t kMost = std::int64_t{1} << 20;
+  if (x.rank() != 4) refuse(fmt::format("its input has rank {}; it must have rank 4", x.rank()));
+  if (block < 1 || block > kMost)
+    refuse(fmt::format("blocksize is {}; it must be from 1 to {}", block, kMost));
+  return block;
+}
+
+/// The order of the channels of a block: first the block or first the depth.
+std::string checked_mode(const Call& call) {
+  const std::string mode = call.attributes().text("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD") refuse(fmt::format("mode is '{}'; it must be DCR or CRD", mode));
+  return mode;
+}
+
 /// [n, c, h, w] with channels moved to blocks of pixels.
 Outputs record_depth_to_space(const Call& call) {
   require_inputs(call, 1, 1);
   const Tensor x = call.tensor(0);
-  const std::int64_t block = call.attributes().integer("blocksize");
-  const std::string mode = call.attributes().text("mode", "DCR");
-  if (x.rank() != 4) refuse(fmt::format("its input has rank {}; it must have rank 4", x.rank()));
-  if (block < 1) refuse(fmt::format("blocksize is {}; it must be at least 1", block));
-  if (mode != "DCR" && mode != "CRD") refuse(fmt::format("mode is '{}'; it must be DCR or CRD", mode));
+  const std::int64_t block = checked_block(call, x);
+  const std::string mode = checked_mode(call);
   const std::vector<Extent> s = extents_of(x);
   const auto depth = divide_exactly(s[1], Extent(block) * block);
   if (!depth)
@@ -247,17 +261,17 @@ Outputs record_depth_to_space(const Call& call) {
 Outputs record_space_to_depth(const Call& call) {
   require_inputs(call, 1, 1);
   const Tensor x = call.tensor(0);
-  const std::int64_t block = call.attributes().integer("blocksize");
-  if (x.rank() != 4) refuse(fmt::format("its input has rank {}; it must have rank 4", x.rank()));
-  if (block < 1) refuse(fmt::format("blocksize is {}; it must be at least 1", block));
+  const std::int64_t block = checked_block(call, x);
+  const std::string mode = checked_mode(call);
   const std::vector<Extent> s = extents_of(x);
   const auto height = divide_exactly(s[2], block);
   const auto width = divide_exactly(s[3], block);
   if (!height || !width)
     refuse(fmt::format("{} × {} pixels do not divide into blocks of {}", to_string(s[2]),
                        to_string(s[3]), block));
+  const Tensor apart = reshape(x, {s[0], s[1], *height, block, *width, block});
   const Tensor blocks =
-      permute(reshape(x, {s[0], s[1], *height, block, *width, block}), {0, 3, 5, 1, 2, 4});
+      mode == "DCR" ? permute(apart, {0, 3, 5, 1, 2, 4}) : permute(apart, {0, 1, 3, 5, 2, 4});
   return {reshape(blocks, {s[0], s[1] * block * block, *height, *width})};
 }
 
