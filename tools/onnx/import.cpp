@@ -25,17 +25,18 @@ constexpr std::int64_t kLastOpset = 28;
 
 void check_opset(const Opsets& opsets) {
   const auto opset = opsets.find("");
-  if (opset == opsets.end() || (opset->second >= kFirstOpset && opset->second <= kLastOpset)) return;
-  throw UserError(fmt::format("it uses version {} of the ONNX operators; sinter imports versions {} to "
-                              "{}: convert it with onnx.version_converter",
-                              opset->second, kFirstOpset, kLastOpset));
+  if (opset == opsets.end() || (opset->second >= kFirstOpset && opset->second <= kLastOpset))
+    return;
+  throw UserError(
+      fmt::format("it uses version {} of the ONNX operators; sinter imports versions {} to "
+                  "{}: convert it with onnx.version_converter",
+                  opset->second, kFirstOpset, kLastOpset));
 }
 
 /// Reserves names for the outputs. An output that is an input has the input's name.
 void name_outputs(const GraphProto& graph, Recording& recording, InterfaceNames& names) {
   for (const ValueInfoProto& output : graph.output)
-    if (!names.contains(output.name))
-      names.emplace(output.name, recording.names.add(output.name));
+    if (!names.contains(output.name)) names.emplace(output.name, recording.names.add(output.name));
 }
 
 /// Throws UserError unless `tensor` has the element type that the model declares for the output.

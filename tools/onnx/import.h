@@ -29,8 +29,8 @@ struct RenamedValue {
 
 struct ImportedModel {
   Graph graph;
-  std::vector<Weight> weights;         ///< inputs of the graph whose contents the model gives
-  std::vector<RenamedValue> renamed;   ///< inputs and outputs
+  std::vector<Weight> weights;        ///< inputs of the graph whose contents the model gives
+  std::vector<RenamedValue> renamed;  ///< inputs and outputs
 };
 
 /// The model in the file `path`. External data is read from the file's folder. Throws UserError: a

@@ -133,8 +133,9 @@ TEST(OnnxEvaluate, IndicesOutOfRangeAreErrors) {
   builder.initializer(integer_tensor("two", {}, {2}))
       .add("Shape", {"x"}, {"shape"})
       .add(node("Gather", {"shape", "two"}, {"y"}, {}, "pick"));
-  EXPECT_THAT(builder.error(),
-              HasSubstr("node 'pick' (ai.onnx.Gather): index 2 is out of range for axis 0 of extent 2"));
+  EXPECT_THAT(
+      builder.error(),
+      HasSubstr("node 'pick' (ai.onnx.Gather): index 2 is out of range for axis 0 of extent 2"));
 }
 
 }  // namespace

@@ -22,12 +22,13 @@ TEST(OnnxErrors, AllUnsupportedNodesAreListed) {
       .add(foreign)
       .add("Unique", {"b"}, {"y"})
       .output("y");
-  EXPECT_EQ(builder.error(),
-            "the model cannot be imported, because of 3 problems:\n"
-            "  node 'find' (ai.onnx.Compress): sinter does not import this operator\n"
-            "  node 'gelu' (com.microsoft.FusedGelu): operators of the domain com.microsoft are not "
-            "supported\n"
-            "  node 2 (ai.onnx.Unique): sinter does not import this operator");
+  EXPECT_EQ(
+      builder.error(),
+      "the model cannot be imported, because of 3 problems:\n"
+      "  node 'find' (ai.onnx.Compress): sinter does not import this operator\n"
+      "  node 'gelu' (com.microsoft.FusedGelu): operators of the domain com.microsoft are not "
+      "supported\n"
+      "  node 2 (ai.onnx.Unique): sinter does not import this operator");
 }
 
 TEST(OnnxErrors, AParameterThatIsComputedAtRunTime) {
@@ -36,10 +37,11 @@ TEST(OnnxErrors, AParameterThatIsComputedAtRunTime) {
       .input("shape", {1}, ElementType::i64)
       .add("Reshape", {"x", "shape"}, {"y"})
       .output("y");
-  EXPECT_EQ(builder.error(),
-            std::string(kOne) +
-                "node 0 (ai.onnx.Reshape): the shape (input 'shape') are computed at run time; they "
-                "must be constants, or follow from the shapes of inputs");
+  EXPECT_EQ(
+      builder.error(),
+      std::string(kOne) +
+          "node 0 (ai.onnx.Reshape): the shape (input 'shape') are computed at run time; they "
+          "must be constants, or follow from the shapes of inputs");
 }
 
 TEST(OnnxErrors, ShapesThatDoNotFitNameTheNode) {
@@ -59,18 +61,21 @@ TEST(OnnxErrors, DtypesMustBeEqual) {
       .input("z", {2}, ElementType::i64)
       .add("Add", {"x", "z"}, {"y"})
       .output("y");
-  EXPECT_THAT(builder.error(), EndsWith("inputs 0 and 1 have the dtypes f32 and i64; they must be equal"));
+  EXPECT_THAT(builder.error(),
+              EndsWith("inputs 0 and 1 have the dtypes f32 and i64; they must be equal"));
 }
 
 TEST(OnnxErrors, MissingAndLaterInputs) {
   ModelBuilder builder;
   builder.input("x", {2}).add("Neg", {"later"}, {"a"}).add("Exp", {"a"}, {"later"}).output("later");
-  EXPECT_THAT(builder.error(),
-              EndsWith("node 0 (ai.onnx.Neg): it reads 'later', which this or a later node computes: "
-                       "the nodes are not in order, or form a cycle"));
+  EXPECT_THAT(
+      builder.error(),
+      EndsWith("node 0 (ai.onnx.Neg): it reads 'later', which this or a later node computes: "
+               "the nodes are not in order, or form a cycle"));
   ModelBuilder missing;
   missing.add("Neg", {"none"}, {"y"}).output("y");
-  EXPECT_THAT(missing.error(), EndsWith("node 0 (ai.onnx.Neg): it reads 'none', which nothing defines"));
+  EXPECT_THAT(missing.error(),
+              EndsWith("node 0 (ai.onnx.Neg): it reads 'none', which nothing defines"));
   ModelBuilder few;
   few.input("x", {2}).add("Add", {"x"}, {"y"}).output("y");
   EXPECT_THAT(few.error(), EndsWith("node 0 (ai.onnx.Add): it has 1 inputs; the op takes 2"));
@@ -78,7 +83,11 @@ TEST(OnnxErrors, MissingAndLaterInputs) {
 
 TEST(OnnxErrors, DuplicateNames) {
   ModelBuilder builder;
-  builder.input("x", {2}).input("x", {3}).add("Neg", {"x"}, {"y"}).add("Exp", {"x"}, {"y"}).output("y");
+  builder.input("x", {2})
+      .input("x", {3})
+      .add("Neg", {"x"}, {"y"})
+      .add("Exp", {"x"}, {"y"})
+      .output("y");
   EXPECT_EQ(builder.error(),
             "the model cannot be imported, because of 2 problems:\n"
             "  input 'x': its name is already defined\n"
@@ -90,7 +99,8 @@ TEST(OnnxErrors, AttributesOfAnotherKindOrUnknown) {
   builder.input("x", {2, 3})
       .add(node("Flatten", {"x"}, {"a"}, {real_attribute("axis", 1)}))
       .add(node("Relu", {"x"}, {"b"}, {real_attribute("alpha", 1)}))
-      .add(node("Flatten", {"x"}, {"c"}, {integer_attribute("axis", 1), integer_attribute("axis", 1)}))
+      .add(node("Flatten", {"x"}, {"c"},
+                {integer_attribute("axis", 1), integer_attribute("axis", 1)}))
       .add("Concat", {"x", "x"}, {"d"})
       .output("d");
   EXPECT_EQ(builder.error(),
@@ -124,15 +134,17 @@ TEST(OnnxErrors, OutputsThatNothingDefines) {
   other.input("x", {2}).add("Neg", {"x"}, {"y"});
   other.model.graph->output.push_back(value_info("y", ElementType::f64, {2}));
   EXPECT_EQ(other.error(),
-            std::string(kOne) + "output 'y': the model declares DOUBLE for it, but its nodes compute f32");
+            std::string(kOne) +
+                "output 'y': the model declares DOUBLE for it, but its nodes compute f32");
 }
 
 TEST(OnnxErrors, OldAndNewOperatorSets) {
   ModelBuilder builder;
   builder.input("x", {2}).add("Neg", {"x"}, {"y"}).output("y").opset(5);
-  EXPECT_EQ(builder.error(),
-            "it uses version 5 of the ONNX operators; sinter imports versions 6 to 28: convert it with "
-            "onnx.version_converter");
+  EXPECT_EQ(
+      builder.error(),
+      "it uses version 5 of the ONNX operators; sinter imports versions 6 to 28: convert it with "
+      "onnx.version_converter");
   builder.opset(99);
   EXPECT_THAT(builder.error(), HasSubstr("it uses version 99"));
 }

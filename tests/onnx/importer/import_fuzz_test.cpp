@@ -12,26 +12,28 @@ namespace {
 /// Operators of all families on small shapes, with parameters as initialisers.
 std::vector<std::string> seed_models() {
   std::vector<std::string> models;
-  models.push_back(ModelBuilder()
-                       .input("x", {"batch", 6})
-                       .initializer(integer_tensor("target", {3}, {0, 2, -1}))
-                       .initializer(real_tensor("w", {6}, {1, 2, 3, 4, 5, 6}))
-                       .add("Mul", {"x", "w"}, {"a"})
-                       .add("Reshape", {"a", "target"}, {"b"})
-                       .add(node("Softmax", {"b"}, {"c"}, {integer_attribute("axis", -1)}))
-                       .add(node("Transpose", {"c"}, {"y"}, {integers_attribute("perm", {0, 2, 1})}))
-                       .output("y")
-                       .bytes());
-  models.push_back(ModelBuilder()
-                       .input("x", {1, 4, 6, 6})
-                       .initializer(real_tensor("w", {2, 4, 3, 3}, std::vector<float>(72, 0.5F)))
-                       .add(node("Conv", {"x", "w"}, {"a"}, {integers_attribute("pads", {1, 1, 1, 1})}))
-                       .add(node("MaxPool", {"a"}, {"b"},
-                                 {integers_attribute("kernel_shape", {2, 2}),
-                                  integers_attribute("strides", {2, 2}), integer_attribute("ceil_mode", 1)}))
-                       .add(node("Flatten", {"b"}, {"y"}, {integer_attribute("axis", 1)}))
-                       .output("y")
-                       .bytes());
+  models.push_back(
+      ModelBuilder()
+          .input("x", {"batch", 6})
+          .initializer(integer_tensor("target", {3}, {0, 2, -1}))
+          .initializer(real_tensor("w", {6}, {1, 2, 3, 4, 5, 6}))
+          .add("Mul", {"x", "w"}, {"a"})
+          .add("Reshape", {"a", "target"}, {"b"})
+          .add(node("Softmax", {"b"}, {"c"}, {integer_attribute("axis", -1)}))
+          .add(node("Transpose", {"c"}, {"y"}, {integers_attribute("perm", {0, 2, 1})}))
+          .output("y")
+          .bytes());
+  models.push_back(
+      ModelBuilder()
+          .input("x", {1, 4, 6, 6})
+          .initializer(real_tensor("w", {2, 4, 3, 3}, std::vector<float>(72, 0.5F)))
+          .add(node("Conv", {"x", "w"}, {"a"}, {integers_attribute("pads", {1, 1, 1, 1})}))
+          .add(node("MaxPool", {"a"}, {"b"},
+                    {integers_attribute("kernel_shape", {2, 2}),
+                     integers_attribute("strides", {2, 2}), integer_attribute("ceil_mode", 1)}))
+          .add(node("Flatten", {"b"}, {"y"}, {integer_attribute("axis", 1)}))
+          .output("y")
+          .bytes());
   models.push_back(
       ModelBuilder()
           .input("x", {"n", 5})

@@ -98,8 +98,9 @@ TEST(OnnxImport, DimensionsAreSymbols) {
       .input("y", {"batch size", "", 3}, ElementType::f16)
       .add("Neg", {"x"}, {"z"})
       .output("z");
-  EXPECT_THAT(builder.text(),
-              HasSubstr("graph test(x: f32[batch_size, x_dim1, 3], y: f16[batch_size, y_dim1, 3])"));
+  EXPECT_THAT(
+      builder.text(),
+      HasSubstr("graph test(x: f32[batch_size, x_dim1, 3], y: f16[batch_size, y_dim1, 3])"));
   EXPECT_THAT(builder.text({.dims = {{"batch size", 8}, {"x_dim1", 5}}}),
               HasSubstr("graph test(x: f32[8, 5, 3], y: f16[8, y_dim1, 3])"));
   EXPECT_EQ(builder.error({.dims = {{"rows", 8}}}),
@@ -113,8 +114,7 @@ onnx::FunctionProto scale_function() {
   function.input = {"x", "bias"};
   function.output = {"y"};
   function.attribute = {"factor"};
-  function.node.push_back(
-      node("Constant", {}, {"k"}, {outer_attribute("value_float", "factor")}));
+  function.node.push_back(node("Constant", {}, {"k"}, {outer_attribute("value_float", "factor")}));
   function.node.push_back(node("Mul", {"x", "k"}, {"y"}));
   onnx::OperatorSetIdProto opset;
   opset.version = 17;

@@ -62,23 +62,26 @@ TEST(OnnxDecode, SkipsUnknownFields) {
 }
 
 TEST(OnnxDecode, NamesTheByteOfDamage) {
-  EXPECT_EQ(decode_error("\x08"),
-            "byte 0 in a ModelProto: the message ends within a number; the file is damaged, or is no "
-            "ONNX model");
+  EXPECT_EQ(
+      decode_error("\x08"),
+      "byte 0 in a ModelProto: the message ends within a number; the file is damaged, or is no "
+      "ONNX model");
   EXPECT_EQ(decode_error(std::string("\x08\x08\x3a\x05\x12", 5)),
             "byte 2 in a ModelProto: a field of 5 bytes begins 1 bytes before the end; the file is "
             "damaged, or is no ONNX model");
   EXPECT_EQ(decode_error("\xa7\x06"),
             "byte 0 in a ModelProto: there is no wire type 7; the file is damaged, or is no ONNX "
             "model");
-  EXPECT_EQ(decode_error("\x38\x01"),
-            "byte 0 in a ModelProto: a field has the wire type 0 instead of 2; the file is damaged, or "
-            "is no ONNX model");
+  EXPECT_EQ(
+      decode_error("\x38\x01"),
+      "byte 0 in a ModelProto: a field has the wire type 0 instead of 2; the file is damaged, or "
+      "is no ONNX model");
   EXPECT_EQ(decode_error(std::string(1, '\x08') + std::string(10, '\xff')),
             "byte 0 in a ModelProto: a number has more than 64 bits; the file is damaged, or is no "
             "ONNX model");
-  EXPECT_EQ(decode_error(std::string("\x00\x00", 2)),
-            "byte 0 in a ModelProto: there is no field 0; the file is damaged, or is no ONNX model");
+  EXPECT_EQ(
+      decode_error(std::string("\x00\x00", 2)),
+      "byte 0 in a ModelProto: there is no field 0; the file is damaged, or is no ONNX model");
 }
 
 TEST(OnnxDecode, RefusesDeepNesting) {

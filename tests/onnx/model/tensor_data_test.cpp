@@ -65,7 +65,8 @@ TEST(OnnxTensorData, UnpacksIntegersOfFourBits) {
 TEST(OnnxTensorData, ReportsDataThatDoesNotFit) {
   TensorProto tensor = tensor_of(ElementType::f32, {2, 3});
   tensor.float_data = {1, 2};
-  EXPECT_EQ(problem_of(tensor), "its data has 2 items of float_data, but its shape and type need 6");
+  EXPECT_EQ(problem_of(tensor),
+            "its data has 2 items of float_data, but its shape and type need 6");
   tensor.raw_data = "123";
   EXPECT_EQ(problem_of(tensor), "its data has 3 bytes, but its shape and type need 24");
   EXPECT_EQ(problem_of(tensor_of(ElementType::f32, {2, -1})),
@@ -116,8 +117,7 @@ TEST_F(OnnxExternalData, IsReadFromTheFolderOfTheModel) {
 }
 
 TEST_F(OnnxExternalData, MustBeInsideTheFolder) {
-  const std::string refused =
-      "which is outside the folder of the model; move the file there";
+  const std::string refused = "which is outside the folder of the model; move the file there";
   set("../secret.bin");
   EXPECT_EQ(problem(), "its external data is in '../secret.bin', " + refused);
   set("/etc/passwd");
@@ -131,8 +131,9 @@ TEST_F(OnnxExternalData, ReportsBadRanges) {
   set("data/w.bin", "6");
   EXPECT_EQ(problem(), "its external data is bytes 6 to 10 of 'data/w.bin', which has 8");
   set("data/w.bin", "18446744073709551615");
-  EXPECT_EQ(problem(),
-            "the offset of its external data is '18446744073709551615'; it must be a number of bytes");
+  EXPECT_EQ(
+      problem(),
+      "the offset of its external data is '18446744073709551615'; it must be a number of bytes");
   set("data/w.bin", "0", "8");
   EXPECT_EQ(problem(), "its external data has 8 bytes, but its shape and type need 4");
   set("data/none.bin");

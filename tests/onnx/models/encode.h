@@ -11,7 +11,9 @@
 namespace sinter::test {
 
 template <class T>
-concept EncodedMessage = requires { T::kName; };
+concept EncodedMessage = requires {
+  T::kName;
+};
 
 class MessageEncoder {
  public:

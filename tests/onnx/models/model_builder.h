@@ -34,8 +34,7 @@ onnx::ValueInfoProto value_info(std::string_view name, onnx::ElementType type,
 
 using Names = std::vector<std::string_view>;
 onnx::NodeProto node(std::string_view type, Names inputs, Names outputs,
-                     std::vector<onnx::AttributeProto> attributes = {},
-                     std::string_view name = "");
+                     std::vector<onnx::AttributeProto> attributes = {}, std::string_view name = "");
 
 /// A model of operator set 17 whose graph is called `test`.
 class ModelBuilder {

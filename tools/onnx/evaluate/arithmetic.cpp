@@ -259,9 +259,8 @@ KnownOutputs evaluate_where(const Call& call) {
   if (!shape) return std::nullopt;
   const std::vector<Number> conditions = broadcast_items(*inputs[0], *shape);
   const std::vector<Number> others = broadcast_items(*inputs[2], *shape);
-  KnownValue result{.dtype = inputs[1]->dtype,
-                    .shape = *shape,
-                    .items = broadcast_items(*inputs[1], *shape)};
+  KnownValue result{
+      .dtype = inputs[1]->dtype, .shape = *shape, .items = broadcast_items(*inputs[1], *shape)};
   for (std::size_t i = 0; i < others.size(); ++i)
     if (conditions[i].extent.is(0)) result.items[i] = others[i];
   return std::vector{std::move(result)};

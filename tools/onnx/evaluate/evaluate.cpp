@@ -14,7 +14,8 @@ using EvaluatorIndex = std::unordered_map<std::string_view, EvaluateNode>;
 
 EvaluatorIndex make_evaluator_index() {
   EvaluatorIndex index;
-  for (const auto family : {arithmetic_evaluators(), movement_evaluators(), reduction_evaluators(), shape_evaluators()})
+  for (const auto family :
+       {arithmetic_evaluators(), movement_evaluators(), reduction_evaluators(), shape_evaluators()})
     for (const EvaluatorRow& row : family) index.emplace(row.type, row.evaluate);
   return index;
 }

@@ -28,8 +28,7 @@ std::span<const EvaluatorRow> shape_evaluators();
 /// The number of elements of `shape`; nullopt if the importer does not evaluate so many.
 std::optional<std::int64_t> known_count(std::span<const std::int64_t> shape);
 /// The shape to which known values broadcast; nullopt if they do not.
-std::optional<std::vector<std::int64_t>> broadcast_shape(
-    std::span<const KnownValue* const> values);
+std::optional<std::vector<std::int64_t>> broadcast_shape(std::span<const KnownValue* const> values);
 /// The elements of `value`, broadcast to `shape`.
 std::vector<Number> broadcast_items(const KnownValue& value, std::span<const std::int64_t> shape);
 

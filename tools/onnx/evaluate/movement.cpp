@@ -52,7 +52,8 @@ KnownOutputs evaluate_gather(const Call& call) {
   const std::int64_t extent = x.shape[axis];
   for (const std::int64_t number : *numbers)
     if (number < -extent || number >= extent)
-      refuse(fmt::format("index {} is out of range for axis {} of extent {}", number, axis, extent));
+      refuse(
+          fmt::format("index {} is out of range for axis {} of extent {}", number, axis, extent));
   const std::vector<std::int64_t> at_strides = row_major(at.shape);
   return gathered(x, shape, [&](const std::vector<std::int64_t>& index) {
     const auto begin = index.begin() + static_cast<int>(axis);
@@ -68,7 +69,8 @@ KnownOutputs evaluate_gather(const Call& call) {
 KnownOutputs evaluate_concat(const Call& call) {
   if (call.input_count() == 0) return std::nullopt;
   const KnownValue& first = call.known(0, "elements");
-  const auto axis = static_cast<std::size_t>(checked_axis(call.attributes().integer("axis"), first.rank()));
+  const auto axis =
+      static_cast<std::size_t>(checked_axis(call.attributes().integer("axis"), first.rank()));
   KnownValue result{.dtype = first.dtype, .shape = first.shape};
   std::vector<const KnownValue*> parts;
   result.shape[axis] = 0;
@@ -200,9 +202,9 @@ KnownOutputs evaluate_expand(const Call& call) {
 }
 
 constexpr EvaluatorRow kMovement[] = {
-    {"Concat", evaluate_concat},   {"Expand", evaluate_expand},
-    {"Gather", evaluate_gather},   {"Reshape", evaluate_reshape},
-    {"Slice", evaluate_slice},     {"Squeeze", evaluate_squeeze},
+    {"Concat", evaluate_concat},       {"Expand", evaluate_expand},
+    {"Gather", evaluate_gather},       {"Reshape", evaluate_reshape},
+    {"Slice", evaluate_slice},         {"Squeeze", evaluate_squeeze},
     {"Transpose", evaluate_transpose}, {"Unsqueeze", evaluate_unsqueeze},
 };
 

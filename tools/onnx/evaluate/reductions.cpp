@@ -56,8 +56,7 @@ KnownOutputs evaluate_non_zero(const Call& call) {
   for (std::size_t i = 0; i < x.items.size(); ++i)
     if (x.items[i].as_real() != 0)
       found.push_back(unravel_index(x.shape, static_cast<std::int64_t>(i)));
-  KnownValue result{.dtype = i64,
-                    .shape = {x.rank(), static_cast<std::int64_t>(found.size())}};
+  KnownValue result{.dtype = i64, .shape = {x.rank(), static_cast<std::int64_t>(found.size())}};
   for (std::size_t axis = 0; axis < x.shape.size(); ++axis)
     for (const std::vector<std::int64_t>& index : found)
       result.items.push_back(Number::of(index[axis]));

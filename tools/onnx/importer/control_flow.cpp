@@ -17,8 +17,9 @@ ValueRef value_from(const Scope& scope, std::string_view name, std::string_view 
   return value;
 }
 
-std::vector<ValueRef> import_branch(ImportState& state, const GraphProto& branch, const Scope& scope,
-                                 const NodeSurroundings& around, const char* name) {
+std::vector<ValueRef> import_branch(ImportState& state, const GraphProto& branch,
+                                    const Scope& scope, const NodeSurroundings& around,
+                                    const char* name) {
   const std::string path = fmt::format(" in {} of an If{}", name, around.path);
   const NodeSurroundings inside{.opsets = around.opsets,
                                 .attributes = around.attributes,
@@ -47,9 +48,10 @@ std::vector<ValueRef> selected(ImportState& state, const Tensor& condition,
     const Tensor a = state.recording.tensor(*on_true[i]);
     const Tensor b = state.recording.tensor(*on_false[i]);
     if (type_text(*a.node()) != type_text(*b.node()))
-      refuse(fmt::format("its condition is computed at run time, and output {} is {} in one branch "
-                         "and {} in the other; their types must be equal",
-                         i, type_text(*a.node()), type_text(*b.node())));
+      refuse(
+          fmt::format("its condition is computed at run time, and output {} is {} in one branch "
+                      "and {} in the other; their types must be equal",
+                      i, type_text(*a.node()), type_text(*b.node())));
     outputs.back()->tensor = where(reshape(condition, Extents()), a, b);
   }
   return outputs;
@@ -58,8 +60,8 @@ std::vector<ValueRef> selected(ImportState& state, const Tensor& condition,
 }  // namespace
 
 std::vector<ValueRef> import_function(ImportState& state, const FunctionProto& function,
-                                   const NodeProto& node, std::span<const ValueRef> inputs,
-                                   const NodeSurroundings& around) {
+                                      const NodeProto& node, std::span<const ValueRef> inputs,
+                                      const NodeSurroundings& around) {
   const std::string name = printable(function.name);
   if (inputs.size() > function.input.size() || node.output.size() > function.output.size())
     refuse(fmt::format("it has {} inputs and {} outputs; function {} has {} and {}", inputs.size(),
@@ -95,7 +97,7 @@ std::vector<ValueRef> import_function(ImportState& state, const FunctionProto& f
 }
 
 std::vector<ValueRef> import_if(ImportState& state, const Call& call, const Scope& scope,
-                             const NodeSurroundings& around) {
+                                const NodeSurroundings& around) {
   const GraphProto& then_branch = call.attributes().graph("then_branch");
   const GraphProto& else_branch = call.attributes().graph("else_branch");
   if (call.known(0)) {
@@ -103,8 +105,10 @@ std::vector<ValueRef> import_if(ImportState& state, const Call& call, const Scop
     return import_branch(state, is_true ? then_branch : else_branch, scope, around,
                          is_true ? "then_branch" : "else_branch");
   }
-  const std::vector<ValueRef> on_true = import_branch(state, then_branch, scope, around, "then_branch");
-  const std::vector<ValueRef> on_false = import_branch(state, else_branch, scope, around, "else_branch");
+  const std::vector<ValueRef> on_true =
+      import_branch(state, then_branch, scope, around, "then_branch");
+  const std::vector<ValueRef> on_false =
+      import_branch(state, else_branch, scope, around, "else_branch");
   return selected(state, call.tensor(0), on_true, on_false);
 }
 

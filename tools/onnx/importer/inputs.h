@@ -26,7 +26,7 @@ class Dimensions {
   Extent named(Graph& graph, std::string_view name);
 
   const std::map<std::string, std::int64_t>& given_;
-  std::set<std::string> used_;                      ///< of the given names
+  std::set<std::string> used_;                               ///< of the given names
   std::map<std::string, std::string, std::less<>> symbols_;  ///< by name in the model
   UniqueNames names_;
 };

@@ -21,8 +21,8 @@ constexpr int kMostNested = 32;
 
 std::string description_of(const NodeProto& node, std::size_t number, const std::string& path) {
   const std::string_view domain = domain_of(node.domain);
-  const std::string shown =
-      node.name.empty() ? fmt::format("node {}", number) : fmt::format("node '{}'", printable(node.name));
+  const std::string shown = node.name.empty() ? fmt::format("node {}", number)
+                                              : fmt::format("node '{}'", printable(node.name));
   return fmt::format("{} ({}.{}){}", shown, domain.empty() ? "ai.onnx" : printable(domain),
                      printable(node.op_type), path);
 }
@@ -101,13 +101,13 @@ class NodeImporter {
   }
 
   [[noreturn]] void fail_input(std::string_view name) const {
-    const bool is_later = std::ranges::any_of(nodes_, [&](const NodeProto& node) {
-      return std::ranges::count(node.output, name) > 0;
-    });
-    refuse(is_later ? fmt::format("it reads '{}', which this or a later node computes: the nodes are "
-                                  "not in order, or form a cycle",
-                                  printable(name))
-                    : fmt::format("it reads '{}', which nothing defines", printable(name)));
+    const bool is_later = std::ranges::any_of(
+        nodes_, [&](const NodeProto& node) { return std::ranges::count(node.output, name) > 0; });
+    refuse(is_later
+               ? fmt::format("it reads '{}', which this or a later node computes: the nodes are "
+                             "not in order, or form a cycle",
+                             printable(name))
+               : fmt::format("it reads '{}', which nothing defines", printable(name)));
   }
 
   std::vector<ValueRef> import(const NodeProto& node) {
@@ -123,8 +123,7 @@ class NodeImporter {
       return failed_outputs(node);
     if (function) return import_function(state_, *function, node, inputs, around_);
     const auto opset = around_.opsets.find("");
-    if (opset == around_.opsets.end())
-      refuse("the version of the operator set ai.onnx is missing");
+    if (opset == around_.opsets.end()) refuse("the version of the operator set ai.onnx is missing");
     const Call call(node, inputs, around_.attributes, opset->second, state_.recording,
                     state_.folder);
     std::vector<ValueRef> outputs = is_control_flow(node.op_type)
@@ -147,7 +146,7 @@ class NodeImporter {
       return {inputs[0]};
     }
     if (auto known = evaluate(call)) {
-      for (KnownValue& value : *known) 
+      for (KnownValue& value : *known)
         outputs.push_back(std::make_shared<Value>(Value{.known = std::move(value)}));
       return outputs;
     }
@@ -163,7 +162,8 @@ class NodeImporter {
       const std::string_view name = node.output[i];
       if (name.empty()) continue;
       if (scope_.has(name)) {
-        state_.problems.add(where, fmt::format("its output '{}' is already defined", printable(name)));
+        state_.problems.add(where,
+                            fmt::format("its output '{}' is already defined", printable(name)));
         continue;
       }
       ensure(i < outputs.size() && outputs[i], "an imported node has all named outputs");
@@ -175,7 +175,8 @@ class NodeImporter {
   /// Names the tensor of `value` in the text, unless it has a name.
   void label(std::string_view name, const Value& value) {
     const Node* const node = value.tensor.node();
-    if (!node || node->op == Op::input || !state_.recording.graph.data().label(node).empty()) return;
+    if (!node || node->op == Op::input || !state_.recording.graph.data().label(node).empty())
+      return;
     const auto output = state_.names.find(name);
     const bool is_output = around_.depth == 0 && output != state_.names.end();
     value.tensor.label(is_output ? output->second : state_.recording.names.add(name));

@@ -16,10 +16,10 @@ void Problems::add(std::string_view where, std::string_view reason) {
 
 void Problems::throw_if_any() const {
   if (lines_.empty()) return;
-  throw UserError(fmt::format("the model cannot be imported, because of {}:\n  {}",
-                              lines_.size() == 1 ? "one problem"
-                                                 : fmt::format("{} problems", lines_.size()),
-                              fmt::join(lines_, "\n  ")));
+  throw UserError(
+      fmt::format("the model cannot be imported, because of {}:\n  {}",
+                  lines_.size() == 1 ? "one problem" : fmt::format("{} problems", lines_.size()),
+                  fmt::join(lines_, "\n  ")));
 }
 
 }  // namespace sinter::onnx

@@ -36,7 +36,9 @@ concept IsList = std::same_as<T, std::vector<typename ItemOf<T>::Type>>;
 template <class T>
 concept IsOptional = std::same_as<T, std::optional<typename ItemOf<T>::Type>>;
 template <class T>
-concept IsMessage = requires { T::kName; };
+concept IsMessage = requires {
+  T::kName;
+};
 
 /// Reads one message: a range of the file.
 class MessageDecoder {
@@ -55,8 +57,7 @@ class MessageDecoder {
       const std::uint64_t key = varint();
       const std::uint64_t number = key >> 3;
       const auto type = static_cast<WireType>(key & 7);
-      if (number == 0 || number > (1U << 29) - 1)
-        fail(fmt::format("there is no field {}", number));
+      if (number == 0 || number > (1U << 29) - 1) fail(fmt::format("there is no field {}", number));
       bool is_known = false;
       visit_fields(message, [&](std::uint64_t known, auto& field) {
         if (known != number) return;

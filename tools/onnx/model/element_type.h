@@ -10,7 +10,8 @@
 
 namespace sinter::onnx {
 
-/// The dtype of arrays of `type`; nullopt if there is none. Integers of 2 and 4 bits become i8 and u8.
+/// The dtype of arrays of `type`; nullopt if there is none. Integers of 2 and 4 bits become i8 and
+/// u8.
 std::optional<DType> dtype_of(std::int32_t type);
 /// ONNX's name of `type`: `FLOAT`, or `element type 77`.
 std::string element_type_name(std::int32_t type);

@@ -46,9 +46,10 @@ ExternalRange range_of(std::span<const StringStringEntryProto> entries) {
 fs::path path_in(const fs::path& folder, std::string_view location) {
   const std::string shown = printable(location);
   const auto refuse = [&] {
-    return UserError(fmt::format(
-        "its external data is in '{}', which is outside the folder of the model; move the file there",
-        shown));
+    return UserError(
+        fmt::format("its external data is in '{}', which is outside the folder of the model; move "
+                    "the file there",
+                    shown));
   };
   if (location.find('\0') != location.npos)
     throw UserError(fmt::format("its external data is in '{}', which is no file name", shown));
@@ -58,8 +59,8 @@ fs::path path_in(const fs::path& folder, std::string_view location) {
   const fs::path root = fs::weakly_canonical(folder.empty() ? fs::path(".") : folder, error);
   const fs::path path = fs::weakly_canonical(root / relative, error);
   if (error)
-    throw UserError(
-        fmt::format("its external data is in '{}', which cannot be read: {}", shown, error.message()));
+    throw UserError(fmt::format("its external data is in '{}', which cannot be read: {}", shown,
+                                error.message()));
   const fs::path inside = path.lexically_relative(root);
   if (inside.empty() || *inside.begin() == "..") throw refuse();
   return path;
@@ -82,14 +83,15 @@ std::string read_external_data(std::span<const StringStringEntryProto> entries,
                                 printable(range.location)));
   const auto offset = static_cast<std::uintmax_t>(range.offset);
   if (offset > size || static_cast<std::uintmax_t>(bytes) > size - offset)
-    throw UserError(fmt::format("its external data is bytes {} to {} of '{}', which has {}",
-                                offset, offset + static_cast<std::uintmax_t>(bytes),
+    throw UserError(fmt::format("its external data is bytes {} to {} of '{}', which has {}", offset,
+                                offset + static_cast<std::uintmax_t>(bytes),
                                 printable(range.location), size));
   std::string data(static_cast<std::size_t>(bytes), '\0');
   stream.seekg(range.offset);
   stream.read(data.data(), bytes);
   if (stream.gcount() != bytes)
-    throw UserError(fmt::format("its external data in '{}' cannot be read", printable(range.location)));
+    throw UserError(
+        fmt::format("its external data in '{}' cannot be read", printable(range.location)));
   return data;
 }
 

@@ -23,7 +23,8 @@ std::int64_t count_elements(std::span<const std::int64_t> dims) {
   std::int64_t nonzero = 1;  // strides are products of extents, too
   for (const std::int64_t extent : dims) {
     if (extent < 0)
-      throw UserError(fmt::format("its shape is [{}]; extents are at least 0", fmt::join(dims, ", ")));
+      throw UserError(
+          fmt::format("its shape is [{}]; extents are at least 0", fmt::join(dims, ", ")));
     count = extent == 0 ? 0 : count;
     if (extent > 0 && (__builtin_mul_overflow(nonzero, extent, &nonzero) || nonzero > kMost))
       throw UserError(fmt::format("its shape [{}] has too many elements", fmt::join(dims, ", ")));
@@ -32,7 +33,8 @@ std::int64_t count_elements(std::span<const std::int64_t> dims) {
 }
 
 [[noreturn]] void fail_count(std::size_t found, std::int64_t wanted, const char* unit) {
-  throw UserError(fmt::format("its data has {} {}, but its shape and type need {}", found, unit, wanted));
+  throw UserError(
+      fmt::format("its data has {} {}, but its shape and type need {}", found, unit, wanted));
 }
 
 /// Unpacks integers of `bits` bits, of which the lowest comes first.
@@ -69,8 +71,7 @@ void set_raw(const TensorProto& tensor, std::string_view bytes, HostArray& array
 /// Copies whole elements of the same representation.
 template <class Item>
 void copy_items(const std::vector<Item>& items, HostArray& array) {
-  if (!items.empty())
-    std::memcpy(array.bytes().data(), items.data(), items.size() * sizeof(Item));
+  if (!items.empty()) std::memcpy(array.bytes().data(), items.data(), items.size() * sizeof(Item));
 }
 
 /// int32_data holds the bits of f16, bf16 and f8, the values of small integers, and bytes of
@@ -138,8 +139,9 @@ HostArray array_of(const TensorProto& tensor, const std::filesystem::path& folde
     return array;
   }
   if (tensor.data_location != 0)
-    throw UserError(fmt::format("its data location is {}; known are 0 (in the message) and 1 (in a file)",
-                                tensor.data_location));
+    throw UserError(
+        fmt::format("its data location is {}; known are 0 (in the message) and 1 (in a file)",
+                    tensor.data_location));
   if (tensor.raw_data) {
     if (tensor.raw_data->size() != static_cast<std::size_t>(bytes))
       fail_count(tensor.raw_data->size(), bytes, "bytes");

@@ -13,8 +13,9 @@ namespace sinter::onnx {
 namespace {
 
 constexpr std::array kAttributeKinds = {
-    "no kind",  "FLOAT",   "INT",     "STRING", "TENSOR",        "GRAPH",          "FLOATS",    "INTS",
-    "STRINGS",  "TENSORS", "GRAPHS",  "SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS"};
+    "no kind",        "FLOAT",      "INT",        "STRING",  "TENSOR", "GRAPH",
+    "FLOATS",         "INTS",       "STRINGS",    "TENSORS", "GRAPHS", "SPARSE_TENSOR",
+    "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS"};
 
 std::string kind_name(std::int32_t type) {
   if (type >= 0 && type < static_cast<std::int32_t>(kAttributeKinds.size()))
@@ -30,13 +31,14 @@ Attributes::Attributes(const NodeProto& node, const FunctionAttributes* outer) {
     if (!attribute.ref_attr_name.empty()) {
       const std::string shown = printable(attribute.ref_attr_name);
       if (!outer)
-        throw UserError(fmt::format(
-            "attribute {} refers to '{}', but only nodes of functions may do so",
-            printable(attribute.name), shown));
+        throw UserError(
+            fmt::format("attribute {} refers to '{}', but only nodes of functions may do so",
+                        printable(attribute.name), shown));
       const auto found = outer->find(attribute.ref_attr_name);
       if (found == outer->end())
-        throw UserError(fmt::format("attribute {} refers to '{}', which the function does not declare",
-                                    printable(attribute.name), shown));
+        throw UserError(
+            fmt::format("attribute {} refers to '{}', which the function does not declare",
+                        printable(attribute.name), shown));
       value = found->second;
       if (!value) continue;  // optional, and not given
     }

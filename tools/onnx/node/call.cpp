@@ -85,9 +85,10 @@ const KnownValue* Call::known(std::size_t i) const {
 const KnownValue& Call::known(std::size_t i, std::string_view what) const {
   const Value& value = input(i);
   if (const KnownValue* const found = known(i)) return *found;
-  refuse(fmt::format("the {} (input '{}') are computed at run time; they must be constants, or follow "
-                     "from the shapes of inputs",
-                     what, printable(value.name)));
+  refuse(
+      fmt::format("the {} (input '{}') are computed at run time; they must be constants, or follow "
+                  "from the shapes of inputs",
+                  what, printable(value.name)));
 }
 
 std::vector<Extent> Call::extents(std::size_t i, std::string_view what) const {

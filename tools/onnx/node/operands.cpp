@@ -34,9 +34,9 @@ std::vector<Operand> elementwise_operands(const Call& call, std::size_t first) {
 
 void require_inputs(const Call& call, std::size_t least, std::size_t most) {
   if (call.input_count() >= least && call.input_count() <= most) return;
-  refuse(fmt::format("it has {} inputs; the op takes {}", call.input_count(),
-                     least == most ? fmt::format("{}", least)
-                                   : fmt::format("{} to {}", least, most)));
+  refuse(
+      fmt::format("it has {} inputs; the op takes {}", call.input_count(),
+                  least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most)));
 }
 
 }  // namespace sinter::onnx

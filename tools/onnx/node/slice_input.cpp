@@ -35,10 +35,8 @@ std::vector<SliceRange> slice_ranges(const Call& call, int rank) {
   std::vector<SliceRange> ranges;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (steps[i] == 0) refuse("a step is 0");
-    ranges.push_back({.axis = static_cast<int>(axes[i]),
-                      .begin = begins[i],
-                      .end = ends[i],
-                      .step = steps[i]});
+    ranges.push_back(
+        {.axis = static_cast<int>(axes[i]), .begin = begins[i], .end = ends[i], .step = steps[i]});
   }
   return ranges;
 }
@@ -56,7 +54,8 @@ NumberRange clamped_range(std::int64_t begin, std::int64_t end, std::int64_t ste
   begin = std::clamp<std::int64_t>(begin, -1, extent - 1);
   end = std::clamp<std::int64_t>(end, -1, extent - 1);
   const std::int64_t length = std::max<std::int64_t>(begin - end, 0);
-  if (step == std::numeric_limits<std::int64_t>::min()) return {.begin = begin, .count = length > 0};
+  if (step == std::numeric_limits<std::int64_t>::min())
+    return {.begin = begin, .count = length > 0};
   return {.begin = begin, .count = length / -step + (length % -step != 0)};
 }
 

@@ -18,9 +18,10 @@ void set_same_padding(SpatialWindows& windows, std::span<const Extent> spatial, 
     std::int64_t total = windows.span(axis) - 1;
     if (stride != 1) {
       if (!spatial[axis].is_number())
-        refuse(fmt::format("auto_pad needs the extent of spatial axis {}, which is {}; give its size "
-                           "with --dim",
-                           axis, to_string(spatial[axis])));
+        refuse(
+            fmt::format("auto_pad needs the extent of spatial axis {}, which is {}; give its size "
+                        "with --dim",
+                        axis, to_string(spatial[axis])));
       const std::int64_t extent = spatial[axis].number();
       const std::int64_t count = extent / stride + (extent % stride != 0);
       total = (count - 1) * stride + windows.span(axis) - extent;
@@ -42,8 +43,8 @@ std::vector<std::int64_t> spatial_list(const Call& call, std::string_view name, 
                           return item >= least && item <= kMostSpatial;
                         });
   if (!is_valid)
-    refuse(fmt::format("{} is [{}]; it must have {} numbers from {} up", name, fmt::join(list, ", "),
-                       count, least));
+    refuse(fmt::format("{} is [{}]; it must have {} numbers from {} up", name,
+                       fmt::join(list, ", "), count, least));
   return list;
 }
 
@@ -52,7 +53,8 @@ SpatialWindows spatial_windows(const Call& call, std::span<const Extent> spatial
   const std::size_t count = spatial.size();
   if (kernel.size() != count ||
       std::ranges::any_of(kernel, [](std::int64_t k) { return k < 1 || k > kMostSpatial; }))
-    refuse(fmt::format("kernel_shape is [{}], for {} spatial axes", fmt::join(kernel, ", "), count));
+    refuse(
+        fmt::format("kernel_shape is [{}], for {} spatial axes", fmt::join(kernel, ", "), count));
   SpatialWindows windows{.kernel = std::move(kernel),
                          .strides = spatial_list(call, "strides", count, 1, 1),
                          .dilations = spatial_list(call, "dilations", count, 1, 1)};

@@ -14,7 +14,7 @@ namespace sinter::onnx {
 /// A value has a tensor, an array, known contents, or several of them. `Recording::tensor` records
 /// the tensor of a value that has none yet.
 struct Value {
-  std::string_view name = {};              ///< in the model
+  std::string_view name = {};  ///< in the model
   Tensor tensor = {};
   std::shared_ptr<const HostArray> array = {};  ///< an initialiser or a constant
   std::optional<KnownValue> known = {};

@@ -1,9 +1,9 @@
 // `sinter import`: turns an ONNX model into a graph in text form and a folder of weights.
+#include "tools/onnx/import.h"
 #include "ir/graph/node.h"
 #include "ir/text/lexer.h"
 #include "sinter/error.h"
 #include "sinter/text.h"
-#include "tools/onnx/import.h"
 #include "tools/sinter/arguments/options.h"
 #include "tools/sinter/files/npy.h"
 #include "tools/sinter/files/text_file.h"
@@ -65,11 +65,13 @@ void make_weights_folder(const fs::path& folder) {
 std::string text_of(const onnx::ImportedModel& model, const fs::path& source) {
   std::string text = fmt::format("// Imported from {}.\n", printable(source.filename().string()));
   for (const onnx::RenamedValue& value : model.renamed)
-    text += fmt::format("// {} is called \"{}\" there.\n", value.in_text, printable(value.in_model));
+    text +=
+        fmt::format("// {} is called \"{}\" there.\n", value.in_text, printable(value.in_model));
   return text + print(model.graph);
 }
 
-void print_summary(const onnx::ImportedModel& model, const fs::path& text, const fs::path& weights) {
+void print_summary(const onnx::ImportedModel& model, const fs::path& text,
+                   const fs::path& weights) {
   const GraphData& graph = model.graph.data();
   const std::size_t inputs = graph.inputs.size() - model.weights.size();
   fmt::print("{}: {}, {}\n", text.string(), counted(static_cast<std::int64_t>(inputs), "input"),
@@ -87,8 +89,7 @@ void import_to_files(const ImportArguments& arguments) {
   std::error_code error;
   if (!fs::exists(source, error))
     throw UsageError(fmt::format("{} cannot be read: there is no such file", arguments.file));
-  const onnx::ImportedModel model =
-      onnx::import_model(source, {.dims = sizes_of(arguments.dims)});
+  const onnx::ImportedModel model = onnx::import_model(source, {.dims = sizes_of(arguments.dims)});
   const fs::path text = fs::path(arguments.folder) / (source.stem().string() + ".sinter");
   const fs::path weights = weights_folder(text);
   fs::create_directories(arguments.folder, error);
@@ -106,8 +107,8 @@ void import_to_files(const ImportArguments& arguments) {
 
 void declare_import(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<ImportArguments>();
-  CLI::App& command = *app.add_subcommand(
-      "import", "Turn an ONNX model into a graph in text form and its weights");
+  CLI::App& command =
+      *app.add_subcommand("import", "Turn an ONNX model into a graph in text form and its weights");
   command.add_option("FILE", arguments->file, "A model, MODEL.onnx, of operator sets 6 to 28")
       ->type_name("")
       ->required();

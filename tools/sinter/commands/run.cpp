@@ -215,9 +215,10 @@ void declare_run(CLI::App& app, Action& action) {
   add_sizes(command, arguments->graph.sizes);
   add_device_and_seed(command, arguments->device, arguments->seed);
   command
-      .add_option("--inputs", arguments->inputs,
-                  "Inputs from .npy files, whose shapes also give the sizes of symbols; default: NAME.npy "
-                  "in the folder MODEL.weights beside MODEL.sinter, else random")
+      .add_option(
+          "--inputs", arguments->inputs,
+          "Inputs from .npy files, whose shapes also give the sizes of symbols; default: NAME.npy "
+          "in the folder MODEL.weights beside MODEL.sinter, else random")
       ->type_name("NAME=FILE");
   command
       .add_option("--outputs", arguments->outputs,

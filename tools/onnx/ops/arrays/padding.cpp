@@ -27,14 +27,14 @@ Paddings paddings_of(const Call& call, int rank) {
       call.opset() < 11 ? call.attributes().integers("pads") : call.integers(1, "pads");
   std::vector<std::int64_t> axes(static_cast<std::size_t>(rank));
   std::iota(axes.begin(), axes.end(), 0);
-  if (call.opset() >= 18 && call.has_input(3))
-    axes = checked_axes(call.integers(3, "axes"), rank);
+  if (call.opset() >= 18 && call.has_input(3)) axes = checked_axes(call.integers(3, "axes"), rank);
   if (numbers.size() != 2 * axes.size())
     refuse(fmt::format("it has {} pads for {} axes; it must have two per axis", numbers.size(),
                        axes.size()));
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
   for (const std::int64_t number : numbers)
-    if (number > kMost || number < -kMost) refuse(fmt::format("a pad is {}, which is too large", number));
+    if (number > kMost || number < -kMost)
+      refuse(fmt::format("a pad is {}, which is too large", number));
   Paddings result{.low = std::vector<std::int64_t>(static_cast<std::size_t>(rank), 0),
                   .high = std::vector<std::int64_t>(static_cast<std::size_t>(rank), 0)};
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -49,7 +49,8 @@ Operand filler_of(const Call& call, const Tensor& x) {
   if (call.opset() < 11) return call.attributes().real("value", 0);
   if (!call.has_input(2)) return {number_of_dtype(0, x.dtype()), Location{}};
   if (call.dtype(2) != x.dtype())
-    refuse(fmt::format("its value is {}, but its input is {}", name(call.dtype(2)), name(x.dtype())));
+    refuse(
+        fmt::format("its value is {}, but its input is {}", name(call.dtype(2)), name(x.dtype())));
   if (call.known(2) && call.known(2)->items.size() == 1) return call.operand(2, x.rank());
   return reshape(call.tensor(2), {});
 }

@@ -45,7 +45,8 @@ struct Standardized {
 Standardized standardized(const Tensor& x, std::span<const std::int64_t> axes, double epsilon) {
   const VarMean moments = var_mean(x, axes, 0, keep);
   const Tensor inverse = rsqrt(moments.var + epsilon);
-  return {.value = (x - moments.mean) * inverse, .mean = moments.mean, .inverse_deviation = inverse};
+  return {
+      .value = (x - moments.mean) * inverse, .mean = moments.mean, .inverse_deviation = inverse};
 }
 
 Outputs record_layer_normalization(const Call& call) {
@@ -76,7 +77,8 @@ Outputs record_rms_normalization(const Call& call) {
 Tensor per_channel(const Call& call, std::size_t i, int rank) {
   const Tensor vector = call.tensor(i);
   if (vector.rank() != 1)
-    refuse(fmt::format("input {} has rank {}; it must be a vector of the channels", i, vector.rank()));
+    refuse(
+        fmt::format("input {} has rank {}; it must be a vector of the channels", i, vector.rank()));
   return aligned_to_axis(widened(vector), rank == 1 ? 0 : 1, rank);
 }
 
@@ -120,8 +122,8 @@ Outputs record_batch_normalization(const Call& call) {
   const Tensor x = call.tensor(0);
   const double epsilon = call.attributes().real("epsilon", kDefaultEpsilon);
   const double momentum = call.attributes().real("momentum", 0.9F);
-  const bool is_training = call.opset() >= 14 ? call.attributes().flag("training_mode", false)
-                                              : call.wants_output(1);
+  const bool is_training =
+      call.opset() >= 14 ? call.attributes().flag("training_mode", false) : call.wants_output(1);
   if (is_training && call.opset() < 14)
     refuse("it has more than one output, which means training before opset 14");
   const Tensor wide = widened(x);
@@ -153,7 +155,8 @@ Outputs record_lrn(const Call& call) {
   const Tensor x = call.tensor(0);
   const std::int64_t size = call.attributes().integer("size");
   if (size < 1 || x.rank() < 2)
-    refuse(fmt::format("size is {} and the rank is {}; they must be at least 1 and 2", size, x.rank()));
+    refuse(fmt::format("size is {} and the rank is {}; they must be at least 1 and 2", size,
+                       x.rank()));
   const double alpha = call.attributes().real("alpha", 1e-4F);
   const double beta = call.attributes().real("beta", 0.75F);
   const double bias = call.attributes().real("bias", 1);

@@ -1,4 +1,4 @@
-#include "tools/onnx/ops/activation_word.h"
+#include "tools/onnx/ops/networks/activation_word.h"
 
 #include "sinter/nn.h"
 
@@ -26,7 +26,8 @@ constexpr ActivationRow kActivationRows[] = {
     {"elu", true, false, 1, 0, [](Tensor x, double a, double) { return elu(x, a); }},
     {"hardsigmoid", true, true, 0.2, 0.5,
      [](Tensor x, double a, double b) { return clamp(x * a + b, 0, 1); }},
-    {"leakyrelu", true, false, 0.01, 0, [](Tensor x, double a, double) { return leaky_relu(x, a); }},
+    {"leakyrelu", true, false, 0.01, 0,
+     [](Tensor x, double a, double) { return leaky_relu(x, a); }},
     {"relu", false, false, 0, 0, [](Tensor x, double, double) { return relu(x); }},
     {"scaledtanh", true, true, 1, 1, [](Tensor x, double a, double b) { return tanh(x * b) * a; }},
     {"sigmoid", false, false, 0, 0, [](Tensor x, double, double) { return sigmoid(x); }},
@@ -41,8 +42,7 @@ const ActivationRow& row_of(const std::string& word) {
   std::string lower = word;
   std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
   const auto* const found = std::ranges::find(kActivationRows, lower, &ActivationRow::name);
-  if (found == std::end(kActivationRows))
-    refuse(fmt::format("the activation {} is unknown", word));
+  if (found == std::end(kActivationRows)) refuse(fmt::format("the activation {} is unknown", word));
   return *found;
 }
 

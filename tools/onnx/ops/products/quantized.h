@@ -5,8 +5,8 @@
 
 namespace sinter::onnx {
 
-/// round(quotient) + zero_point in an integer dtype of at most 16 bits, clamped to its range. Halves
-/// round to even. An empty zero point counts as 0.
+/// round(quotient) + zero_point in an integer dtype of at most 16 bits, clamped to its range.
+/// Halves round to even. An empty zero point counts as 0.
 Tensor to_quantized(const Tensor& quotient, const Tensor& zero_point, DType dtype);
 
 /// The product of (a - zero_a) and (b - zero_b) in i32, for i8 or u8 operands of rank 2 or more. An

@@ -21,7 +21,8 @@ Outputs record_constant_of_shape(const Call& call) {
   const TensorProto* const tensor = call.attributes().tensor("value");
   if (!tensor) return {full(call.graph(), shape, 0.0, f32)};
   const HostArray value = array_of(*tensor, call.folder());
-  if (value.size() != 1) refuse(fmt::format("its value has {} elements; it must have one", value.size()));
+  if (value.size() != 1)
+    refuse(fmt::format("its value has {} elements; it must have one", value.size()));
   return {full(call.graph(), shape, literal_of(value), value.dtype())};
 }
 

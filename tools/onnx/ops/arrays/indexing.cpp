@@ -51,14 +51,14 @@ Outputs record_gather_nd(const Call& call) {
   const std::int64_t count = indices.shape().back().number();
   if (batch < 0 || batch >= std::min(x.rank(), indices.rank()) || count > x.rank() - batch ||
       count < 1)
-    refuse(fmt::format("batch_dims is {} and the last axis of the indices is {}, for an input of "
-                       "rank {}",
-                       batch, count, x.rank()));
+    refuse(
+        fmt::format("batch_dims is {} and the last axis of the indices is {}, for an input of "
+                    "rank {}",
+                    batch, count, x.rank()));
   std::vector<Tensor> positions;
   std::vector<std::int64_t> axes;
   const Tensor first = component(indices, 0);
-  for (int axis = 0; axis < batch; ++axis)
-    positions.push_back(positions_along(call, first, axis));
+  for (int axis = 0; axis < batch; ++axis) positions.push_back(positions_along(call, first, axis));
   for (std::int64_t i = 0; i < count; ++i) positions.push_back(component(indices, i));
   for (std::size_t i = 0; i < positions.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
   return {index(x, positions, axes)};
@@ -92,9 +92,9 @@ Outputs record_trilu(const Call& call) {
 Outputs record_eye_like(const Call& call) {
   require_inputs(call, 1, 1);
   const std::vector<Extent> shape = call.shape(0);
-  if (shape.size() != 2) refuse(fmt::format("its input has rank {}; it must be a matrix", shape.size()));
-  const DType dtype =
-      call.attributes().has("dtype") ? dtype_named(call, "dtype") : call.dtype(0);
+  if (shape.size() != 2)
+    refuse(fmt::format("its input has rank {}; it must be a matrix", shape.size()));
+  const DType dtype = call.attributes().has("dtype") ? dtype_named(call, "dtype") : call.dtype(0);
   const Tensor rows = aligned_to_axis(iota(call.graph(), shape[0]), 0, 2);
   const Tensor columns = aligned_to_axis(iota(call.graph(), shape[1]), 1, 2);
   return {cast(eq(rows + call.attributes().integer("k", 0), columns), dtype)};

@@ -2,8 +2,8 @@
 #include "sinter/nn.h"
 #include "sinter/views.h"
 #include "tools/onnx/ops/axes.h"
+#include "tools/onnx/ops/images/sampling.h"
 #include "tools/onnx/ops/op_table.h"
-#include "tools/onnx/ops/sampling.h"
 
 #include <optional>
 
@@ -51,11 +51,11 @@ Tensor reflected(const Tensor& at, std::int64_t n, bool are_corners) {
 /// A position in [-1, 1] as an index of an axis of extent n, in reals.
 Tensor denormalized(const Tensor& position, std::int64_t n, const GridOptions& options) {
   const auto extent = static_cast<double>(n);
-  Tensor at = options.are_corners ? (position + 1) / 2 * (extent - 1)
-                                  : ((position + 1) * extent - 1) / 2;
+  Tensor at =
+      options.are_corners ? (position + 1) / 2 * (extent - 1) : ((position + 1) * extent - 1) / 2;
   if (options.mode == "nearest") at = round(at);
   const double low = options.are_corners ? 0 : -0.5;
-  const Tensor is_outside = logical_or(at < low, at > extent - 1 - low);
+  const Tensor is_outside = logical_or(at<low, at> extent - 1 - low);
   if (options.outside == OutsideOfGrid::border)
     return where(is_outside, clamp(at, 0.0, extent - 1), at);
   if (options.outside == OutsideOfGrid::reflection)

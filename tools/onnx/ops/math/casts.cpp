@@ -26,7 +26,8 @@ Tensor cast_to_f8(const Tensor& x, DType to, bool saturates) {
   const Tensor inside = cast(minimum(maximum(real, -largest), largest), to);
   if (saturates) return inside;
   if (to == f8e4m3)
-    return cast(where(abs(real) > kLastToF8E4M3, std::numeric_limits<double>::quiet_NaN(), real), to);
+    return cast(where(abs(real) > kLastToF8E4M3, std::numeric_limits<double>::quiet_NaN(), real),
+                to);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const Tensor infinite = where(real < 0, -kInfinity, where(real > 0, kInfinity, real));
   return cast(where(abs(real) >= kFirstAboveF8E5M2, infinite, real), to);
@@ -90,7 +91,8 @@ struct QuantizedRange {
 QuantizedRange range_of(DType dtype) {
   const int bits = 8 * size_of(dtype);
   const double count = static_cast<double>(std::uint64_t{1} << bits);
-  return is_signed(dtype) ? QuantizedRange{-count / 2, count / 2 - 1} : QuantizedRange{0, count - 1};
+  return is_signed(dtype) ? QuantizedRange{-count / 2, count / 2 - 1}
+                          : QuantizedRange{0, count - 1};
 }
 
 DType quantized_dtype(const Call& call) {
@@ -128,10 +130,10 @@ Outputs record_dequantize(const Call& call) {
   require_inputs(call, 2, 3);
   const Tensor x = call.tensor(0);
   const Tensor scale = call.tensor(1);
-  const DType dtype = call.attributes().has("output_dtype") &&
-                              call.attributes().integer("output_dtype", 0) != 0
-                          ? dtype_named(call, "output_dtype")
-                          : scale.dtype();
+  const DType dtype =
+      call.attributes().has("output_dtype") && call.attributes().integer("output_dtype", 0) != 0
+          ? dtype_named(call, "output_dtype")
+          : scale.dtype();
   Tensor number = x;
   if (call.has_input(2)) {
     const DType wide = is_floating(x.dtype()) ? f32 : size_of(x.dtype()) < 4 ? i32 : i64;

@@ -1,6 +1,6 @@
 // Operators that only move elements: views, parts and concatenation.
-#include "ir/shape/extent.h"
 #include "sinter/views.h"
+#include "ir/shape/extent.h"
 #include "tools/onnx/node/operands.h"
 #include "tools/onnx/node/slice_input.h"
 #include "tools/onnx/ops/op_table.h"
@@ -26,7 +26,8 @@ Outputs record_reshape(const Call& call) {
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (!shape[i].is(0) || allows_zero) continue;
     if (i >= x.shape().size())
-      refuse(fmt::format("extent {} of the shape is 0, but the input has only {} axes", i, x.rank()));
+      refuse(
+          fmt::format("extent {} of the shape is 0, but the input has only {} axes", i, x.rank()));
     shape[i] = x.shape()[i];
   }
   return {reshape(x, shape)};
@@ -144,8 +145,8 @@ Tensor sliced(const Tensor& x, const SliceRange& range) {
     refuse(fmt::format("its step is {}; steps have at most 31 bits", range.step));
   const auto step = static_cast<int>(range.step);
   if (extent.is_number() && range.begin.is_number() && range.end.is_number()) {
-    const NumberRange numbers = clamped_range(range.begin.number(), range.end.number(), range.step,
-                                              extent.number());
+    const NumberRange numbers =
+        clamped_range(range.begin.number(), range.end.number(), range.step, extent.number());
     const std::int64_t last = numbers.begin + (numbers.count - 1) * range.step;
     if (numbers.count == 0) return slice(x, range.axis, 0, 0);
     if (step > 0) return slice(x, range.axis, numbers.begin, last + 1, step);
@@ -210,8 +211,9 @@ Outputs record_split(const Call& call) {
     begin = begin + size;
   }
   if (!(begin == extent) || sizes.size() != call.output_count())
-    refuse(fmt::format("it makes {} parts with {} elements in total of the extent {} for {} outputs",
-                       sizes.size(), to_string(begin), to_string(extent), call.output_count()));
+    refuse(
+        fmt::format("it makes {} parts with {} elements in total of the extent {} for {} outputs",
+                    sizes.size(), to_string(begin), to_string(extent), call.output_count()));
   return outputs;
 }
 
@@ -235,7 +237,8 @@ std::int64_t checked_block(const Call& call, const Tensor& x) {
 /// The order of the channels of a block: first the block or first the depth.
 std::string checked_mode(const Call& call) {
   const std::string mode = call.attributes().text("mode", "DCR");
-  if (mode != "DCR" && mode != "CRD") refuse(fmt::format("mode is '{}'; it must be DCR or CRD", mode));
+  if (mode != "DCR" && mode != "CRD")
+    refuse(fmt::format("mode is '{}'; it must be DCR or CRD", mode));
   return mode;
 }
 

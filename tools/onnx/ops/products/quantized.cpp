@@ -1,4 +1,4 @@
-#include "tools/onnx/ops/quantized.h"
+#include "tools/onnx/ops/products/quantized.h"
 
 #include "ir/record/record.h"
 #include "sinter/library_ops.h"
@@ -37,7 +37,8 @@ Tensor to_quantized(const Tensor& quotient, const Tensor& zero_point, DType dtyp
   Tensor moved = round(quotient);
   if (zero_point.node()) moved = moved + cast(zero_point, moved.dtype());
   const auto real = [](const Literal& bound) { return static_cast<double>(bound.integer); };
-  return cast(minimum(maximum(moved, real(lowest_value(dtype))), real(highest_value(dtype))), dtype);
+  return cast(minimum(maximum(moved, real(lowest_value(dtype))), real(highest_value(dtype))),
+              dtype);
 }
 
 Tensor quantized_product(Graph& graph, const Tensor& a, const Tensor& zero_a, const Tensor& b,

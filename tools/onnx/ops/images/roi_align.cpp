@@ -2,8 +2,8 @@
 #include "sinter/nn.h"
 #include "sinter/views.h"
 #include "tools/onnx/ops/axes.h"
+#include "tools/onnx/ops/images/sampling.h"
 #include "tools/onnx/ops/op_table.h"
-#include "tools/onnx/ops/sampling.h"
 
 #include <array>
 
@@ -47,14 +47,16 @@ Outputs record_roi_align(const Call& call) {
   const std::int64_t columns = attributes.integer("output_width", 1);
   const std::int64_t samples = attributes.integer("sampling_ratio", 0);
   if (samples < 1)
-    refuse(fmt::format("sampling_ratio is {}: the number of samples would depend on the regions; "
-                       "export the model with a ratio of at least 1",
-                       samples));
+    refuse(
+        fmt::format("sampling_ratio is {}: the number of samples would depend on the regions; "
+                    "export the model with a ratio of at least 1",
+                    samples));
   const bool is_centred =
       attributes.text("coordinate_transformation_mode",
                       call.opset() < 16 ? "output_half_pixel" : "half_pixel") == "half_pixel";
   const std::string mode = attributes.text("mode", "avg");
-  if (mode != "avg" && mode != "max") refuse(fmt::format("mode is {}; it must be avg or max", mode));
+  if (mode != "avg" && mode != "max")
+    refuse(fmt::format("mode is {}; it must be avg or max", mode));
 
   const DType compute = x.dtype() == f64 ? f64 : f32;
   // Each region is x1, y1, x2, y2.
@@ -80,8 +82,7 @@ Outputs record_roi_align(const Call& call) {
         result = mode == "avg" ? result + term : maximum(result, term);
     }
   const auto shape = result.shape();
-  const Tensor by_bin =
-      reshape(result, {shape[0], rows, samples, columns, samples, shape.back()});
+  const Tensor by_bin = reshape(result, {shape[0], rows, samples, columns, samples, shape.back()});
   const Tensor pooled = mode == "avg" ? mean(by_bin, {2, 4}) : max(by_bin, {2, 4});
   return {cast(with_channels_second(pooled), x.dtype())};
 }

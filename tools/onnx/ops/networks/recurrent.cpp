@@ -5,7 +5,7 @@
 #include "sinter/nn.h"
 #include "sinter/views.h"
 #include "tools/onnx/node/operands.h"
-#include "tools/onnx/ops/activation_word.h"
+#include "tools/onnx/ops/networks/activation_word.h"
 #include "tools/onnx/ops/axes.h"
 #include "tools/onnx/ops/op_table.h"
 

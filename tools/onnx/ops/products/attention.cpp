@@ -4,8 +4,8 @@
 #include "tools/onnx/node/element_type_attribute.h"
 #include "tools/onnx/node/limits.h"
 #include "tools/onnx/node/operands.h"
-#include "tools/onnx/ops/matrix_product.h"
 #include "tools/onnx/ops/op_table.h"
+#include "tools/onnx/ops/products/matrix_product.h"
 
 #include <cmath>
 #include <limits>
@@ -20,7 +20,8 @@ namespace {
 Tensor split_heads(const Tensor& x, std::int64_t heads) {
   if (heads < 1 || !x.shape()[2].is_number() || x.shape()[2].number() % heads != 0)
     refuse(fmt::format("{} columns do not divide into {} heads", to_string(x.shape()[2]), heads));
-  const Tensor apart = reshape(x, {x.shape()[0], x.shape()[1], heads, x.shape()[2].number() / heads});
+  const Tensor apart =
+      reshape(x, {x.shape()[0], x.shape()[1], heads, x.shape()[2].number() / heads});
   return permute(apart, {0, 2, 1, 3});
 }
 
@@ -126,12 +127,12 @@ Outputs record_attention(const Call& call) {
   v = repeat_heads(v, heads / heads_of(v));
 
   if (!q.shape()[3].is_number())
-    refuse(fmt::format("its heads have the width {}; it must be a number", to_string(q.shape()[3])));
+    refuse(
+        fmt::format("its heads have the width {}; it must be a number", to_string(q.shape()[3])));
   const double default_scale = 1 / std::sqrt(static_cast<double>(q.shape()[3].number()));
   const double scale = std::sqrt(attributes.real("scale", default_scale));
   const double softcap = attributes.real("softcap", 0);
-  const auto shown =
-      static_cast<ShownScores>(attributes.integer("qk_matmul_output_mode", 0) & 3);
+  const auto shown = static_cast<ShownScores>(attributes.integer("qk_matmul_output_mode", 0) & 3);
   const Tensor product = matrix_product(q * scale, k * scale, {.transpose_b = true});
   const Tensor capped = softcap > 0 ? tanh(product / softcap) * softcap : product;
   const Tensor masked = with_mask(call, capped, query_offset(call, q));
@@ -140,7 +141,8 @@ Outputs record_attention(const Call& call) {
   const Tensor weights = cast(softmax_of_seen(cast(masked, precision)), q.dtype());
   Tensor y = matrix_product(weights, v);
   if (is_merged)
-    y = reshape(permute(y, {0, 2, 1, 3}), {y.shape()[0], y.shape()[2], y.shape()[1] * y.shape()[3]});
+    y = reshape(permute(y, {0, 2, 1, 3}),
+                {y.shape()[0], y.shape()[2], y.shape()[1] * y.shape()[3]});
   const Tensor scores[] = {product, capped, masked, weights};
   return {y, present_key, present_value, scores[static_cast<std::size_t>(shown)]};
 }
@@ -172,7 +174,8 @@ Outputs record_rotary_embedding(const Call& call) {
   const bool is_interleaved = attributes.flag("interleaved", false);
   const Tensor head = slice(heads, 3, 0, rotated);
   const Tensor a = is_interleaved ? slice(head, 3, 0, rotated, 2) : slice(head, 3, 0, rotated / 2);
-  const Tensor b = is_interleaved ? slice(head, 3, 1, rotated, 2) : slice(head, 3, rotated / 2, rotated);
+  const Tensor b =
+      is_interleaved ? slice(head, 3, 1, rotated, 2) : slice(head, 3, rotated / 2, rotated);
   const Tensor real = cosines * a - sines * b;
   const Tensor imaginary = sines * a + cosines * b;
   Tensor y = is_interleaved ? reshape(stack({real, imaginary}, -1), head.shape())

@@ -2,8 +2,8 @@
 #include "ir/text/lexer.h"
 #include "sinter/views.h"
 #include "tools/onnx/node/operands.h"
-#include "tools/onnx/ops/matrix_product.h"
 #include "tools/onnx/ops/op_table.h"
+#include "tools/onnx/ops/products/matrix_product.h"
 
 #include <algorithm>
 #include <string>
@@ -175,7 +175,8 @@ Outputs record_einsum(const Call& call) {
   const std::string result =
       arrow == equation.npos ? implied_result(terms) : equation.substr(arrow + 2);
   if (terms.size() != call.input_count())
-    refuse(fmt::format("its equation has {} terms for {} inputs", terms.size(), call.input_count()));
+    refuse(
+        fmt::format("its equation has {} terms for {} inputs", terms.size(), call.input_count()));
   std::vector<NamedAxes> operands;
   std::size_t most_dots = 0;
   for (std::size_t i = 0; i < terms.size(); ++i) {

@@ -125,26 +125,19 @@ Outputs record_index_of(const Call& call) {
   const Tensor x = call.tensor(0);
   const int axis = checked_axis(call.attributes().integer("axis", 0), x.rank());
   const Keep keep_axes = call.attributes().flag("keepdims", true) ? Keep::yes : Keep::no;
-  if (!call.attributes().flag("select_last_index", false))
-    return {function(x, {axis}, keep_axes)};
+  if (!call.attributes().flag("select_last_index", false)) return {function(x, {axis}, keep_axes)};
   const Extent extent = x.shape()[static_cast<std::size_t>(axis)];
   const Tensor last = call.size_value(extent - 1);
   return {last - function(flip(x, {axis}), {axis}, keep_axes)};
 }
 
 constexpr OpRow kReductions[] = {
-    {"ArgMax", record_index_of<argmax>},
-    {"ArgMin", record_index_of<argmin>},
-    {"ReduceL1", record_reduce_l1},
-    {"ReduceL2", record_reduce_l2},
-    {"ReduceLogSum", record_reduce_log_sum},
-    {"ReduceLogSumExp", record_reduce_log_sum_exp},
-    {"ReduceMax", record_reduce_max},
-    {"ReduceMean", record_reduce_mean},
-    {"ReduceMin", record_reduce_min},
-    {"ReduceProd", record_reduce_prod},
-    {"ReduceSum", record_reduce_sum},
-    {"ReduceSumSquare", record_reduce_sum_square},
+    {"ArgMax", record_index_of<argmax>},     {"ArgMin", record_index_of<argmin>},
+    {"ReduceL1", record_reduce_l1},          {"ReduceL2", record_reduce_l2},
+    {"ReduceLogSum", record_reduce_log_sum}, {"ReduceLogSumExp", record_reduce_log_sum_exp},
+    {"ReduceMax", record_reduce_max},        {"ReduceMean", record_reduce_mean},
+    {"ReduceMin", record_reduce_min},        {"ReduceProd", record_reduce_prod},
+    {"ReduceSum", record_reduce_sum},        {"ReduceSumSquare", record_reduce_sum_square},
 };
 
 }  // namespace

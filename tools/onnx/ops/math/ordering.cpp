@@ -55,18 +55,19 @@ Outputs record_top_k(const Call& call) {
     refuse(fmt::format("the axis has {} elements; up to {} can be put in order", n, kMostRanked));
   const Tensor values = transpose(x, axis, -1);
   const int rank = x.rank();
-  const Tensor each = unsqueeze(values, -1);      // [..., n, 1]
-  const Tensor other = unsqueeze(values, -2);     // [..., 1, n]
+  const Tensor each = unsqueeze(values, -1);   // [..., n, 1]
+  const Tensor other = unsqueeze(values, -2);  // [..., 1, n]
   const Tensor at = aligned_to_axis(iota(call.graph(), n), rank - 1, rank + 1);
   const Tensor other_at = aligned_to_axis(iota(call.graph(), n), rank, rank + 1);
   const bool is_largest = call.attributes().flag("largest", true);
   call.attributes().ignore("sorted");
   const Tensor is_before = logical_or(is_largest ? other > each : other < each,
                                       logical_and(eq(other, each), other_at < at));
-  const Tensor place = sum(is_before, {-1});                     // [..., n]
+  const Tensor place = sum(is_before, {-1});  // [..., n]
   const Tensor wanted = aligned_to_axis(iota(call.graph(), k), rank - 1, rank + 1);
   const Tensor index = sum(where(eq(unsqueeze(place, -2), wanted), iota(call.graph(), n), 0), {-1});
-  return {transpose(take_along_axis(values, index, rank - 1), axis, -1), transpose(index, axis, -1)};
+  return {transpose(take_along_axis(values, index, rank - 1), axis, -1),
+          transpose(index, axis, -1)};
 }
 
 constexpr OpRow kOrdering[] = {

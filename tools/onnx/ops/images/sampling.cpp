@@ -1,4 +1,4 @@
-#include "tools/onnx/ops/sampling.h"
+#include "tools/onnx/ops/images/sampling.h"
 
 #include "sinter/views.h"
 

@@ -36,8 +36,8 @@ const ScatterReduction* find_reduction(const std::string& name) {
 
 /// x combined with the updates whose index along `axis` is the position of the element. Every
 /// element is compared with all indices of its line.
-Tensor combine_lines(const Call& call, const Tensor& x, const Tensor& indices, const Tensor& updates,
-                     int axis, const ScatterReduction& how) {
+Tensor combine_lines(const Call& call, const Tensor& x, const Tensor& indices,
+                     const Tensor& updates, int axis, const ScatterReduction& how) {
   const Tensor at = unsqueeze(indices, axis);
   const Tensor sources = unsqueeze(updates, axis);
   const Tensor position = unsqueeze(positions_along(call, x, axis), axis + 1);
@@ -47,9 +47,7 @@ Tensor combine_lines(const Call& call, const Tensor& x, const Tensor& indices, c
   return how.combine(x, update);
 }
 
-std::string reduction_of(const Call& call) {
-  return call.attributes().text("reduction", "none");
-}
+std::string reduction_of(const Call& call) { return call.attributes().text("reduction", "none"); }
 
 Outputs record_scatter_elements(const Call& call) {
   require_inputs(call, 3, 3);
@@ -65,9 +63,10 @@ Outputs record_scatter_elements(const Call& call) {
     for (int other = 0; other < x.rank(); ++other)
       if (other != axis && !(x.shape()[static_cast<std::size_t>(other)] ==
                              indices.shape()[static_cast<std::size_t>(other)]))
-        refuse(fmt::format("reduction is '{}', and axis {} of the indices is shorter than that of "
-                           "the input; sinter imports this for reductions none and add only",
-                           reduction, other));
+        refuse(
+            fmt::format("reduction is '{}', and axis {} of the indices is shorter than that of "
+                        "the input; sinter imports this for reductions none and add only",
+                        reduction, other));
     return {combine_lines(call, x, indices, updates, axis, *how)};
   }
   std::vector<Tensor> positions;
@@ -88,7 +87,8 @@ Outputs record_scatter_nd(const Call& call) {
     refuse("the last axis of its indices must have a fixed extent");
   const std::int64_t count = indices.shape().back().number();
   if (count < 1 || count > x.rank())
-    refuse(fmt::format("the last axis of its indices is {}, for an input of rank {}", count, x.rank()));
+    refuse(fmt::format("the last axis of its indices is {}, for an input of rank {}", count,
+                       x.rank()));
   std::vector<Tensor> positions;
   std::vector<std::int64_t> axes;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -116,9 +116,8 @@ Outputs record_scatter_nd(const Call& call) {
     row = row.node() ? row * call.size_value(extent) + position : position;
   }
   for (const Extent extent : row.shape()) updated = updated * extent;
-  const Tensor result =
-      combine_lines(call, reshape(x, {rows, columns}), reshape(row, {updated, 1}),
-                    reshape(updates, {updated, columns}), 0, *how);
+  const Tensor result = combine_lines(call, reshape(x, {rows, columns}), reshape(row, {updated, 1}),
+                                      reshape(updates, {updated, columns}), 0, *how);
   return {reshape(result, x.shape())};
 }
 

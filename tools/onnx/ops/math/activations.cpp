@@ -20,7 +20,9 @@ Outputs record_activation(const Call& call) {
 }
 
 /// x where it is above 0, else `otherwise`.
-Tensor above_zero_or(const Tensor& x, const Tensor& otherwise) { return where(x > 0, x, otherwise); }
+Tensor above_zero_or(const Tensor& x, const Tensor& otherwise) {
+  return where(x > 0, x, otherwise);
+}
 
 Outputs record_leaky_relu(const Call& call) {
   require_inputs(call, 1, 1);

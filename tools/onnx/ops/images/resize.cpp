@@ -5,8 +5,8 @@
 #include "ir/shape/host_array.h"
 #include "sinter/views.h"
 #include "tools/onnx/ops/axes.h"
+#include "tools/onnx/ops/images/resize_taps.h"
 #include "tools/onnx/ops/op_table.h"
-#include "tools/onnx/ops/resize_taps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -38,8 +38,7 @@ bool is_given(const Call& call, std::size_t i) {
 
 std::vector<int> resized_axes(const Call& call, const Tensor& x) {
   std::vector<int> axes;
-  for (const std::int64_t axis :
-       checked_axes(call.attributes().integers("axes"), x.rank()))
+  for (const std::int64_t axis : checked_axes(call.attributes().integers("axes"), x.rank()))
     axes.push_back(static_cast<int>(axis));
   if (axes.empty())
     for (int axis = 0; axis < x.rank(); ++axis) axes.push_back(axis);
@@ -76,8 +75,7 @@ std::vector<AxisResize> by_scales(const Tensor& x, const std::vector<int>& axes,
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (!(scales[i] > 0)) refuse(fmt::format("a scale is {}; scales must be above 0", scales[i]));
     const Extent extent = x.shape()[static_cast<std::size_t>(axes[i])];
-    result.push_back(
-        {.axis = axes[i], .scale = scales[i], .size = scaled(extent, scales[i])});
+    result.push_back({.axis = axes[i], .scale = scales[i], .size = scaled(extent, scales[i])});
   }
   return result;
 }
@@ -90,15 +88,17 @@ std::vector<AxisResize> by_sizes(const Call& call, const Tensor& x, const std::v
     const Extent extent = x.shape()[static_cast<std::size_t>(axes[i])];
     AxisResize axis{.axis = axes[i], .size = sizes[i]};
     if (sizes[i] != extent)
-      axis.scale = static_cast<double>(number_of(sizes[i])) / static_cast<double>(number_of(extent));
+      axis.scale =
+          static_cast<double>(number_of(sizes[i])) / static_cast<double>(number_of(extent));
     result.push_back(axis);
   }
   const std::string policy = call.attributes().text("keep_aspect_ratio_policy", "stretch");
   if (policy == "stretch") return result;
   if (policy != "not_larger" && policy != "not_smaller")
-    refuse(fmt::format("keep_aspect_ratio_policy is {}; it must be stretch, not_larger or "
-                       "not_smaller",
-                       policy));
+    refuse(
+        fmt::format("keep_aspect_ratio_policy is {}; it must be stretch, not_larger or "
+                    "not_smaller",
+                    policy));
   const auto [least, most] = std::ranges::minmax(result, {}, &AxisResize::scale);
   const double scale = policy == "not_larger" ? least.scale : most.scale;
   for (AxisResize& axis : result) {
@@ -113,8 +113,7 @@ std::vector<AxisResize> by_sizes(const Call& call, const Tensor& x, const std::v
 /// for the usual coordinates and roundings. It works for symbols, too.
 bool repeats(const AxisResize& axis, const TapOptions& options) {
   if (options.mode != "nearest" || axis.scale != std::floor(axis.scale)) return false;
-  const bool is_asymmetric =
-      options.coordinates == "asymmetric" && options.nearest == "floor";
+  const bool is_asymmetric = options.coordinates == "asymmetric" && options.nearest == "floor";
   const bool is_centred =
       options.coordinates == "half_pixel" && options.nearest.starts_with("round_prefer");
   return is_asymmetric || is_centred;
@@ -156,8 +155,7 @@ Tensor resized(const Call& call, const Tensor& x, const AxisResize& resize,
   const Tensor weights = call.constant(stem + "_weights", weight_table(taps, x.dtype()));
   const Tensor elements = take(x, indices, resize.axis);
   const auto behind = static_cast<std::size_t>(x.rank() - 1 - resize.axis);
-  const Tensor result =
-      sum(elements * with_trailing_axes(weights, behind), {resize.axis + 1});
+  const Tensor result = sum(elements * with_trailing_axes(weights, behind), {resize.axis + 1});
   if (std::ranges::count(taps.is_outside, true) == 0) return result;
   HostArray outside(boolean, {taps.outputs});
   for (std::int64_t i = 0; i < taps.outputs; ++i)

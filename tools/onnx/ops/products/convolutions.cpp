@@ -5,7 +5,7 @@
 #include "tools/onnx/node/positions.h"
 #include "tools/onnx/node/spatial_windows.h"
 #include "tools/onnx/ops/op_table.h"
-#include "tools/onnx/ops/quantized.h"
+#include "tools/onnx/ops/products/quantized.h"
 
 #include <algorithm>
 
@@ -28,9 +28,10 @@ std::vector<std::int64_t> filter_extents(const Tensor& w) {
 
 void check_ranks(const Tensor& x, const Tensor& w) {
   if (x.rank() < 3 || x.rank() != w.rank())
-    refuse(fmt::format("its input and filters have the ranks {} and {}; they must be equal, and at "
-                       "least 3",
-                       x.rank(), w.rank()));
+    refuse(
+        fmt::format("its input and filters have the ranks {} and {}; they must be equal, and at "
+                    "least 3",
+                    x.rank(), w.rank()));
 }
 
 /// The windows of a convolution; kernel_shape must agree with the filters.
@@ -141,8 +142,8 @@ Outputs record_conv_integer(const Call& call) {
                               call.optional_tensor(3))};
 }
 
-/// Inputs: x, its scale and zero point; the same of the filters; scale and zero point of the result;
-/// a bias in i32, with the product of both scales.
+/// Inputs: x, its scale and zero point; the same of the filters; scale and zero point of the
+/// result; a bias in i32, with the product of both scales.
 Outputs record_q_linear_conv(const Call& call) {
   require_inputs(call, 8, 9);
   const Tensor x = call.tensor(0);
@@ -154,7 +155,8 @@ Outputs record_q_linear_conv(const Call& call) {
   const Tensor scale =
       is_one ? reshape(filter_scale, Extents()) : aligned_to_axis(filter_scale, 1, x.rank());
   const Tensor factor = number(1) * scale / number(6);
-  return {to_quantized(cast(sums, f32) * factor, reshape(call.tensor(7), Extents()), call.dtype(7))};
+  return {
+      to_quantized(cast(sums, f32) * factor, reshape(call.tensor(7), Extents()), call.dtype(7))};
 }
 
 constexpr OpRow kConvolutions[] = {

@@ -2,9 +2,9 @@
 #include "sinter/library_ops.h"
 #include "sinter/views.h"
 #include "tools/onnx/node/operands.h"
-#include "tools/onnx/ops/matrix_product.h"
 #include "tools/onnx/ops/op_table.h"
-#include "tools/onnx/ops/quantized.h"
+#include "tools/onnx/ops/products/matrix_product.h"
+#include "tools/onnx/ops/products/quantized.h"
 
 #include <fmt/format.h>
 
@@ -64,8 +64,8 @@ Outputs record_q_linear_matmul(const Call& call) {
       quantized_product(call.graph(), call.tensor(0), aligned_zero(call.tensor(2), true),
                         call.tensor(3), aligned_zero(call.tensor(5), false));
   const Tensor factor = scale(1, true) * scale(4, false) / scale(6, true);
-  return {to_quantized(cast(product, f32) * factor, aligned_zero(call.tensor(7), true),
-                       call.dtype(7))};
+  return {
+      to_quantized(cast(product, f32) * factor, aligned_zero(call.tensor(7), true), call.dtype(7))};
 }
 
 constexpr OpRow kMatrices[] = {

@@ -1,4 +1,4 @@
-#include "tools/onnx/ops/matrix_product.h"
+#include "tools/onnx/ops/products/matrix_product.h"
 
 #include "ir/graph/node.h"
 #include "sinter/ops.h"

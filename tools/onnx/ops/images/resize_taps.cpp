@@ -1,4 +1,4 @@
-#include "tools/onnx/ops/resize_taps.h"
+#include "tools/onnx/ops/images/resize_taps.h"
 
 #include "tools/onnx/node/call.h"
 
@@ -28,7 +28,8 @@ double position_of(std::int64_t o, const TapAxis& axis, const std::string& coord
   if (coordinates == "asymmetric") return at / axis.scale;
   if (coordinates == "tf_crop_and_resize") {
     const double extent = (axis.roi_end - axis.roi_begin) * (inputs - 1);
-    return axis.roi_begin * (inputs - 1) + (outputs == 1 ? extent / 2 : at * extent / (outputs - 1));
+    return axis.roi_begin * (inputs - 1) +
+           (outputs == 1 ? extent / 2 : at * extent / (outputs - 1));
   }
   refuse(fmt::format("coordinate_transformation_mode {} is unknown", coordinates));
 }
