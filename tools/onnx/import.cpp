@@ -1,7 +1,6 @@
 #include "tools/onnx/import.h"
 
 #include "ir/graph/node.h"
-#include "ir/text/lexer.h"
 #include "sinter/error.h"
 #include "tools/onnx/importer/inputs.h"
 #include "tools/onnx/importer/node_importer.h"
@@ -51,7 +50,7 @@ void check_output(const ValueInfoProto& output, const Tensor& tensor) {
 void add_outputs(const GraphProto& graph, const Scope& scope, ImportState& state) {
   if (graph.output.empty()) state.problems.add("the graph", "it has no outputs");
   for (const ValueInfoProto& output : graph.output) {
-    const std::string where = fmt::format("output '{}'", printable(output.name));
+    const std::string where = fmt::format("output '{}'", shown_name(output.name));
     try {
       const ValueRef value = scope.find(output.name);
       if (!value) throw UserError("nothing defines it");

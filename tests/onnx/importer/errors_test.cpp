@@ -40,8 +40,8 @@ TEST(OnnxErrors, AParameterThatIsComputedAtRunTime) {
   EXPECT_EQ(
       builder.error(),
       std::string(kOne) +
-          "node 0 (ai.onnx.Reshape): the shape (input 'shape') are computed at run time; they "
-          "must be constants, or follow from the shapes of inputs");
+          "node 0 (ai.onnx.Reshape): input 'shape' (shape) is computed at run time; it must be "
+          "a constant, or follow from the shapes of inputs");
 }
 
 TEST(OnnxErrors, ShapesThatDoNotFitNameTheNode) {

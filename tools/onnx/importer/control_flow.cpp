@@ -1,7 +1,6 @@
 #include "tools/onnx/importer/control_flow.h"
 
 #include "ir/graph/node.h"
-#include "ir/text/lexer.h"
 #include "sinter/ops.h"
 
 #include <fmt/format.h>
@@ -13,7 +12,7 @@ namespace {
 /// The value called `name` in a function or branch, as a value of the caller.
 ValueRef value_from(const Scope& scope, std::string_view name, std::string_view what) {
   ValueRef value = scope.find(name);
-  if (!value) refuse(fmt::format("{} has no value '{}' for its output", what, printable(name)));
+  if (!value) refuse(fmt::format("{} has no value '{}' for its output", what, shown_name(name)));
   return value;
 }
 
@@ -62,7 +61,7 @@ std::vector<ValueRef> selected(ImportState& state, const Tensor& condition,
 std::vector<ValueRef> import_function(ImportState& state, const FunctionProto& function,
                                       const NodeProto& node, std::span<const ValueRef> inputs,
                                       const NodeSurroundings& around) {
-  const std::string name = printable(function.name);
+  const std::string name = shown_name(function.name);
   if (inputs.size() > function.input.size() || node.output.size() > function.output.size())
     refuse(fmt::format("it has {} inputs and {} outputs; function {} has {} and {}", inputs.size(),
                        node.output.size(), name, function.input.size(), function.output.size()));
@@ -73,13 +72,13 @@ std::vector<ValueRef> import_function(ImportState& state, const FunctionProto& f
     attributes[declared.name] = &declared;
   for (const auto& [key, value] : given.all()) {
     if (!attributes.contains(key))
-      refuse(fmt::format("function {} has no attribute {}", name, printable(key)));
+      refuse(fmt::format("function {} has no attribute {}", name, shown_name(key)));
     attributes[key] = value;
   }
   Scope inner;
   for (std::size_t i = 0; i < function.input.size(); ++i) {
     if (inner.has(function.input[i]))
-      refuse(fmt::format("function {} has two inputs '{}'", name, printable(function.input[i])));
+      refuse(fmt::format("function {} has two inputs '{}'", name, shown_name(function.input[i])));
     inner.add(function.input[i], i < inputs.size() ? inputs[i] : nullptr);
   }
   const Opsets opsets = opsets_of(function.opset_import);

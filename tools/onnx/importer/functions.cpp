@@ -1,7 +1,7 @@
 #include "tools/onnx/importer/functions.h"
 
-#include "ir/text/lexer.h"
 #include "sinter/error.h"
+#include "tools/onnx/values/names.h"
 
 #include <fmt/format.h>
 
@@ -18,8 +18,8 @@ FunctionTable::FunctionTable(std::span<const FunctionProto> functions) {
   for (const FunctionProto& function : functions) {
     const std::tuple key(domain_of(function.domain), function.name, function.overload);
     if (!functions_.emplace(key, &function).second)
-      throw UserError(fmt::format("function {}.{} is defined twice", printable(function.domain),
-                                  printable(function.name)));
+      throw UserError(fmt::format("function {}.{} is defined twice", shown_name(function.domain),
+                                  shown_name(function.name)));
   }
 }
 

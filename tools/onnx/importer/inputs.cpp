@@ -1,6 +1,5 @@
 #include "tools/onnx/importer/inputs.h"
 
-#include "ir/text/lexer.h"
 #include "sinter/error.h"
 #include "tools/onnx/model/element_type.h"
 #include "tools/onnx/node/call.h"
@@ -74,7 +73,7 @@ void Dimensions::check_all_used() const {
 void add_inputs(const GraphProto& graph, std::int64_t ir_version, Dimensions& dimensions,
                 const HostArrays& constants, ImportState& state, Scope& scope) {
   for (const ValueInfoProto& input : graph.input) {
-    const std::string where = fmt::format("input '{}'", printable(input.name));
+    const std::string where = fmt::format("input '{}'", shown_name(input.name));
     const ValueRef defined = scope.find(input.name);
     if (defined && defined->tensor.node()) {
       state.problems.add(where, "its name is already defined");

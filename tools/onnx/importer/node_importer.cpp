@@ -1,7 +1,6 @@
 #include "tools/onnx/importer/node_importer.h"
 
 #include "ir/graph/node.h"
-#include "ir/text/lexer.h"
 #include "sinter/error.h"
 #include "tools/onnx/evaluate/evaluate.h"
 #include "tools/onnx/importer/control_flow.h"
@@ -22,9 +21,9 @@ constexpr int kMostNested = 32;
 std::string description_of(const NodeProto& node, std::size_t number, const std::string& path) {
   const std::string_view domain = domain_of(node.domain);
   const std::string shown = node.name.empty() ? fmt::format("node {}", number)
-                                              : fmt::format("node '{}'", printable(node.name));
-  return fmt::format("{} ({}.{}){}", shown, domain.empty() ? "ai.onnx" : printable(domain),
-                     printable(node.op_type), path);
+                                              : fmt::format("node '{}'", shown_name(node.name));
+  return fmt::format("{} ({}.{}){}", shown, domain.empty() ? "ai.onnx" : shown_name(domain),
+                     shown_name(node.op_type), path);
 }
 
 ValueRef value_of(std::shared_ptr<const HostArray> array) {
@@ -106,8 +105,8 @@ class NodeImporter {
     refuse(is_later
                ? fmt::format("it reads '{}', which this or a later node computes: the nodes are "
                              "not in order, or form a cycle",
-                             printable(name))
-               : fmt::format("it reads '{}', which nothing defines", printable(name)));
+                             shown_name(name))
+               : fmt::format("it reads '{}', which nothing defines", shown_name(name)));
   }
 
   std::vector<ValueRef> import(const NodeProto& node) {
@@ -115,7 +114,7 @@ class NodeImporter {
     const FunctionProto* const function = state_.functions.find(node);
     const std::string_view domain = domain_of(node.domain);
     if (!function && !domain.empty())
-      refuse(fmt::format("operators of the domain {} are not supported", printable(domain)));
+      refuse(fmt::format("operators of the domain {} are not supported", shown_name(domain)));
     if (!function && !is_control_flow(node.op_type) && !find_op(node.op_type) &&
         node.op_type != "Constant" && node.op_type != "Identity" && !is_evaluated(node.op_type))
       refuse("sinter does not import this operator");
@@ -163,7 +162,7 @@ class NodeImporter {
       if (name.empty()) continue;
       if (scope_.has(name)) {
         state_.problems.add(where,
-                            fmt::format("its output '{}' is already defined", printable(name)));
+                            fmt::format("its output '{}' is already defined", shown_name(name)));
         continue;
       }
       ensure(i < outputs.size() && outputs[i], "an imported node has all named outputs");
@@ -201,11 +200,11 @@ void import_nodes(ImportState& state, std::span<const NodeProto> nodes, Scope& s
 void add_initializers(ImportState& state, const GraphProto& graph, Scope& scope,
                       const std::string& path) {
   if (!graph.sparse_initializer.empty())
-    state.problems.add(
-        fmt::format("initialiser '{}'{}", printable(graph.sparse_initializer[0].values.name), path),
-        "it is sparse, which is not supported");
+    state.problems.add(fmt::format("initialiser '{}'{}",
+                                   shown_name(graph.sparse_initializer[0].values.name), path),
+                       "it is sparse, which is not supported");
   for (const TensorProto& tensor : graph.initializer) {
-    const std::string where = fmt::format("initialiser '{}'{}", printable(tensor.name), path);
+    const std::string where = fmt::format("initialiser '{}'{}", shown_name(tensor.name), path);
     const auto value = std::make_shared<Value>();
     try {
       if (tensor.name.empty()) refuse("it has no name");

@@ -1,7 +1,6 @@
 #include "tools/onnx/node/call.h"
 
 #include "ir/record/record.h"
-#include "ir/text/lexer.h"
 #include "sinter/error.h"
 
 #include <algorithm>
@@ -82,19 +81,22 @@ const KnownValue* Call::known(std::size_t i) const {
   return value.known ? &*value.known : nullptr;
 }
 
+std::string Call::described(std::size_t i, std::string_view what) const {
+  return fmt::format("input '{}' ({})", shown_name(input(i).name), what);
+}
+
 const KnownValue& Call::known(std::size_t i, std::string_view what) const {
-  const Value& value = input(i);
   if (const KnownValue* const found = known(i)) return *found;
   refuse(
-      fmt::format("the {} (input '{}') are computed at run time; they must be constants, or follow "
-                  "from the shapes of inputs",
-                  what, printable(value.name)));
+      fmt::format("{} is computed at run time; it must be a constant, or follow from the shapes of "
+                  "inputs",
+                  described(i, what)));
 }
 
 std::vector<Extent> Call::extents(std::size_t i, std::string_view what) const {
   const KnownValue& value = known(i, what);
   if (value.rank() > 1 || !is_integer(value.dtype))
-    refuse(fmt::format("the {} are {}[{}]; they must be a vector of integers", what,
+    refuse(fmt::format("{} is {}[{}]; it must be a vector of integers", described(i, what),
                        name(value.dtype), fmt::join(value.shape, ", ")));
   std::vector<Extent> result;
   for (const Number& item : value.items) result.push_back(item.extent);
@@ -105,8 +107,8 @@ std::vector<std::int64_t> Call::integers(std::size_t i, std::string_view what) c
   std::vector<std::int64_t> result;
   for (const Extent extent : extents(i, what)) {
     if (!extent.is_number())
-      refuse(fmt::format("the {} depend on the symbols in {}; give their sizes with --dim", what,
-                         to_string(extent)));
+      refuse(fmt::format("{} depends on the symbols in {}; give their sizes with --dim",
+                         described(i, what), to_string(extent)));
     result.push_back(extent.number());
   }
   return result;
@@ -115,14 +117,14 @@ std::vector<std::int64_t> Call::integers(std::size_t i, std::string_view what) c
 std::int64_t Call::integer(std::size_t i, std::string_view what) const {
   const KnownValue& value = known(i, what);
   if (value.items.size() != 1 || !value.items[0].is_integer())
-    refuse(fmt::format("the {} must be one integer, but are {}", what, text_of(value)));
+    refuse(fmt::format("{} is {}; it must be one integer", described(i, what), text_of(value)));
   return value.items[0].extent.number();
 }
 
 double Call::real(std::size_t i, std::string_view what) const {
   const KnownValue& value = known(i, what);
   if (value.items.size() != 1 || !value.items[0].is_fixed())
-    refuse(fmt::format("the {} must be one number, but are {}", what, text_of(value)));
+    refuse(fmt::format("{} is {}; it must be one number", described(i, what), text_of(value)));
   return value.items[0].as_real();
 }
 

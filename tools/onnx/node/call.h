@@ -68,6 +68,9 @@ class Call {
   bool flag(std::size_t i, std::string_view what) const { return integer(i, what) != 0; }
 
  private:
+  /// `input 'shape' (shape)`
+  std::string described(std::size_t i, std::string_view what) const;
+
   const NodeProto& node_;
   std::vector<ValueRef> inputs_;
   Attributes attributes_;

@@ -43,9 +43,15 @@ KnownValue vector_of(std::span<const Extent> extents) {
 }
 
 std::string text_of(const KnownValue& value) {
+  constexpr std::size_t kMostShown = 8;
   std::vector<std::string> texts;
-  for (const Number& item : value.items)
+  for (const Number& item : value.items) {
+    if (texts.size() == kMostShown) {
+      texts.emplace_back("…");
+      break;
+    }
     texts.push_back(item.is_real ? fmt::format("{}", item.real) : to_string(item.extent));
+  }
   return fmt::format("[{}]", fmt::join(texts, ", "));
 }
 

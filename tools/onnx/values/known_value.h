@@ -51,7 +51,7 @@ std::optional<KnownValue> known_value_of(const HostArray& array);
 HostArray array_of(const KnownValue& value);
 /// The extents as a vector of i64.
 KnownValue vector_of(std::span<const Extent> extents);
-/// `[2, rows, 3]`
+/// `[2, rows, 3]`, with at most 8 elements.
 std::string text_of(const KnownValue& value);
 
 }  // namespace sinter::onnx

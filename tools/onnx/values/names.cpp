@@ -1,5 +1,6 @@
 #include "tools/onnx/values/names.h"
 
+#include "ir/text/lexer.h"
 #include "ir/text/print.h"
 
 #include <algorithm>
@@ -7,6 +8,15 @@
 #include <fmt/format.h>
 
 namespace sinter::onnx {
+
+std::string shown_name(std::string_view name) {
+  constexpr std::size_t kPiece = 32;  // `printable` shortens longer texts
+  constexpr std::size_t kLongest = 5 * kPiece;
+  std::string shown;
+  for (std::size_t at = 0; at < std::min(name.size(), kLongest); at += kPiece)
+    shown += printable(name.substr(at, kPiece));
+  return name.size() > kLongest ? shown + "…" : shown;
+}
 
 std::string short_legal_name(std::string_view text) {
   constexpr std::size_t kLongest = 120;  // file names have at most 255 bytes

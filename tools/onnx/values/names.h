@@ -8,6 +8,9 @@
 
 namespace sinter::onnx {
 
+/// A name of the model for messages: without line breaks, and of a bounded length.
+std::string shown_name(std::string_view name);
+
 /// `text` as a name of the text form that is also a short file name: other characters become `_`.
 std::string short_legal_name(std::string_view text);
 

@@ -65,8 +65,8 @@ void make_weights_folder(const fs::path& folder) {
 std::string text_of(const onnx::ImportedModel& model, const fs::path& source) {
   std::string text = fmt::format("// Imported from {}.\n", printable(source.filename().string()));
   for (const onnx::RenamedValue& value : model.renamed)
-    text +=
-        fmt::format("// {} is called \"{}\" there.\n", value.in_text, printable(value.in_model));
+    text += fmt::format("// {} is called \"{}\" there.\n", value.in_text,
+                        onnx::shown_name(value.in_model));
   return text + print(model.graph);
 }
 
