@@ -159,12 +159,14 @@ Outputs record_max_pool(const Call& call) {
 Outputs record_max_unpool(const Call& call) {
   require_inputs(call, 2, 3);
   const Tensor x = call.tensor(0);
-  const PoolingPlan plan = pooling_plan(call, x);
+  require_spatial(x);
+  const SpatialWindows windows = spatial_windows(call, x.shape().subspan(kSpatial),
+                                                 call.attributes().integers("kernel_shape"));
   std::vector<Extent> shape(x.shape().begin(), x.shape().begin() + kSpatial);
   Extent size = shape[0] * shape[1];
-  for (std::size_t i = 0; i < plan.windows.axes(); ++i) {
-    shape.push_back((x.shape()[kSpatial + i] - 1) * plan.windows.strides[i] +
-                    plan.windows.kernel[i] - (plan.windows.begin[i] + plan.windows.end[i]));
+  for (std::size_t i = 0; i < windows.axes(); ++i) {
+    shape.push_back((x.shape()[kSpatial + i] - 1) * windows.strides[i] +
+                    windows.kernel[i] - (windows.begin[i] + windows.end[i]));
     size = size * shape.back();
   }
   const Tensor zeros = full(call.graph(), {size}, number_of_dtype(0, x.dtype()), x.dtype());
