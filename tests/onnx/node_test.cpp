@@ -14,13 +14,15 @@
 namespace sinter::test::node_test {
 namespace {
 
-/// The cases that tools/setup has written; none if it could not.
+/// The cases that tools/setup has written, without whole networks (networks_test.cpp); none if it
+/// could not.
 const std::map<std::string, std::vector<OnnxCase>>& cases_by_family() {
   static const auto families = [] {
     std::map<std::string, std::vector<OnnxCase>> result;
     const char* const folder = std::getenv("SINTER_ONNX_CASES");
     if (!folder) return result;
-    for (OnnxCase& test : read_onnx_cases(folder)) result[test.family].push_back(std::move(test));
+    for (OnnxCase& test : read_onnx_cases(folder))
+      if (test.family != "light") result[test.family].push_back(std::move(test));
     return result;
   }();
   return families;

@@ -72,6 +72,13 @@ Options host_options(bool fuse) {
   return {.tune = Tune::off, .fuse = fuse, .count = true, .optimize_host = false};
 }
 
+HostArrays optimized_host_results(const Graph& graph, const HostArrays& inputs,
+                                  const std::vector<std::int64_t>& symbols) {
+  return run_graph(graph, host_device(), inputs,
+                   {.symbols = symbols, .options = {.tune = Tune::off}})
+      .results;
+}
+
 /// Throws UserError if the results of one kernel per node have other bits.
 HostArrays host_results(const Graph& graph, const HostArrays& inputs,
                         const std::vector<std::int64_t>& symbols) {
@@ -86,6 +93,16 @@ HostArrays host_results(const Graph& graph, const HostArrays& inputs,
     if (!equal_bits(values, unfused.at(name)))
       throw UserError(fmt::format("{} has other bits if nothing is fused", name));
   return fused;
+}
+
+HostArrays results_of(Runner runner, const Graph& graph, const HostArrays& inputs,
+                      const std::vector<std::int64_t>& symbols) {
+  switch (runner) {
+    case Runner::oracle: return oracle_results(graph, inputs, symbols);
+    case Runner::host_device: return host_results(graph, inputs, symbols);
+    case Runner::optimized_host_device: return optimized_host_results(graph, inputs, symbols);
+  }
+  return {};
 }
 
 }  // namespace
@@ -151,7 +168,7 @@ void ImportedCase::import() {
     } catch (const UserError& error) {
       const std::size_t before = constants_.size();
       for (std::size_t i = 0; i < input_names_.size(); ++i)
-        if (std::string_view(error.what()).find(fmt::format("(input '{}')", input_names_[i])) !=
+        if (std::string_view(error.what()).find(fmt::format("input '{}' (", input_names_[i])) !=
             std::string_view::npos)
           constants_.emplace(input_names_[i], first.inputs[i]);
       if (constants_.size() == before) throw;
@@ -183,9 +200,7 @@ Verdict ImportedCase::judge(Runner runner) const {
     for (const OnnxData& data : data_) {
       const HostArrays inputs = inputs_of(data);
       const std::vector<std::int64_t> symbols = solve(*graph_, inputs);
-      const HostArrays results = runner == Runner::oracle
-                                     ? oracle_results(*graph_, inputs, symbols)
-                                     : host_results(*graph_, inputs, symbols);
+      const HostArrays results = results_of(runner, *graph_, inputs, symbols);
       if (const std::string text = difference(results, data); !text.empty())
         return {Status::failed, text};
     }

@@ -25,8 +25,9 @@ std::string text_of(const Verdict& verdict);
 
 /// What runs the recorded graphs.
 enum class Runner : std::uint8_t {
-  oracle,      ///< the interpreter
-  host_device  ///< emitted kernels
+  oracle,                 ///< the interpreter
+  host_device,            ///< emitted kernels, compiled without optimisation; fused and unfused
+  optimized_host_device,  ///< the same for large models, only fused
 };
 
 /// A case whose model is imported.

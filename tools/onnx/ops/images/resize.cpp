@@ -218,6 +218,7 @@ Outputs record_resize(const Call& call) {
   const Tensor x = call.tensor(0);
   const std::vector<int> axes = resized_axes(call, x);
   std::vector<AxisResize> resizes;
+  call.attributes().ignore("keep_aspect_ratio_policy");  // of sizes
   if (is_given(call, 3))
     resizes = by_sizes(call, x, axes, call.extents(3, "sizes"));
   else if (is_given(call, 2))

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Imports the models of export_models.py, and compares results and costs.
+
+usage: measure_models.py SINTER MODELS_DIR OUT_DIR
+
+SINTER is the command. For each model, it is imported and explained for sm_90, and run on the host device.
+OUT_DIR/README.md and OUT_DIR/models.json get, per model:
+
+- error: the largest difference to onnxruntime's results, divided by their largest magnitude;
+- library calls, which are as many as products and convolutions;
+- fused kernels, and the fewest: one for each group of nodes that no library call separates;
+- bytes that fused kernels read and write, and the fewest: each array between such a group and its
+  surroundings is read once and written once. Values are neither stored nor computed again if they
+  follow from sizes alone.
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+SIZES = {"bool": 1, "i8": 1, "u8": 1, "i32": 4, "i64": 8, "f16": 2, "bf16": 2, "f32": 4, "f64": 8}
+VIEWS = {"reshape", "permute", "slice", "broadcast_to", "flip", "unfold", "as_strided", "stop_gradient"}
+SOURCES = {"constant", "full", "iota", "size"}
+
+
+def run(sinter, *words):
+    return subprocess.run([sinter, *words], check=True, capture_output=True, text=True).stdout
+
+
+class Costs:
+    """The fewest kernels and bytes of the nodes of `sinter explain --json`."""
+
+    def __init__(self, explained, sizes):
+        self.nodes, self.sizes = explained["nodes"], sizes
+        nodes = self.nodes
+        calls = {k["name"] for k in explained["kernels"] if k["kind"] == "opaque"}
+        self.calls = {i for i, node in enumerate(nodes) if calls.intersection(node["groups"])}
+        # The group of a node is the largest number of library calls on a way to it.
+        self.group = [0] * len(nodes)
+        self.free = [False] * len(nodes)  # follows from sizes alone
+        for i, node in enumerate(nodes):
+            operands = node["operands"]
+            self.group[i] = max((self.group[o] + self.is_call(o) for o in operands), default=0)
+            self.free[i] = node["op"] in SOURCES or (
+                bool(operands) and not self.is_call(i) and all(self.free[o] for o in operands))
+
+    def is_call(self, i):
+        return i in self.calls
+
+    def is_computed(self, i):
+        return not (self.is_call(i) or self.free[i] or self.nodes[i]["op"] in VIEWS | {"input"})
+
+    def root(self, i):
+        while self.nodes[i]["op"] in VIEWS:
+            i = self.nodes[i]["operands"][0]
+        return i
+
+    def elements(self, i):
+        shape = self.nodes[i]["shape"].strip("[]")
+        return int(np.prod([eval(e, {}, self.sizes) for e in shape.split(",") if e.strip()]))
+
+    def bytes(self, i):
+        return self.elements(i) * SIZES[self.nodes[i]["dtype"]]
+
+    def surplus(self, kernel):
+        """Bytes of gathered arrays that a kernel does not read, although its report counts them."""
+        unread = {}
+        for i, node in enumerate(self.nodes):
+            if not (node["op"].startswith("take") and kernel["name"] in node["groups"]):
+                continue
+            source = self.root(node["operands"][0])
+            if self.nodes[source]["op"] == "input" or not self.is_computed(source):
+                unread[source] = unread.get(source, self.bytes(source)) - self.bytes(i)
+        return sum(max(n, 0) for n in unread.values())
+
+    def fewest(self):
+        """(kernels, bytes)"""
+        read, written, groups = {}, {}, set()
+        for i, node in enumerate(self.nodes):
+            if self.is_computed(i):
+                groups.add(self.group[i])
+            for position, o in enumerate(node["operands"]):
+                source = self.root(o)
+                if self.free[source]:
+                    continue
+                if self.is_call(i):
+                    if self.is_computed(source):
+                        written[source] = self.bytes(source)
+                elif self.is_computed(i) and (
+                        not self.is_computed(source) or self.group[source] < self.group[i]):
+                    # A gather and a slice read as many elements as they give.
+                    least = self.elements(i) if node["op"].startswith("take") and position == 0 \
+                        else self.elements(o)
+                    least = min(least, self.elements(source)) * SIZES[self.nodes[source]["dtype"]]
+                    key = (source, self.group[i])
+                    read[key] = max(read.get(key, 0), least)
+                    if self.is_computed(source):
+                        written[source] = self.bytes(source)
+            if node["outputs"] and self.is_computed(self.root(i)):
+                written[self.root(i)] = self.bytes(i)
+        return len(groups), sum(read.values()) + sum(written.values())
+
+
+def measure(sinter, folder, scratch):
+    run(sinter, "import", str(folder / "model.onnx"), "-o", str(scratch))
+    graph = scratch / "model.sinter"
+    text = graph.read_text()
+    head = text[text.index("("):text.index(") {")]
+    names = [n for n in re.findall(r"(\w+): \w+\[", head)
+             if not (scratch / "model.weights" / f"{n}.npy").exists()]
+    inputs = [next(folder.glob(f"data_0/input_{i}.*.npy")) for i in range(len(names))]
+    sizes = {}
+    for name, file in zip(names, inputs):
+        shape = re.search(rf"\b{name}: \w+\[([^]]*)\]", head)[1].split(",")
+        for symbol, size in zip(shape, np.load(file).shape):
+            if not symbol.strip().isdigit():
+                sizes[symbol.strip()] = size
+    given = [word for name, size in sizes.items() for word in ("--size", f"{name}={size}")]
+    explained = json.loads(run(sinter, "explain", str(graph), "--arch", "sm_90", "--json", *given))
+    bound = [f"{name}={file}" for name, file in zip(names, inputs)]
+    run(sinter, "run", str(graph), "--device", "host", "--inputs", *bound, "--outputs", str(scratch))
+    outputs = [n for n in re.findall(r"return (.*)", text)[0].split(", ")]
+    error = 0.0
+    for i, name in enumerate(outputs):
+        expected = np.load(next(folder.glob(f"data_0/output_{i}.*.npy")))
+        actual = np.load(scratch / f"{name.strip()}.npy")
+        assert actual.shape == expected.shape and actual.dtype == expected.dtype, name
+        error = max(error, float(np.abs(actual - expected).max() / np.abs(expected).max()))
+    kernels = explained["kernels"]
+    calls = [k for k in kernels if k["kind"] == "opaque"]
+    fused = [k for k in kernels if k["kind"] != "opaque"]
+    costs = Costs(explained, sizes)
+    fewest_kernels, fewest_bytes = costs.fewest()
+    moved = lambda chosen: sum(k["launches"] * (k["bytes_read"] + k["bytes_written"]) for k in chosen)
+    return {"error": error, "recorded_ops": explained["recorded_ops"], "library_calls": len(calls),
+            "library_bytes": moved(calls), "kernels": sum(k["launches"] for k in fused),
+            "fewest_kernels": fewest_kernels, "bytes": moved(fused) - sum(costs.surplus(k) for k in fused if k["bytes_are_bounds"]),
+            "fewest_bytes": fewest_bytes,
+            "unfused_kernels": explained["totals"]["unfused_launches"] - len(calls)}
+
+
+def mebibytes(number):
+    return f"{number / 2**20:.3g}"
+
+
+def table(results):
+    lines = ["| model | error | library calls | fused kernels | fewest | unfused | MiB moved | fewest | ratio |",
+             "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
+    for name, r in results.items():
+        lines.append(f"| {name} | {r['error']:.1e} | {r['library_calls']} | {r['kernels']} | "
+                     f"{r['fewest_kernels']} | {r['unfused_kernels']} | {mebibytes(r['bytes'])} | "
+                     f"{mebibytes(r['fewest_bytes'])} | {r['bytes'] / r['fewest_bytes']:.2f} |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    sinter, models, out = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+    results = {}
+    for line in (models / "cases.txt").read_text().splitlines():
+        name = line.split("\t")[0]
+        with tempfile.TemporaryDirectory() as scratch:
+            results[name] = measure(sinter, models / name, pathlib.Path(scratch))
+        print(name, results[name], flush=True)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "models.json").write_text(json.dumps(results, indent=1) + "\n")
+    (out / "README.md").write_text(
+        "# Models imported from ONNX\n\nWritten by `bench/onnx/export_models.py` and "
+        "`bench/onnx/measure_models.py`, which explain the columns.\n\n" + table(results))
+
+
+main()
