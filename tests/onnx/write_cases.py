@@ -55,6 +55,8 @@ OUT_OF_SCOPE_OPS = {
     "SequenceMap": "sequences",
     "Bernoulli": "random numbers",
     "RandomUniformLike": "random numbers",
+    "OptionalHasElement": "optional values",
+    "OptionalGetElement": "optional values",
 }
 OUT_OF_SCOPE_VALUES = {"sequence_type": "sequences", "optional_type": "optional values"}
 

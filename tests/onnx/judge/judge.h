@@ -49,6 +49,7 @@ class ImportedCase {
 
  private:
   void import();
+  void add_small_integers(std::string_view message);
   HostArrays inputs_of(const OnnxData& data) const;
   std::string difference(const HostArrays& results, const OnnxData& data) const;
 

@@ -13,6 +13,23 @@ void require_one_dtype(const Call& call, std::size_t first) {
                          name(call.dtype(first)), name(call.dtype(i))));
 }
 
+namespace {
+
+/// Before opset 7, the axes of the second operand are those of the first from `axis` on.
+void align_second_operand(const Call& call, std::vector<Operand>& operands) {
+  if (call.opset() >= 7 || operands.size() != 2) return;
+  const int rank = call.rank(0);
+  const bool broadcasts = call.attributes().flag("broadcast", false);
+  const std::int64_t axis = call.attributes().integer("axis", rank - call.rank(1));
+  if (!broadcasts || operands[1].is_literal()) return;
+  std::vector<Extent> shape(operands[1].tensor.shape().begin(), operands[1].tensor.shape().end());
+  const std::int64_t behind = rank - checked_axis(axis, rank) - call.rank(1);
+  for (std::int64_t i = 0; i < behind; ++i) shape.emplace_back(1);
+  operands[1] = reshape(operands[1].tensor, shape);
+}
+
+}  // namespace
+
 std::vector<Operand> elementwise_operands(const Call& call, std::size_t first) {
   require_one_dtype(call, first);
   int rank = 0;
@@ -29,6 +46,7 @@ std::vector<Operand> elementwise_operands(const Call& call, std::size_t first) {
     operands[i] = call.tensor(first + i);
     has_full_rank = true;
   }
+  if (first == 0) align_second_operand(call, operands);
   return operands;
 }
 

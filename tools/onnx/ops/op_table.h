@@ -28,9 +28,12 @@ std::span<const OpRow> activation_ops();
 std::span<const OpRow> attention_ops();
 std::span<const OpRow> cache_ops();
 std::span<const OpRow> cast_ops();
+std::span<const OpRow> column_ops();
 std::span<const OpRow> convolution_ops();
+std::span<const OpRow> deformable_ops();
 std::span<const OpRow> einsum_ops();
 std::span<const OpRow> elementwise_ops();
+std::span<const OpRow> fourier_ops();
 std::span<const OpRow> generator_ops();
 std::span<const OpRow> grid_ops();
 std::span<const OpRow> indexing_ops();
@@ -46,6 +49,7 @@ std::span<const OpRow> resize_ops();
 std::span<const OpRow> roi_ops();
 std::span<const OpRow> scatter_ops();
 std::span<const OpRow> signal_ops();
+std::span<const OpRow> state_space_ops();
 std::span<const OpRow> view_ops();
 
 }  // namespace sinter::onnx

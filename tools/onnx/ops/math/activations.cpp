@@ -34,7 +34,11 @@ Outputs record_p_relu(const Call& call) {
   require_inputs(call, 2, 2);
   require_one_dtype(call);
   const Tensor x = call.tensor(0);
-  return {where(x < 0, x * call.operand(1, x.rank()), x)};
+  Operand slope = call.operand(1, x.rank());
+  // Before opset 7, a vector has one slope per channel.
+  if (call.opset() < 7 && !slope.is_literal() && slope.tensor.rank() == 1)
+    slope = aligned_to_axis(slope.tensor, 1, x.rank());
+  return {where(x < 0, x * slope, x)};
 }
 
 Outputs record_elu(const Call& call) {

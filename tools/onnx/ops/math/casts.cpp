@@ -53,7 +53,10 @@ Outputs record_cast_like(const Call& call) {
 
 Outputs record_bit_cast(const Call& call) {
   require_inputs(call, 1, 1);
-  return {bitcast(call.tensor(0), dtype_named(call, "to"))};
+  const Tensor x = call.tensor(0);
+  // A bool is a byte of 0 or 1.
+  const Tensor bits = x.dtype() == boolean ? cast(x, u8) : x;
+  return {bitcast(bits, dtype_named(call, "to"))};
 }
 
 /// A scale or zero point, broadcast to x: a number, a vector along `axis`, or blocks along it.

@@ -122,6 +122,7 @@ Outputs record_batch_normalization(const Call& call) {
   const Tensor x = call.tensor(0);
   const double epsilon = call.attributes().real("epsilon", kDefaultEpsilon);
   const double momentum = call.attributes().real("momentum", 0.9F);
+  if (call.opset() < 7) call.attributes().ignore("is_test");  // more outputs mean training
   const bool is_training =
       call.opset() >= 14 ? call.attributes().flag("training_mode", false) : call.wants_output(1);
   if (is_training && call.opset() < 14)
