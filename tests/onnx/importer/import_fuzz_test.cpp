@@ -1,7 +1,10 @@
 // Damaged models: every change of some bytes gives an error or a model, and never a crash.
 #include "sinter/error.h"
 #include "tests/onnx/models/model_builder.h"
+#include "tests/support/files/read_text.h"
 
+#include <cstdlib>
+#include <filesystem>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -60,26 +63,53 @@ TEST(OnnxFuzz, TheSeedsAreModels) {
   for (const std::string& model : seed_models()) EXPECT_EQ(import_error(model), "");
 }
 
+/// Changes some bytes: new values, flipped bits, parts removed or repeated.
+class ByteChanger {
+ public:
+  std::string changed(std::string bytes) {
+    for (std::size_t changes = 1 + below(3); changes > 0 && !bytes.empty(); --changes) {
+      const std::size_t at = below(bytes.size());
+      switch (below(4)) {
+        case 0: bytes[at] = static_cast<char>(random_()); break;
+        case 1: bytes[at] = static_cast<char>(bytes[at] ^ 1 << below(8)); break;
+        case 2: bytes.erase(at, 1 + below(8)); break;
+        default: bytes.insert(at, bytes.substr(below(bytes.size()), 1 + below(16))); break;
+      }
+    }
+    return bytes;
+  }
+
+ private:
+  std::size_t below(std::size_t count) { return static_cast<std::size_t>(random_() % count); }
+
+  std::mt19937_64 random_{1};
+};
+
 TEST(OnnxFuzz, ChangedBytesGiveErrorsOrModels) {
-  std::mt19937_64 random(1);
-  const auto below = [&](std::size_t count) { return static_cast<std::size_t>(random() % count); };
+  ByteChanger changer;
   int errors = 0;
   for (const std::string& model : seed_models())
-    for (int round = 0; round < 4000; ++round) {
-      std::string bytes = model;
-      for (std::size_t changes = 1 + below(3); changes > 0; --changes) {
-        const std::size_t at = below(bytes.size());
-        switch (below(4)) {
-          case 0: bytes[at] = static_cast<char>(random()); break;
-          case 1: bytes[at] = static_cast<char>(bytes[at] ^ 1 << below(8)); break;
-          case 2: bytes.erase(at, 1 + below(8)); break;
-          default: bytes.insert(at, bytes.substr(below(bytes.size()), 1 + below(16))); break;
-        }
-        if (bytes.empty()) break;
-      }
-      errors += !import_error(bytes).empty();
-    }
+    for (int round = 0; round < 4000; ++round)
+      errors += !import_error(changer.changed(model)).empty();
   EXPECT_GT(errors, 1000);
+}
+
+/// Models of every operator, if tools/setup could write them.
+TEST(OnnxFuzz, ChangedCasesOfOnnxGiveErrorsOrModels) {
+  namespace fs = std::filesystem;
+  const char* const folder = std::getenv("SINTER_ONNX_CASES");
+  if (!folder)
+    GTEST_SKIP() << "SINTER_ONNX_CASES is not set; `bash tools/setup tests` writes the cases";
+  constexpr std::uintmax_t kLargest = 20'000;
+  ByteChanger changer;
+  int models = 0;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".onnx" || entry.file_size() > kLargest) continue;
+    const std::string model = read_text(entry.path());
+    for (int round = 0; round < 30; ++round) import_error(changer.changed(model));
+    ++models;
+  }
+  EXPECT_GT(models, 1000);
 }
 
 }  // namespace
