@@ -45,12 +45,12 @@ def scaled_model():
 def refused_model():
     """Has an operator that sinter does not import, and one of another domain."""
     nodes = [
-        helper.make_node("Compress", ["x", "keep"], ["kept"], name="keep"),
-        helper.make_node("FastGelu", ["kept"], ["y"], name="gelu", domain="com.microsoft"),
+        helper.make_node("NonMaxSuppression", ["boxes", "scores"], ["kept"], name="keep"),
+        helper.make_node("FastGelu", ["scores"], ["y"], name="gelu", domain="com.microsoft"),
     ]
-    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4]),
-              helper.make_tensor_value_info("keep", TensorProto.BOOL, [4])]
-    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["kept"])]
+    inputs = [helper.make_tensor_value_info("boxes", TensorProto.FLOAT, [1, 4, 4]),
+              helper.make_tensor_value_info("scores", TensorProto.FLOAT, [1, 1, 4])]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 1, 4])]
     return model("refused", nodes, inputs, outputs)
 
 

@@ -18,14 +18,14 @@ TEST(OnnxErrors, AllUnsupportedNodesAreListed) {
   onnx::NodeProto foreign = node("FusedGelu", {"a"}, {"b"}, {}, "gelu");
   foreign.domain = "com.microsoft";
   builder.input("x", {2})
-      .add(node("Compress", {"x"}, {"a"}, {}, "find"))
+      .add(node("NonMaxSuppression", {"x"}, {"a"}, {}, "find"))
       .add(foreign)
       .add("Unique", {"b"}, {"y"})
       .output("y");
   EXPECT_EQ(
       builder.error(),
       "the model cannot be imported, because of 3 problems:\n"
-      "  node 'find' (ai.onnx.Compress): sinter does not import this operator\n"
+      "  node 'find' (ai.onnx.NonMaxSuppression): sinter does not import this operator\n"
       "  node 'gelu' (com.microsoft.FusedGelu): operators of the domain com.microsoft are not "
       "supported\n"
       "  node 2 (ai.onnx.Unique): sinter does not import this operator");

@@ -1,4 +1,4 @@
-// What an import records: names, weights, dimensions, functions and branches.
+// The results of an import: names, weights, dimensions, functions and branches.
 #include "tools/onnx/import.h"
 
 #include "sinter/text.h"

@@ -251,6 +251,14 @@ KnownOutputs evaluate_cast(const Call& call) {
   return cast_to(call.known(0, "elements"), *to);
 }
 
+KnownOutputs evaluate_cast_like(const Call& call) {
+  if (call.input_count() != 2 || call.packed_bits(1) != 0 || is_f8(call.dtype(1)))
+    return std::nullopt;
+  call.attributes().ignore("saturate");
+  call.attributes().ignore("round_mode");
+  return cast_to(call.known(0, "elements"), call.dtype(1));
+}
+
 KnownOutputs evaluate_where(const Call& call) {
   const std::array inputs{&call.known(0, "conditions"), &call.known(1, "elements"),
                           &call.known(2, "elements")};
@@ -277,6 +285,7 @@ constexpr EvaluatorRow kArithmetic[] = {
     {"Add", evaluate_binary<add_numbers>},
     {"And", evaluate_binary<and_numbers, true>},
     {"Cast", evaluate_cast},
+    {"CastLike", evaluate_cast_like},
     {"Ceil", evaluate_unary<ceil_number>},
     {"Div", evaluate_binary<div_numbers>},
     {"Equal", evaluate_binary<equal_numbers, true>},

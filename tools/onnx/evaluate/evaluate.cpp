@@ -25,7 +25,12 @@ const EvaluatorIndex& evaluator_index() {
   return index;
 }
 
-bool needs_contents(std::string_view type) { return type != "Shape" && type != "Size"; }
+/// The number of inputs whose contents an operator reads; of others it needs only the type.
+std::size_t inputs_read(const Call& call) {
+  const std::string_view type = call.node().op_type;
+  if (type == "Shape" || type == "Size") return 0;
+  return type == "CastLike" ? 1 : call.input_count();
+}
 
 }  // namespace
 
@@ -33,7 +38,7 @@ std::optional<std::vector<KnownValue>> evaluate(const Call& call) {
   const EvaluatorIndex& index = evaluator_index();
   const auto found = index.find(call.node().op_type);
   if (found == index.end()) return std::nullopt;
-  for (std::size_t i = 0; needs_contents(found->first) && i < call.input_count(); ++i)
+  for (std::size_t i = 0; i < std::min(inputs_read(call), call.input_count()); ++i)
     if (call.has_input(i) && !call.known(i)) return std::nullopt;
   return found->second(call);
 }

@@ -9,9 +9,9 @@
 
 namespace sinter::onnx {
 
-/// The outputs of the node if all of its inputs are known, or if it only asks for a shape. nullopt
-/// if the operator is not evaluated, or if an output would depend on more than numbers and extents:
-/// the node is then recorded. Throws UserError if the node is invalid.
+/// The outputs of the node if all of its inputs are known, or if it only asks for a shape. Without
+/// a result, the node must be recorded: the operator is not evaluated, or an output depends on more
+/// than numbers and extents. Throws UserError if the node is invalid.
 std::optional<std::vector<KnownValue>> evaluate(const Call& call);
 
 /// True if `evaluate` knows the operator.

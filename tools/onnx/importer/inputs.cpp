@@ -20,7 +20,7 @@ Tensor input_tensor(const ValueInfoProto& input, Dimensions& dimensions, ImportS
     refuse("it has no tensor type; sequences, maps and optional values are not supported");
   const TensorTypeProto& type = *input.type.tensor_type;
   const std::optional<DType> dtype = dtype_of(type.elem_type);
-  if (!dtype || is_packed_type(type.elem_type))
+  if (!dtype)
     refuse(fmt::format("its elements are {}, for which sinter has no dtype",
                        element_type_name(type.elem_type)));
   if (!type.shape) refuse("its rank is unknown; give it a shape, whose extents may be symbols");
@@ -84,6 +84,7 @@ void add_inputs(const GraphProto& graph, std::int64_t ir_version, Dimensions& di
       continue;
     }
     const auto value = std::make_shared<Value>();
+    if (input.type.tensor_type) value->packed_bits = packed_bits(input.type.tensor_type->elem_type);
     try {
       if (input.name.empty()) refuse("it has no name");
       if (const auto given = constants.find(input.name); given != constants.end())

@@ -4,6 +4,7 @@
 #include "sinter/error.h"
 #include "tools/onnx/evaluate/evaluate.h"
 #include "tools/onnx/importer/control_flow.h"
+#include "tools/onnx/model/element_type.h"
 #include "tools/onnx/model/tensor_data.h"
 #include "tools/onnx/ops/op_table.h"
 
@@ -26,15 +27,16 @@ std::string description_of(const NodeProto& node, std::size_t number, const std:
                      shown_name(node.op_type), path);
 }
 
-ValueRef value_of(std::shared_ptr<const HostArray> array) {
-  return std::make_shared<Value>(Value{.array = std::move(array)});
+ValueRef value_of(HostArray array, int packed_bits = 0) {
+  return std::make_shared<Value>(Value{.array = std::make_shared<const HostArray>(std::move(array)),
+                                       .packed_bits = packed_bits});
 }
 
 /// The value of `Constant`.
 ValueRef constant_value(const Call& call) {
   const Attributes& attributes = call.attributes();
   if (const TensorProto* tensor = attributes.tensor("value"))
-    return value_of(std::make_shared<const HostArray>(array_of(*tensor, call.folder())));
+    return value_of(array_of(*tensor, call.folder()), packed_bits(tensor->data_type));
   KnownValue known;
   const auto set_reals = [&](const std::vector<double>& reals) {
     known.dtype = f32;
@@ -55,7 +57,7 @@ ValueRef constant_value(const Call& call) {
     refuse("its value is missing, or is a text or a sparse tensor, for which sinter has no dtype");
   if (attributes.has("value_floats") || attributes.has("value_ints"))
     known.shape = {static_cast<std::int64_t>(known.items.size())};
-  return value_of(std::make_shared<const HostArray>(array_of(known)));
+  return value_of(array_of(known));
 }
 
 class NodeImporter {
@@ -210,6 +212,7 @@ void add_initializers(ImportState& state, const GraphProto& graph, Scope& scope,
       if (tensor.name.empty()) refuse("it has no name");
       if (scope.has(tensor.name)) refuse("its name is already defined");
       value->array = std::make_shared<const HostArray>(array_of(tensor, state.folder));
+      value->packed_bits = packed_bits(tensor.data_type);
     } catch (const UserError& error) {
       state.problems.add(where, error.what());
       value->is_failed = true;

@@ -11,7 +11,7 @@
 
 namespace sinter::onnx {
 
-/// What all nodes of a model share.
+/// The parts that all nodes of a model share.
 struct ImportState {
   Recording& recording;
   Problems& problems;

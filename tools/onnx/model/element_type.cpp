@@ -46,7 +46,7 @@ constexpr ElementTypeRow kElementTypes[] = {
     {ElementType::i2, "INT2", DType::i8},
 };
 
-const ElementTypeRow* row_of(std::int32_t type) {
+const ElementTypeRow* element_type_row(std::int32_t type) {
   const auto* const found =
       std::ranges::find(kElementTypes, static_cast<ElementType>(type), &ElementTypeRow::type);
   return found == std::end(kElementTypes) ? nullptr : found;
@@ -55,12 +55,12 @@ const ElementTypeRow* row_of(std::int32_t type) {
 }  // namespace
 
 std::optional<DType> dtype_of(std::int32_t type) {
-  const ElementTypeRow* const row = row_of(type);
+  const ElementTypeRow* const row = element_type_row(type);
   return row ? row->dtype : std::nullopt;
 }
 
 std::string element_type_name(std::int32_t type) {
-  const ElementTypeRow* const row = row_of(type);
+  const ElementTypeRow* const row = element_type_row(type);
   return row ? std::string(row->name) : fmt::format("element type {}", type);
 }
 

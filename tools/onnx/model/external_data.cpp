@@ -31,7 +31,7 @@ std::int64_t byte_count(const StringStringEntryProto& entry) {
   return result;
 }
 
-ExternalRange range_of(std::span<const StringStringEntryProto> entries) {
+ExternalRange external_range(std::span<const StringStringEntryProto> entries) {
   ExternalRange range;
   for (const StringStringEntryProto& entry : entries) {
     if (entry.key == "location") range.location = entry.value;
@@ -70,7 +70,7 @@ fs::path path_in(const fs::path& folder, std::string_view location) {
 
 std::string read_external_data(std::span<const StringStringEntryProto> entries,
                                const std::filesystem::path& folder, std::int64_t bytes) {
-  const ExternalRange range = range_of(entries);
+  const ExternalRange range = external_range(entries);
   const fs::path path = path_in(folder, range.location);
   if (range.length >= 0 && range.length != bytes)
     throw UserError(fmt::format("its external data has {} bytes, but its shape and type need {}",

@@ -9,8 +9,8 @@
 namespace sinter::onnx {
 
 /// The array of `tensor`. External data is read from a file in `folder`, the folder of the model;
-/// files elsewhere are refused. Throws UserError with the problem and what to do, without the name
-/// of the tensor: a type without a dtype, a bad shape, missing or surplus data, an unreadable file.
+/// files elsewhere are refused. Throws UserError for a type without a dtype, a bad shape, missing
+/// or surplus data, or an unreadable file. The message does not name the tensor.
 HostArray array_of(const TensorProto& tensor, const std::filesystem::path& folder);
 
 }  // namespace sinter::onnx

@@ -14,8 +14,8 @@
 
 namespace sinter::onnx {
 
-/// What a node's import reads. All functions throw UserError with the problem; the importer adds
-/// the node.
+/// The view of a node that its import reads. All functions throw UserError with the problem; the
+/// importer adds the node.
 class Call {
  public:
   /// An input is nullptr if the node omits it.
@@ -43,6 +43,8 @@ class Call {
   /// The type of an input. Constants are not recorded for it.
   DType dtype(std::size_t i) const;
   std::vector<Extent> shape(std::size_t i) const;
+  /// 2 or 4 for integers of so many bits, whose dtype is i8 or u8; else 0.
+  int packed_bits(std::size_t i) const { return input(i).packed_bits; }
   int rank(std::size_t i) const { return static_cast<int>(shape(i).size()); }
   Tensor tensor(std::size_t i) const;
   /// An empty Tensor if the node omits the input.

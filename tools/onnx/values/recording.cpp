@@ -10,7 +10,7 @@ namespace sinter::onnx {
 
 namespace {
 
-std::vector<Extent> extents_of(std::span<const std::int64_t> shape) {
+std::vector<Extent> fixed_extents(std::span<const std::int64_t> shape) {
   return {shape.begin(), shape.end()};
 }
 
@@ -24,12 +24,12 @@ Literal literal_of(const HostArray& array) {
 }
 
 Tensor Recording::constant(const HostArray& array) {
-  return full(graph, extents_of(array.shape()), literal_of(array), array.dtype());
+  return full(graph, fixed_extents(array.shape()), literal_of(array), array.dtype());
 }
 
 Tensor Recording::weight(std::string_view name, std::shared_ptr<const HostArray> array) {
   const std::string unique = names.add(name);
-  const Tensor tensor = graph.input(unique, array->dtype(), extents_of(array->shape()));
+  const Tensor tensor = graph.input(unique, array->dtype(), fixed_extents(array->shape()));
   weights.push_back({.name = unique, .array = std::move(array)});
   return tensor;
 }
@@ -43,7 +43,7 @@ Tensor Recording::extents(const KnownValue& value) {
                      : record_size(graph.data(), item.extent, value.dtype, /*location=*/{});
     parts.push_back(reshape(number, {1}));
   }
-  return reshape(concat(parts, 0), extents_of(value.shape));
+  return reshape(concat(parts, 0), fixed_extents(value.shape));
 }
 
 Tensor Recording::tensor(Value& value) {

@@ -18,6 +18,7 @@ struct Value {
   Tensor tensor = {};
   std::shared_ptr<const HostArray> array = {};  ///< an initialiser or a constant
   std::optional<KnownValue> known = {};
+  int packed_bits = 0;      ///< 2 or 4 for small integers, which are stored as bytes; else 0
   bool is_default = false;  ///< an initialiser that callers of the model may replace
   bool is_failed = false;   ///< its node cannot be imported
 };

@@ -13,7 +13,7 @@ namespace sinter::onnx {
 
 namespace {
 
-/// What positions outside of x read.
+/// The value of positions outside of x.
 enum class OutsideOfGrid : std::uint8_t { zeros, border, reflection };
 
 struct GridOptions {

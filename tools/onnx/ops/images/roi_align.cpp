@@ -13,7 +13,7 @@ namespace sinter::onnx {
 
 namespace {
 
-/// What the samples along one axis read: two elements with weights, and whether they count.
+/// The samples along one axis: each reads two elements with weights, if it counts.
 struct RoiTaps {
   std::array<Tensor, 2> index;   ///< [regions, samples]
   std::array<Tensor, 2> weight;  ///< [regions, samples]; 0 for samples far outside

@@ -33,9 +33,20 @@ Tensor cast_to_f8(const Tensor& x, DType to, bool saturates) {
   return cast(where(abs(real) >= kFirstAboveF8E5M2, infinite, real), to);
 }
 
-Tensor cast_as_onnx(const Call& call, const Tensor& x, DType to) {
+/// The lowest bits of whole numbers, as in every cast to a smaller integer.
+Tensor cast_to_packed(const Tensor& x, const ElementTarget& to) {
+  const int sign = 1 << (to.packed_bits - 1);
+  const Tensor low = bitwise_and(cast(x, i32), 2 * sign - 1);
+  return cast(is_signed(to.dtype) ? bitwise_xor(low, sign) - sign : low, to.dtype);
+}
+
+Tensor cast_as_onnx(const Call& call, const ElementTarget& target) {
+  const Tensor x = call.tensor(0);
+  const DType to = target.dtype;
   const bool saturates = call.attributes().flag("saturate", true);
   call.attributes().ignore("round_mode");  // of a dtype that sinter does not have
+  if (x.dtype() == to && call.packed_bits(0) == target.packed_bits) return x;
+  if (target.packed_bits != 0) return cast_to_packed(x, target);
   if (x.dtype() == to) return x;
   if (to == boolean) return ne(x, 0);  // NaN is true
   return is_f8(to) ? cast_to_f8(x, to, saturates) : cast(x, to);
@@ -43,12 +54,12 @@ Tensor cast_as_onnx(const Call& call, const Tensor& x, DType to) {
 
 Outputs record_cast(const Call& call) {
   require_inputs(call, 1, 1);
-  return {cast_as_onnx(call, call.tensor(0), dtype_named(call, "to"))};
+  return {cast_as_onnx(call, element_named(call, "to"))};
 }
 
 Outputs record_cast_like(const Call& call) {
   require_inputs(call, 2, 2);
-  return {cast_as_onnx(call, call.tensor(0), call.dtype(1))};
+  return {cast_as_onnx(call, {.dtype = call.dtype(1), .packed_bits = call.packed_bits(1)})};
 }
 
 Outputs record_bit_cast(const Call& call) {
@@ -91,32 +102,32 @@ struct QuantizedRange {
   double high = 0;
 };
 
-QuantizedRange range_of(DType dtype) {
-  const int bits = 8 * size_of(dtype);
+QuantizedRange quantized_range(const ElementTarget& target) {
+  const DType dtype = target.dtype;
+  const int bits = target.packed_bits != 0 ? target.packed_bits : 8 * size_of(dtype);
   const double count = static_cast<double>(std::uint64_t{1} << bits);
   return is_signed(dtype) ? QuantizedRange{-count / 2, count / 2 - 1}
                           : QuantizedRange{0, count - 1};
 }
 
-DType quantized_dtype(const Call& call) {
+ElementTarget quantized_target(const Call& call) {
   const std::int64_t given = call.attributes().integer("output_dtype", 0);
-  if (call.has_input(2)) {
-    return call.dtype(2);
-  }
-  return given == 0 ? u8 : dtype_named(call, "output_dtype");
+  if (call.has_input(2)) return {.dtype = call.dtype(2), .packed_bits = call.packed_bits(2)};
+  return given == 0 ? ElementTarget{.dtype = u8} : element_named(call, "output_dtype");
 }
 
 void check_quantized(DType dtype) {
   const bool is_small_integer = is_integer(dtype) && size_of(dtype) <= 2;
   if (!is_small_integer && !is_f8(dtype))
-    refuse(fmt::format("its output is {}; sinter quantises to integers of 8 and 16 bits, and to f8",
+    refuse(fmt::format("its output is {}; sinter quantises to integers of up to 16 bits, and to f8",
                        name(dtype)));
 }
 
 Outputs record_quantize(const Call& call) {
   require_inputs(call, 2, 3);
   const Tensor x = call.tensor(0);
-  const DType dtype = quantized_dtype(call);
+  const ElementTarget target = quantized_target(call);
+  const DType dtype = target.dtype;
   check_quantized(dtype);
   const bool saturates = call.attributes().flag("saturate", true);
   if (call.attributes().integer("precision", 0) != 0) refuse("precision is not 0");
@@ -125,7 +136,7 @@ Outputs record_quantize(const Call& call) {
   if (is_f8(dtype)) return {cast_to_f8(scaled, dtype, saturates)};
   Tensor moved = round(scaled);
   if (call.has_input(2)) moved = moved + spread(call, x, cast(call.tensor(2), f32));
-  const QuantizedRange range = range_of(dtype);
+  const QuantizedRange range = quantized_range(target);
   return {cast(minimum(maximum(moved, range.low), range.high), dtype)};
 }
 

@@ -37,9 +37,10 @@ void add_last_window(PoolingPlan& plan, std::size_t axis, Extent extent) {
   const SpatialWindows& windows = plan.windows;
   if (!extent.is_number()) {
     if (windows.strides[axis] == 1) return;
-    refuse(fmt::format("ceil_mode needs the extent of spatial axis {}, which is {}; give its size with "
-                       "--dim",
-                       axis, to_string(extent)));
+    refuse(fmt::format(
+        "ceil_mode needs the extent of spatial axis {}, which is {}; give its size with "
+        "--dim",
+        axis, to_string(extent)));
   }
   const std::int64_t begin = windows.begin[axis];
   const std::int64_t padded = extent.number() + begin + windows.end[axis];
@@ -54,15 +55,17 @@ void add_last_window(PoolingPlan& plan, std::size_t axis, Extent extent) {
 PoolingPlan pooling_plan(const Call& call, const Tensor& x) {
   require_spatial(x);
   const std::span<const Extent> spatial = x.shape().subspan(kSpatial);
-  PoolingPlan plan{.windows = spatial_windows(call, spatial,
-                                              call.attributes().integers("kernel_shape"))};
+  PoolingPlan plan{.windows =
+                       spatial_windows(call, spatial, call.attributes().integers("kernel_shape"))};
   plan.extra.assign(spatial.size(), 0);
   for (std::size_t axis = 0; axis < spatial.size(); ++axis) {
     const SpatialWindows& windows = plan.windows;
-    const Extent room = spatial[axis] + windows.begin[axis] + windows.end[axis] - windows.span(axis);
+    const Extent room =
+        spatial[axis] + windows.begin[axis] + windows.end[axis] - windows.span(axis);
     if (provably_negative(room))
-      refuse(fmt::format("its window covers {} elements of spatial axis {}, which has {} with padding",
-                         windows.span(axis), axis, to_string(room + windows.span(axis))));
+      refuse(
+          fmt::format("its window covers {} elements of spatial axis {}, which has {} with padding",
+                      windows.span(axis), axis, to_string(room + windows.span(axis))));
     plan.counts.push_back(floor_div(room, windows.strides[axis]) + 1);
     if (call.attributes().flag("ceil_mode", false)) add_last_window(plan, axis, spatial[axis]);
   }
@@ -105,7 +108,8 @@ Tensor windows_of(const Call& call, const Tensor& x, const PoolingPlan& plan, Li
 
 std::vector<std::int64_t> window_axes(const PoolingPlan& plan) {
   std::vector<std::int64_t> axes;
-  for (std::size_t i = plan.windows.axes(); i > 0; --i) axes.push_back(-static_cast<std::int64_t>(i));
+  for (std::size_t i = plan.windows.axes(); i > 0; --i)
+    axes.push_back(-static_cast<std::int64_t>(i));
   return axes;
 }
 
@@ -126,8 +130,8 @@ Tensor indices_in_input(const Call& call, const Tensor& x, const Tensor& within,
     // The first element of a window of only -inf may be padding.
     along[i] = maximum(along[i], 0);
   }
-  Tensor index = positions_along(call, x, 0) * call.size_value(x.shape()[1]) +
-                 positions_along(call, x, 1);
+  Tensor index =
+      positions_along(call, x, 0) * call.size_value(x.shape()[1]) + positions_along(call, x, 1);
   Tensor position;
   for (std::size_t i = 0; i < along.size(); ++i) {
     const std::size_t axis = is_column_major ? along.size() - 1 - i : i;
@@ -165,8 +169,8 @@ Outputs record_max_unpool(const Call& call) {
   std::vector<Extent> shape(x.shape().begin(), x.shape().begin() + kSpatial);
   Extent size = shape[0] * shape[1];
   for (std::size_t i = 0; i < windows.axes(); ++i) {
-    shape.push_back((x.shape()[kSpatial + i] - 1) * windows.strides[i] +
-                    windows.kernel[i] - (windows.begin[i] + windows.end[i]));
+    shape.push_back((x.shape()[kSpatial + i] - 1) * windows.strides[i] + windows.kernel[i] -
+                    (windows.begin[i] + windows.end[i]));
     size = size * shape.back();
   }
   const Tensor zeros = full(call.graph(), {size}, number_of_dtype(0, x.dtype()), x.dtype());
@@ -196,8 +200,9 @@ Tensor counts_of(const Call& call, const Tensor& x, const PoolingPlan& plan, boo
   shape[0] = 1;
   shape[1] = 1;
   const Tensor ones = full(call.graph(), shape, 1.0, f32);
-  return sum(windows_of(call, ones, plan, Literal::of(counts_padding ? 1.0 : 0.0), Literal::of(0.0)),
-             window_axes(plan));
+  return sum(
+      windows_of(call, ones, plan, Literal::of(counts_padding ? 1.0 : 0.0), Literal::of(0.0)),
+      window_axes(plan));
 }
 
 Outputs record_average_pool(const Call& call) {

@@ -5,8 +5,8 @@
 #include "sinter/nn.h"
 #include "sinter/views.h"
 #include "tools/onnx/node/operands.h"
-#include "tools/onnx/ops/networks/activation_word.h"
 #include "tools/onnx/ops/axes.h"
+#include "tools/onnx/ops/networks/activation_word.h"
 #include "tools/onnx/ops/op_table.h"
 
 #include <algorithm>
@@ -20,15 +20,15 @@ namespace {
 /// The number of steps above which the recorded program would be too large.
 constexpr std::int64_t kMostSteps = 2048;
 
-/// What one direction reads. Empty tensors are zeros.
+/// The operands of one direction. Empty tensors are zeros.
 struct Direction {
-  Tensor weights;       ///< [gates * hidden, inputs]
+  Tensor weights;        ///< [gates * hidden, inputs]
   Tensor state_weights;  ///< [gates * hidden, hidden]
-  Tensor bias;          ///< [gates * hidden]
-  Tensor state_bias;    ///< [gates * hidden]
-  Tensor peepholes;     ///< [3 * hidden]; of LSTM
-  Tensor h;             ///< [batch, hidden]
-  Tensor c;             ///< [batch, hidden]; of LSTM
+  Tensor bias;           ///< [gates * hidden]
+  Tensor state_bias;     ///< [gates * hidden]
+  Tensor peepholes;      ///< [3 * hidden]; of LSTM
+  Tensor h;              ///< [batch, hidden]
+  Tensor c;              ///< [batch, hidden]; of LSTM
   bool is_reverse = false;
 };
 
@@ -72,8 +72,8 @@ State gru_step(const Call& call, const Gates& gates, const Direction& direction,
   Tensor update_and_reset;
   Tensor candidate;
   if (call.attributes().flag("linear_before_reset", false)) {
-    const Tensor all = plus(matmul(h, direction.state_weights, {.transpose_b = true}),
-                            direction.state_bias);
+    const Tensor all =
+        plus(matmul(h, direction.state_weights, {.transpose_b = true}), direction.state_bias);
     update_and_reset = gates(0, part(x, 0, n, 2) + part(all, 0, n, 2));
     candidate = gates(1, part(x, 2, n) + part(update_and_reset, 1, n) * part(all, 2, n));
   } else {
@@ -83,11 +83,11 @@ State gru_step(const Call& call, const Gates& gates, const Direction& direction,
     const auto bias = [&](std::int64_t k, std::int64_t count) {
       return direction.state_bias.node() ? part(direction.state_bias, k, n, count) : Tensor();
     };
-    update_and_reset = gates(0, plus(part(x, 0, n, 2) + matmul(h, rows(0, 2), {.transpose_b = true}),
-                                     bias(0, 2)));
+    update_and_reset =
+        gates(0, plus(part(x, 0, n, 2) + matmul(h, rows(0, 2), {.transpose_b = true}), bias(0, 2)));
     const Tensor kept = part(update_and_reset, 1, n) * h;
-    candidate = gates(
-        1, plus(part(x, 2, n) + matmul(kept, rows(2, 1), {.transpose_b = true}), bias(2, 1)));
+    candidate =
+        gates(1, plus(part(x, 2, n) + matmul(kept, rows(2, 1), {.transpose_b = true}), bias(2, 1)));
   }
   const Tensor update = part(update_and_reset, 0, n);
   return {(1 - update) * candidate + update * h, {}};
@@ -137,8 +137,8 @@ struct DirectionResult {
 
 DirectionResult run_direction(const Call& call, const Cell& cell, const Gates& gates,
                               const Operands& operands, const Direction& direction) {
-  const Tensor from_input = plus(
-      matmul(operands.x, direction.weights, {.transpose_b = true}), direction.bias);
+  const Tensor from_input =
+      plus(matmul(operands.x, direction.weights, {.transpose_b = true}), direction.bias);
   DirectionResult result{std::vector<Tensor>(static_cast<std::size_t>(operands.steps)),
                          {direction.h, direction.c}};
   for (std::int64_t i = 0; i < operands.steps; ++i) {
@@ -160,7 +160,8 @@ DirectionResult run_direction(const Call& call, const Cell& cell, const Gates& g
 Operands operands_of(const Call& call) {
   Operands operands{.x = call.tensor(0)};
   operands.is_batch_first = call.attributes().flag("layout", false);
-  if (operands.x.rank() != 3) refuse(fmt::format("the input has rank {}, not 3", operands.x.rank()));
+  if (operands.x.rank() != 3)
+    refuse(fmt::format("the input has rank {}, not 3", operands.x.rank()));
   if (operands.is_batch_first) operands.x = transpose(operands.x, 0, 1);
   operands.steps = number_of(operands.x.shape()[0]);
   if (operands.steps < 1 || operands.steps > kMostSteps)

@@ -142,8 +142,8 @@ Outputs record_conv_integer(const Call& call) {
                               call.optional_tensor(3))};
 }
 
-/// Inputs: x, its scale and zero point; the same of the filters; scale and zero point of the
-/// result; a bias in i32, with the product of both scales.
+/// The inputs are x, its scale and zero point, then the same of the filters. Scale and zero point
+/// of the result follow, and a bias in i32, whose scale is the product of both.
 Outputs record_q_linear_conv(const Call& call) {
   require_inputs(call, 8, 9);
   const Tensor x = call.tensor(0);

@@ -23,9 +23,9 @@ struct NamedAxes {
 
 bool is_axis_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// The names of one term such as `b...ij`, in which the ellipsis stands for `count` axes.
+/// The names of one term such as `b...ij`, in which the ellipsis replaces `count` axes.
 std::string expanded(std::string_view term, std::size_t count) {
-  if (count > 10) refuse("an ellipsis stands for more than 10 axes");
+  if (count > 10) refuse("an ellipsis replaces more than 10 axes");
   std::string axes;
   for (std::size_t i = 0; i < term.size(); ++i) {
     if (term.substr(i, 3) == "...") {

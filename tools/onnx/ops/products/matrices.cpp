@@ -18,7 +18,7 @@ Outputs record_matmul(const Call& call) {
   return {matrix_product(call.tensor(0), call.tensor(1))};
 }
 
-Tensor scaled(const Tensor& x, double factor) { return factor == 1 ? x : x * factor; }
+Tensor times(const Tensor& x, double factor) { return factor == 1 ? x : x * factor; }
 
 /// alpha · A · B + beta · C, where A and B may be transposed.
 Outputs record_gemm(const Call& call) {
@@ -34,8 +34,8 @@ Outputs record_gemm(const Call& call) {
   const Tensor product = matrix_product(call.tensor(0), call.tensor(1),
                                         {.transpose_a = attributes.flag("transA", false),
                                          .transpose_b = attributes.flag("transB", false)});
-  Tensor y = scaled(product, alpha);
-  if (call.has_input(2) && beta != 0) y = y + scaled(call.tensor(2), beta);
+  Tensor y = times(product, alpha);
+  if (call.has_input(2) && beta != 0) y = y + times(call.tensor(2), beta);
   return {cast(y, call.dtype(0))};
 }
 
