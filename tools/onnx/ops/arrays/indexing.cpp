@@ -123,28 +123,7 @@ Outputs record_reverse_sequence(const Call& call) {
   return {take_along_axis(x, broadcast_to(source, x.shape()), time)};
 }
 
-/// The slices at which a condition that is known at import is true; without an axis, the elements.
-Outputs record_compress(const Call& call) {
-  require_inputs(call, 2, 2);
-  const KnownValue& condition = call.known(1, "condition");
-  Tensor x = call.tensor(0);
-  const bool has_axis = call.attributes().has("axis");
-  if (!has_axis) x = reshape(x, {-1});
-  const int axis = has_axis ? checked_axis(call.attributes().integer("axis"), x.rank()) : 0;
-  const Extent extent = x.shape()[static_cast<std::size_t>(axis)];
-  if (condition.rank() != 1 || condition.dtype != boolean || !extent.is_number() ||
-      extent.number() < condition.shape[0])
-    refuse(fmt::format("its condition must be a vector of at most {} bools", to_string(extent)));
-  KnownValue indices{.dtype = i64, .shape = {0}};
-  for (std::size_t i = 0; i < condition.items.size(); ++i)
-    if (!condition.items[i].extent.is(0))
-      indices.items.push_back(Number::of(static_cast<std::int64_t>(i)));
-  indices.shape[0] = static_cast<std::int64_t>(indices.items.size());
-  return {take(x, call.constant("indices", array_of(indices)), axis)};
-}
-
 constexpr OpRow kIndexing[] = {
-    {"Compress", record_compress},
     {"CumSum", record_cum_sum},
     {"EyeLike", record_eye_like},
     {"Gather", record_gather},

@@ -71,7 +71,7 @@ Outputs record_bit_cast(const Call& call) {
 }
 
 /// A scale or zero point, broadcast to x: a number, a vector along `axis`, or blocks along it.
-Tensor spread(const Call& call, const Tensor& x, const Tensor& scale) {
+Tensor spread_over(const Call& call, const Tensor& x, const Tensor& scale) {
   const std::int64_t block = call.attributes().integer("block_size", 0);
   const std::int64_t wanted = call.attributes().integer("axis", 1);
   if (scale.rank() == 0 || (scale.rank() == 1 && scale.shape()[0].is(1))) return reshape(scale, {});
@@ -131,11 +131,11 @@ Outputs record_quantize(const Call& call) {
   check_quantized(dtype);
   const bool saturates = call.attributes().flag("saturate", true);
   if (call.attributes().integer("precision", 0) != 0) refuse("precision is not 0");
-  const Tensor scale = spread(call, x, cast(call.tensor(1), f32));
+  const Tensor scale = spread_over(call, x, cast(call.tensor(1), f32));
   const Tensor scaled = cast(x, f32) / scale;
   if (is_f8(dtype)) return {cast_to_f8(scaled, dtype, saturates)};
   Tensor moved = round(scaled);
-  if (call.has_input(2)) moved = moved + spread(call, x, cast(call.tensor(2), f32));
+  if (call.has_input(2)) moved = moved + spread_over(call, x, cast(call.tensor(2), f32));
   const QuantizedRange range = quantized_range(target);
   return {cast(minimum(maximum(moved, range.low), range.high), dtype)};
 }
@@ -151,9 +151,9 @@ Outputs record_dequantize(const Call& call) {
   Tensor number = x;
   if (call.has_input(2)) {
     const DType wide = is_floating(x.dtype()) ? f32 : size_of(x.dtype()) < 4 ? i32 : i64;
-    number = cast(x, wide) - spread(call, x, cast(call.tensor(2), wide));
+    number = cast(x, wide) - spread_over(call, x, cast(call.tensor(2), wide));
   }
-  return {cast(cast(number, f32) * spread(call, x, cast(scale, f32)), dtype)};
+  return {cast(cast(number, f32) * spread_over(call, x, cast(scale, f32)), dtype)};
 }
 
 /// Quantises to u8 with the range of x, which is extended to contain 0.
