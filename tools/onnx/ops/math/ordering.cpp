@@ -1,4 +1,4 @@
-// Scans and orders along an axis: CumProd, Hardmax and TopK.
+// Scans and orders along an axis: CumProd and TopK.
 #include "sinter/nn.h"
 #include "sinter/views.h"
 #include "tools/onnx/node/operands.h"
@@ -19,24 +19,6 @@ Outputs record_cum_prod(const Call& call) {
   const ScanOptions options{.exclusive = call.attributes().flag("exclusive", false),
                             .reverse = call.attributes().flag("reverse", false)};
   return {cast(cumprod(x, axis, options), x.dtype())};
-}
-
-/// 1 at the first largest element along an axis, and 0 elsewhere.
-Tensor hardmax(const Call& call, const Tensor& x, int axis) {
-  const Tensor largest = argmax(x, axis, keep);
-  return cast(eq(positions_along(call, x, axis), largest), x.dtype());
-}
-
-Outputs record_hardmax(const Call& call) {
-  require_inputs(call, 1, 1);
-  const Tensor x = call.tensor(0);
-  const int axis =
-      checked_axis(call.attributes().integer("axis", call.opset() < 13 ? 1 : -1), x.rank());
-  if (call.opset() >= 13) return {hardmax(call, x, axis)};
-  // The axes from `axis` on count as one.
-  Extent rows = 1;
-  for (const Extent extent : x.shape().first(static_cast<std::size_t>(axis))) rows = rows * extent;
-  return {reshape(hardmax(call, reshape(x, {rows, -1}), 1), x.shape())};
 }
 
 /// The largest extent of an axis whose elements are all compared with one another.
@@ -72,7 +54,6 @@ Outputs record_top_k(const Call& call) {
 
 constexpr OpRow kOrdering[] = {
     {"CumProd", record_cum_prod},
-    {"Hardmax", record_hardmax},
     {"TopK", record_top_k},
 };
 
