@@ -8,7 +8,7 @@
 
 namespace sinter::command {
 
-/// `MODEL.weights` for `MODEL.sinter` or a compiled file of the same stem.
+/// `MODEL.weights` for `MODEL.sinter`.
 std::filesystem::path weights_folder(const std::filesystem::path& graph_file);
 
 /// Adds the array NAME.npy of the weights folder of `graph_file` for every input NAME that `arrays`
