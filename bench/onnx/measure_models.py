@@ -8,7 +8,8 @@ OUT_DIR/README.md and OUT_DIR/models.json get, per model:
 
 - error: the largest difference to onnxruntime's results, divided by their largest magnitude;
 - library calls, which are as many as products and convolutions;
-- fused kernels, and the fewest: one for each group of nodes that no library call separates;
+- fused kernels, and the fewest: one for each group of nodes that no library call separates. A node is in
+  the group of its first user;
 - bytes that fused kernels read and write, and the fewest: each array between such a group and its
   surroundings is read once and written once. Values are neither stored nor computed again if they
   follow from sizes alone.
@@ -39,7 +40,7 @@ class Costs:
         nodes = self.nodes
         calls = {k["name"] for k in explained["kernels"] if k["kind"] == "opaque"}
         self.calls = {i for i, node in enumerate(nodes) if calls.intersection(node["groups"])}
-        # The group of a node is the largest number of library calls on a way to it.
+        # The earliest group of a node is the largest number of library calls on a way to it.
         self.group = [0] * len(nodes)
         self.free = [False] * len(nodes)  # follows from sizes alone
         for i, node in enumerate(nodes):
@@ -47,6 +48,16 @@ class Costs:
             self.group[i] = max((self.group[o] + self.is_call(o) for o in operands), default=0)
             self.free[i] = node["op"] in SOURCES or (
                 bool(operands) and not self.is_call(i) and all(self.free[o] for o in operands))
+        self.postpone()
+
+    def postpone(self):
+        """Moves nodes to the group of their first user, so that fewer values are stored."""
+        first_use = {}
+        for i in reversed(range(len(self.nodes))):
+            if not self.is_call(i) and not self.nodes[i]["outputs"]:
+                self.group[i] = max(self.group[i], first_use.get(i, 0))
+            for o in self.nodes[i]["operands"]:
+                first_use[o] = min(first_use.get(o, self.group[i]), self.group[i])
 
     def is_call(self, i):
         return i in self.calls
@@ -58,6 +69,13 @@ class Costs:
         while self.nodes[i]["op"] in VIEWS:
             i = self.nodes[i]["operands"][0]
         return i
+
+    def parts(self, i):
+        """The arrays behind a value that kernels read: of a concatenation, those of its operands."""
+        i = self.root(i)
+        if self.nodes[i]["op"] != "concat":
+            return [i]
+        return [part for o in self.nodes[i]["operands"] for part in self.parts(o)]
 
     def elements(self, i):
         shape = self.nodes[i]["shape"].strip("[]")
@@ -79,29 +97,36 @@ class Costs:
 
     def fewest(self):
         """(kernels, bytes)"""
-        read, written, groups = {}, {}, set()
-        for i, node in enumerate(self.nodes):
+        read, written = {}, {}
+
+        def store(i):
+            """Counts a value that a call or the caller reads."""
+            i = self.root(i)
             if self.is_computed(i):
-                groups.add(self.group[i])
-            for position, o in enumerate(node["operands"]):
-                source = self.root(o)
-                if self.free[source]:
+                written[i] = self.bytes(i)
+                if self.nodes[i]["op"] == "concat":
+                    load(i, self.group[i], self.elements(i))
+
+        def load(i, group, most):
+            for part in self.parts(i):
+                if self.free[part] or (self.is_computed(part) and self.group[part] >= group):
                     continue
+                size = min(most, self.elements(part)) * SIZES[self.nodes[part]["dtype"]]
+                read[part, group] = max(read.get((part, group), 0), size)
+                if self.is_computed(part):
+                    written[part] = self.bytes(part)
+
+        for i, node in enumerate(self.nodes):
+            for position, o in enumerate(node["operands"]):
                 if self.is_call(i):
-                    if self.is_computed(source):
-                        written[source] = self.bytes(source)
-                elif self.is_computed(i) and (
-                        not self.is_computed(source) or self.group[source] < self.group[i]):
-                    # A gather and a slice read as many elements as they give.
-                    least = self.elements(i) if node["op"].startswith("take") and position == 0 \
-                        else self.elements(o)
-                    least = min(least, self.elements(source)) * SIZES[self.nodes[source]["dtype"]]
-                    key = (source, self.group[i])
-                    read[key] = max(read.get(key, 0), least)
-                    if self.is_computed(source):
-                        written[source] = self.bytes(source)
-            if node["outputs"] and self.is_computed(self.root(i)):
-                written[self.root(i)] = self.bytes(i)
+                    store(o)
+                elif self.is_computed(i) and node["op"] != "concat":
+                    # A gather reads as many elements as it gives.
+                    gathers = node["op"].startswith("take") and position == 0
+                    load(o, self.group[i], self.elements(i if gathers else o))
+            if node["outputs"]:
+                store(i)
+        groups = {self.group[i] for i in range(len(self.nodes)) if self.is_computed(i)}
         return len(groups), sum(read.values()) + sum(written.values())
 
 
