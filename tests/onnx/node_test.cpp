@@ -1,5 +1,5 @@
-// ONNX's backend tests. tests/onnx/results.json lists every case that does not pass, with the reason;
-// `SINTER_BLESS=1 build/release/bin/sinter_onnx_tests` rewrites it.
+// ONNX's backend tests. tests/onnx/results.json lists every case that does not pass, with the
+// reason; `SINTER_BLESS=1 build/release/bin/sinter_onnx_tests` rewrites it.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -71,8 +71,8 @@ INSTANTIATE_TEST_SUITE_P(Families, OnnxHost, testing::ValuesIn(family_names()), 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OnnxOracle);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OnnxHost);
 
-/// A few cases that are part of the source, so that they run without the onnx package. Most families
-/// have one.
+/// A few cases that are part of the source, so that they run without the onnx package. Most
+/// families have one.
 std::vector<ImportedCase> kept_cases() {
   std::vector<ImportedCase> cases;
   for (const OnnxCase& test :
@@ -97,8 +97,9 @@ TEST(OnnxKeptCases, PassOnTheHostDevice) {
 
 TEST(OnnxCases, AreWritten) {
   if (cases_by_family().empty())
-    GTEST_SKIP() << "there are no cases; `bash tools/setup tests` writes them if it can install the "
-                    "onnx wheel";
+    GTEST_SKIP()
+        << "there are no cases; `bash tools/setup tests` writes them if it can install the "
+           "onnx wheel";
   std::size_t count = 0;
   for (const auto& [name, cases] : cases_by_family()) count += cases.size();
   EXPECT_GE(count, 2000U);

@@ -1,5 +1,5 @@
-// The cases that tests/onnx/write_cases.py writes: models of one or few ops with inputs and expected
-// outputs.
+// The cases that tests/onnx/write_cases.py writes: models of one or few ops with inputs and
+// expected outputs.
 #pragma once
 
 #include <filesystem>

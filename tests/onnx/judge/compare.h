@@ -13,8 +13,8 @@ inline constexpr double kOnnxAbsoluteTolerance = 1e-7;
 /// ONNX allows two units in the last place for bf16.
 inline constexpr double kOnnxRelativeToleranceBf16 = 0x1p-6;
 
-/// Empty if `actual` has the dtype and shape of `expected`, and each element is close: integers and
-/// bools are equal, NaN matches NaN, infinities are equal. Else the first difference in words.
+/// The first difference in words, or empty. Dtype and shape must be equal, and each element close:
+/// integers, bools and infinities are equal, and NaN matches NaN.
 std::string onnx_difference(const HostArray& actual, const HostArray& expected);
 
 }  // namespace sinter::test

@@ -34,9 +34,8 @@ struct Counts {
 };
 
 Counts counts_of(const FamilyResults& family) {
-  Counts counts{.cases = family.cases,
-                .passed = family.passed,
-                .with_constants = family.with_constants};
+  Counts counts{
+      .cases = family.cases, .passed = family.passed, .with_constants = family.with_constants};
   for (const auto& [name, verdict] : family.others) {
     counts.unsupported += verdict.starts_with("unsupported") ? 1 : 0;
     counts.failed += verdict.starts_with("failed") ? 1 : 0;
@@ -60,8 +59,7 @@ std::string general_reason(std::string verdict) {
   if (std::smatch first; std::regex_search(verdict, first, node)) {
     const std::string rest = first.suffix();
     std::smatch second;
-    const std::string reason =
-        std::regex_search(rest, second, node) ? second.prefix().str() : rest;
+    const std::string reason = std::regex_search(rest, second, node) ? second.prefix().str() : rest;
     verdict = verdict.substr(0, verdict.find(": ")) + ": `" + first[2].str() + "`: " + reason;
   }
   while (verdict.ends_with(' ')) verdict.pop_back();
@@ -88,7 +86,9 @@ std::string coverage_page(const std::map<std::string, FamilyResults>& families) 
   std::string text = fmt::format(
       "\n{} of {} cases pass. Of these, {} need inputs that are constants. {} are out of scope.\n",
       total.passed, total.cases, total.with_constants, total.out_of_scope);
-  text += "\n| family | cases | pass | not imported | fail | out of scope |\n|---|---|---|---|---|---|\n";
+  text +=
+      "\n| family | cases | pass | not imported | fail | out of scope "
+      "|\n|---|---|---|---|---|---|\n";
   text += row_of("**all**", total) + incomplete;
   text += fmt::format("\nAll cases of these families pass: {}.\n", fmt::join(complete, ", "));
   text += "\n| reason | cases |\n|---|---|\n";

@@ -11,7 +11,7 @@ namespace sinter::test {
 /// Markdown: totals, families that do not pass completely, the others by name, and the reasons.
 std::string coverage_page(const std::map<std::string, FamilyResults>& families);
 
-/// What docs/reference/onnx_tests.md has between its marks, and what it must have there.
+/// The text between the marks of docs/reference/onnx_tests.md, and the text that belongs there.
 struct CoverageOfPage {
   std::string found;
   std::string wanted;

@@ -23,7 +23,7 @@ struct Verdict {
 /// `unsupported: reason`; empty for a pass.
 std::string text_of(const Verdict& verdict);
 
-/// What runs the recorded graphs.
+/// The ways to run a recorded graph.
 enum class Runner : std::uint8_t {
   oracle,                 ///< the interpreter
   host_device,            ///< emitted kernels, compiled without optimisation; fused and unfused

@@ -27,7 +27,7 @@ std::map<std::string, FamilyResults> all_expected_results();
 /// Rewrites the results of `family` in the file.
 void bless_results(const std::string& family, const FamilyResults& results);
 
-/// What differs, one line per case; empty if nothing does.
+/// One line per case that differs; empty if none does.
 std::string difference(const FamilyResults& actual, const FamilyResults& expected);
 
 }  // namespace sinter::test

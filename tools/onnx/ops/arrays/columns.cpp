@@ -53,7 +53,8 @@ Outputs record_col2im(const Call& call) {
   Tensor total = permute(reshape(x, shape), order);
   for (std::size_t i = axes; i-- > 0;) {
     const Extent padded = image[i] + windows.begin[i] + windows.end[i];
-    total = fold_windows(spread(total, windows.dilations[i] - 1), 2 + i, windows.strides[i], padded);
+    total =
+        fold_windows(spread(total, windows.dilations[i] - 1), 2 + i, windows.strides[i], padded);
     total = slice(total, static_cast<int>(2 + i), windows.begin[i], windows.begin[i] + image[i]);
   }
   return {total};
@@ -64,8 +65,7 @@ Outputs record_compress(const Call& call) {
   require_inputs(call, 2, 2);
   const bool is_flat = !call.attributes().has("axis");
   const Tensor x = is_flat ? reshape(call.tensor(0), {-1}) : call.tensor(0);
-  const int axis =
-      is_flat ? 0 : checked_axis(call.attributes().integer("axis", 0), x.rank());
+  const int axis = is_flat ? 0 : checked_axis(call.attributes().integer("axis", 0), x.rank());
   const KnownValue& condition = call.known(1, "condition");
   std::vector<std::int64_t> chosen;
   for (std::size_t i = 0; i < condition.items.size(); ++i)

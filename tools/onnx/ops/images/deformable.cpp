@@ -53,17 +53,16 @@ Tensor positions_of(const Call& call, const Deformation& given, std::int64_t gro
   const Tensor begins = iota(call.graph(), offset[i + 4], -windows.begin[i], windows.strides[i]);
   const Tensor steps = iota(call.graph(), windows.kernel[i], 0, windows.dilations[i]);
   // The elements of a filter are in row-major order.
-  const Tensor in_filter =
-      reshape(broadcast_to(axis == 0 ? unsqueeze(steps, 1) : steps,
-                           {windows.kernel[0], windows.kernel[1]}),
-              {-1, 1, 1});
+  const Tensor in_filter = reshape(
+      broadcast_to(axis == 0 ? unsqueeze(steps, 1) : steps, {windows.kernel[0], windows.kernel[1]}),
+      {-1, 1, 1});
   const Tensor place = in_filter + (axis == 0 ? unsqueeze(begins, 1) : begins);
   const Tensor shift = select(select(given.offset, 1, group), 2, axis);
   return cast(place, given.compute) + shift;
 }
 
-/// What the filters read of the channels of one offset group: [n, filter elements, rows, columns,
-/// channels].
+/// The elements that the filters read of the channels of one offset group: [n, filter elements,
+/// rows, columns, channels].
 Tensor samples_of(const Call& call, const Deformation& given, const Tensor& channels,
                   std::int64_t group) {
   const auto along = [&](int axis) {
@@ -87,9 +86,10 @@ Tensor samples_of(const Call& call, const Deformation& given, const Tensor& chan
 Deformation deformation_of(const Call& call, std::int64_t groups) {
   Deformation given{.x = call.tensor(0)};
   if (given.x.rank() != 4 || call.rank(1) != 4)
-    refuse(fmt::format("its input and filters have the ranks {} and {}; sinter imports two spatial "
-                       "axes",
-                       given.x.rank(), call.rank(1)));
+    refuse(
+        fmt::format("its input and filters have the ranks {} and {}; sinter imports two spatial "
+                    "axes",
+                    given.x.rank(), call.rank(1)));
   const std::vector<Extent> filters = call.shape(1);
   const std::vector<std::int64_t> kernel = {number_of(filters[2]), number_of(filters[3])};
   call.attributes().ignore("kernel_shape");  // that of the filters
@@ -115,23 +115,22 @@ Outputs record_deformable_convolution(const Call& call) {
   const std::int64_t filters = number_of(call.shape(1)[0]);
   if (offset_groups < 1 || groups < 1 || channels % offset_groups != 0 || channels % groups != 0 ||
       filters % groups != 0)
-    refuse(fmt::format("{} channels and {} filters do not divide into {} groups, or {} groups of "
-                       "offsets",
-                       channels, filters, groups, offset_groups));
+    refuse(
+        fmt::format("{} channels and {} filters do not divide into {} groups, or {} groups of "
+                    "offsets",
+                    channels, filters, groups, offset_groups));
   std::vector<Tensor> parts;
   const std::int64_t width = channels / offset_groups;
   for (std::int64_t group = 0; group < offset_groups; ++group)
-    parts.push_back(samples_of(call, given, slice(given.x, 1, group * width, (group + 1) * width),
-                               group));
+    parts.push_back(
+        samples_of(call, given, slice(given.x, 1, group * width, (group + 1) * width), group));
   // [n, filter elements, rows, columns, channels] as the columns of a matrix product
   const Tensor samples = permute(concat(parts, 4), {0, 4, 1, 2, 3});
   const auto shape = samples.shape();
-  const Tensor columns =
-      reshape(samples, {shape[0], groups, -1, shape[3] * shape[4]});
+  const Tensor columns = reshape(samples, {shape[0], groups, -1, shape[3] * shape[4]});
   const Tensor rows = reshape(cast(call.tensor(1), given.compute), {groups, filters / groups, -1});
   Tensor y = reshape(matmul(rows, columns), {shape[0], filters, shape[3], shape[4]});
-  if (call.has_input(3))
-    y = y + with_trailing_axes(cast(call.tensor(3), given.compute), 2);
+  if (call.has_input(3)) y = y + with_trailing_axes(cast(call.tensor(3), given.compute), 2);
   return {cast(y, call.dtype(0))};
 }
 

@@ -22,7 +22,8 @@ Tensor with_heads(const Tensor& x, std::int64_t heads, std::string_view what) {
   if (x.rank() != 3) refuse(fmt::format("its {} has rank {}; it must be 3", what, x.rank()));
   const std::int64_t columns = number_of(x.shape()[2]);
   if (heads < 1 || columns % heads != 0)
-    refuse(fmt::format("the {} columns of its {} do not divide into {} heads", columns, what, heads));
+    refuse(
+        fmt::format("the {} columns of its {} do not divide into {} heads", columns, what, heads));
   return reshape(x, {x.shape()[0], x.shape()[1], heads, columns / heads});
 }
 
@@ -94,15 +95,15 @@ Outputs record_linear_attention(const Call& call) {
   const LinearAttention given = linear_attention_of(call);
   const std::int64_t steps = number_of(given.q.shape()[1]);
   if (steps < 1 || steps > kMostUnrolled)
-    refuse(fmt::format("there are {} steps; steps are unrolled, from 1 to {}", steps,
-                       kMostUnrolled));
+    refuse(
+        fmt::format("there are {} steps; steps are unrolled, from 1 to {}", steps, kMostUnrolled));
   const DType result = call.dtype(0);
   const Extent heads = given.k.shape()[2];
-  Tensor state = call.has_input(3)
-                     ? cast(call.tensor(3), f32)
-                     : full(call.graph(),
-                            {given.k.shape()[0], heads, given.k.shape()[3], given.v.shape()[3]},
-                            0.0, f32);
+  Tensor state =
+      call.has_input(3)
+          ? cast(call.tensor(3), f32)
+          : full(call.graph(), {given.k.shape()[0], heads, given.k.shape()[3], given.v.shape()[3]},
+                 0.0, f32);
   std::vector<Tensor> outputs;
   for (std::int64_t t = 0; t < steps; ++t) outputs.push_back(attention_step(given, t, state));
   const Tensor y = stack(outputs, 1);  // [batch, time, heads, value]
@@ -120,9 +121,9 @@ Outputs record_causal_convolution(const Call& call) {
     refuse(fmt::format("its inputs have the ranks {} and {}; both must be 3", x.rank(), w.rank()));
   const std::int64_t channels = number_of(x.shape()[1]);
   const std::int64_t before = number_of(w.shape()[2]) - 1;
-  const Tensor past = call.has_input(3) ? call.tensor(3)
-                                        : full(call.graph(), {x.shape()[0], channels, before}, 0.0,
-                                               x.dtype());
+  const Tensor past = call.has_input(3)
+                          ? call.tensor(3)
+                          : full(call.graph(), {x.shape()[0], channels, before}, 0.0, x.dtype());
   const Tensor padded = before == 0 ? x : concat({past, x}, 2);
   Tensor y = conv(padded, w, {.groups = channels});
   if (call.has_input(2)) y = y + unsqueeze(call.tensor(2), -1);

@@ -26,7 +26,7 @@ struct Signal {
   Tensor imaginary;  ///< empty: 0
 };
 
-/// What a transform does, for `length` elements.
+/// A transform of `length` elements.
 struct Transform {
   std::int64_t length = 0;
   bool is_inverse = false;
@@ -37,7 +37,7 @@ struct Transform {
   std::int64_t outputs() const { return !is_inverse && is_onesided ? half() : length; }
 };
 
-/// Factors of the input elements. A onesided input stands for its conjugates, too.
+/// Factors of the input elements. A onesided input also represents its conjugates.
 double weight_of(const Transform& transform, std::int64_t input) {
   if (!transform.is_inverse) return 1;
   const double one = 1 / static_cast<double>(transform.length);
@@ -52,8 +52,8 @@ Tensor table_of(const Call& call, const Transform& transform, bool is_sine) {
     for (std::int64_t j = 0; j < transform.outputs(); ++j) {
       // The remainder keeps the angle small and exact multiples of a quarter turn exact.
       const std::int64_t turn = k * j % transform.length;
-      const double angle = 2 * std::numbers::pi * static_cast<double>(turn) /
-                           static_cast<double>(transform.length);
+      const double angle =
+          2 * std::numbers::pi * static_cast<double>(turn) / static_cast<double>(transform.length);
       const double value = is_sine ? std::sin(angle) : std::cos(angle);
       table.set_real_at(k * transform.outputs() + j, weight_of(transform, k) * value);
     }
@@ -86,8 +86,8 @@ Signal transformed(const Call& call, Signal signal, const Transform& transform) 
                 .imaginary = transform.is_inverse ? real_sines : -real_sines};
   if (!signal.imaginary.node()) return result;
   const Tensor imaginary_sines = matrix_product(signal.imaginary, sines);
-  result.real = transform.is_inverse ? result.real - imaginary_sines
-                                     : result.real + imaginary_sines;
+  result.real =
+      transform.is_inverse ? result.real - imaginary_sines : result.real + imaginary_sines;
   result.imaginary = result.imaginary + matrix_product(signal.imaginary, cosines);
   return result;
 }
@@ -121,8 +121,9 @@ Outputs record_dft(const Call& call) {
                       .is_onesided = call.attributes().flag("onesided", false)};
   const std::int64_t extent = number_of(x.shape()[static_cast<std::size_t>(axis)]);
   const bool is_half = transform.is_inverse && transform.is_onesided;
-  transform.length = call.has_input(1) ? call.integer(1, "length") : is_half ? 2 * (extent - 1)
-                                                                             : extent;
+  transform.length = call.has_input(1) ? call.integer(1, "length")
+                     : is_half         ? 2 * (extent - 1)
+                                       : extent;
   const Signal parts = parts_of(x);
   const Signal result =
       transformed(call, {with_last(parts.real, axis), with_last(parts.imaginary, axis)}, transform);
@@ -150,8 +151,7 @@ Outputs record_stft(const Call& call) {
     if (call.has_input(2)) *part = *part * cast(call.tensor(2), f64);
   }
   const Signal result = transformed(
-      call, parts,
-      {.length = length, .is_onesided = call.attributes().flag("onesided", true)});
+      call, parts, {.length = length, .is_onesided = call.attributes().flag("onesided", true)});
   return {cast(stack({result.real, result.imaginary}, -1), x.dtype())};
 }
 
