@@ -126,10 +126,11 @@ HostArray allocate(const InputInfo& input, std::span<const std::int64_t> symbols
 }  // namespace
 
 HostArrays random_inputs(const GraphData& graph, std::span<const std::int64_t> symbols,
-                         std::uint64_t seed) {
+                         std::uint64_t seed, std::span<const std::string> without) {
   const std::vector<std::int64_t> indexed = indexed_extents(graph, symbols);
   HostArrays arrays;
   for (const InputInfo& input : graph.inputs) {
+    if (std::ranges::count(without, input.name)) continue;
     const Node& node = *input.node;
     HostArray array = allocate(input, symbols);
     fill_padding(array);

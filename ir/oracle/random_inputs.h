@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace sinter {
 
@@ -16,12 +17,12 @@ namespace sinter {
 /// [-2, 2), integers in [-8, 8], and integers used as indices are within the indexed axis. An
 /// element depends only on the seed, the input's name and its row-major index, so strides do not
 /// change it. Gaps between elements hold NaN or an unlikely integer, which reveals wrong strides.
-/// Throws UserError if an array does not fit in memory.
+/// Leaves out the inputs `without`. Throws UserError if an array does not fit in memory.
 HostArrays random_inputs(const GraphData& graph, std::span<const std::int64_t> symbols,
-                         std::uint64_t seed);
+                         std::uint64_t seed, std::span<const std::string> without = {});
 inline HostArrays random_inputs(const Graph& graph, std::span<const std::int64_t> symbols,
-                                std::uint64_t seed) {
-  return random_inputs(graph.data(), symbols, seed);
+                                std::uint64_t seed, std::span<const std::string> without = {}) {
+  return random_inputs(graph.data(), symbols, seed, without);
 }
 
 }  // namespace sinter

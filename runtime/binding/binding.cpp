@@ -78,8 +78,9 @@ std::uint64_t scalar_bits(const Interface& interface, const Slot& slot, const Li
   return bits;
 }
 
-ArgumentMatcher::ArgumentMatcher(const Interface& interface)
+ArgumentMatcher::ArgumentMatcher(const Interface& interface, const Weights* weights)
     : interface_(interface),
+      weights_(weights),
       bound_in_call_(interface.slots.size()),
       last_slots_(interface.slots.size()) {
   matched_.arrays.resize(interface.slots.size());
@@ -104,14 +105,21 @@ const MatchedArguments& ArgumentMatcher::match_inputs(BindingList inputs) {
   return matched_;
 }
 
-void ArgumentMatcher::match_part(BindingList bindings, int first_slot, int count) {
+const MatchedArguments& ArgumentMatcher::match_some_inputs(BindingList inputs) {
+  ++call_;
+  match_part(inputs, 0, interface_.input_count, /*needs_all=*/false);
+  return matched_;
+}
+
+void ArgumentMatcher::match_part(BindingList bindings, int first_slot, int count, bool needs_all) {
   for (std::size_t i = 0; i < bindings.size(); ++i)
     store(bindings[i], find_slot(bindings[i], i, first_slot, count));
   if (bindings.size() == static_cast<std::size_t>(count)) return;  // all are bound
   for (int slot = first_slot; slot < first_slot + count; ++slot) {
-    if (bound_in_call_[static_cast<std::size_t>(slot)] == call_) continue;
+    if (is_bound(static_cast<std::size_t>(slot)) || take_weight(static_cast<std::size_t>(slot)))
+      continue;
     const Slot& missing = interface_.slots[static_cast<std::size_t>(slot)];
-    if (missing.view) {
+    if (missing.view || !needs_all) {
       matched_.arrays[static_cast<std::size_t>(slot)] = nullptr;
       matched_.handles[static_cast<std::size_t>(slot)] = nullptr;
       continue;
@@ -120,6 +128,17 @@ void ArgumentMatcher::match_part(BindingList bindings, int first_slot, int count
                                          missing.is_array() ? "an array of " + type_text(missing)
                                                             : "a number"));
   }
+}
+
+/// True if there is a weight for the slot.
+bool ArgumentMatcher::take_weight(std::size_t slot) {
+  if (!weights_ || slot >= weights_->arrays.size()) return false;
+  const std::optional<Array>& array = weights_->arrays[slot];
+  const std::optional<Literal>& number = weights_->numbers[slot];
+  matched_.handles[slot] = array ? &*array : nullptr;
+  matched_.arrays[slot] = array ? &array->data() : nullptr;
+  matched_.numbers[slot] = number.value_or(Literal());
+  return array || number;
 }
 
 int ArgumentMatcher::find_slot(const Binding& binding, std::size_t position, int first_slot,
@@ -145,7 +164,7 @@ int ArgumentMatcher::find_slot(const Binding& binding, std::size_t position, int
 void ArgumentMatcher::store(const Binding& binding, int index) {
   const auto i = static_cast<std::size_t>(index);
   const Slot& slot = interface_.slots[i];
-  if (bound_in_call_[i] == call_)
+  if (is_bound(i))
     fail_binding(interface_, fmt::format("{} is bound twice; bind it once", to_string(slot)));
   bound_in_call_[i] = call_;
   check_kind(interface_, slot, binding);

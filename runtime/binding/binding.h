@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/binding/interface.h"
+#include "runtime/binding/weights.h"
 #include "runtime/device/device_state.h"
 #include "sinter/executable.h"
 
@@ -26,7 +27,8 @@ int find_slot(const Interface& interface, const Binding& binding);
 /// that the same position in the list had in the last call.
 class ArgumentMatcher {
  public:
-  explicit ArgumentMatcher(const Interface& interface);
+  /// `weights`, which may be null, serve inputs that a call leaves unbound.
+  ArgumentMatcher(const Interface& interface, const Weights* weights);
 
   /// Throws UserError for a name that is unknown, bound twice or missing. Also throws UserError if
   /// an array is bound to a scalar or a number to an array. The result is valid until the next
@@ -34,13 +36,19 @@ class ArgumentMatcher {
   const MatchedArguments& match(BindingList inputs, BindingList outputs);
   /// The same for the inputs only; the arrays of the outputs are null.
   const MatchedArguments& match_inputs(BindingList inputs);
+  /// The same for some of the inputs; the arrays of the others are null.
+  const MatchedArguments& match_some_inputs(BindingList inputs);
+  /// True if the last call bound the slot itself.
+  bool is_bound(std::size_t slot) const { return bound_in_call_[slot] == call_; }
 
  private:
-  void match_part(BindingList bindings, int first_slot, int count);
+  void match_part(BindingList bindings, int first_slot, int count, bool needs_all = true);
+  bool take_weight(std::size_t slot);
   int find_slot(const Binding& binding, std::size_t position, int first_slot, int count);
   void store(const Binding& binding, int slot);
 
   const Interface& interface_;
+  const Weights* const weights_;
   MatchedArguments matched_;
   std::vector<std::uint64_t> bound_in_call_;  ///< per slot: the call that last bound it
   std::vector<int> last_slots_;  ///< per position in the two lists: the slot in the last call
@@ -61,6 +69,10 @@ struct CheckedArguments {
 /// UserError if an argument does not fit the graph or another argument.
 void check_and_update(const Interface& interface, const DeviceState& device,
                       const MatchedArguments& matched, CheckedArguments& bound);
+
+/// Checks the arrays of `matched` as far as possible without those that are null.
+void check_some(const Interface& interface, const DeviceState& device,
+                const MatchedArguments& matched);
 
 /// The sizes that follow from the inputs, for allocating the outputs. Throws UserError if a size
 /// does not follow from the inputs.

@@ -289,6 +289,19 @@ void check_and_update(const Interface& interface, const DeviceState& device,
   if (arrays_changed || numbers_changed) bound.version = next_version();
 }
 
+void check_some(const Interface& interface, const DeviceState& device,
+                const MatchedArguments& matched) {
+  std::vector<bool> is_given;
+  for (const ArrayData* array : matched.arrays) is_given.push_back(array != nullptr);
+  const Interface part = restricted_to(interface, is_given);
+  const ArgumentChecker checker(part, device, matched);
+  std::vector<std::int64_t> symbols;
+  checker.types();
+  checker.sizes(symbols);
+  checker.memory();
+  checker.overlap();
+}
+
 std::vector<std::int64_t> symbols_of_inputs(const Interface& interface, const DeviceState& device,
                                             const MatchedArguments& matched) {
   const ArgumentChecker checker(interface, device, matched);

@@ -159,4 +159,18 @@ Interface interface_of(const Graph& graph, Location compiled_at) {
   return interface;
 }
 
+Interface restricted_to(const Interface& whole, const std::vector<bool>& slots) {
+  Interface part = whole;
+  part.steps.clear();
+  std::erase_if(part.equations, [&](const SizeEquation& equation) {
+    return !slots[static_cast<std::size_t>(equation.slot)];
+  });
+  std::vector<std::int64_t> symbols(part.symbols.size(), -1);
+  add_steps(part, /*of_outputs=*/false, symbols);
+  std::erase_if(part.equations, [&](const SizeEquation& equation) {
+    return !unknown_symbols(equation.extent, symbols).empty();
+  });
+  return part;
+}
+
 }  // namespace sinter

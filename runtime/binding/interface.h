@@ -66,6 +66,8 @@ struct Interface {
 /// The interface of `graph`. Throws UserError for a graph that cannot be run: without outputs and
 /// updates, or with a size that does not follow from any array.
 Interface interface_of(const Graph& graph, Location compiled_at);
+/// `whole` with the equations of some of its slots only, as far as these determine the symbols.
+Interface restricted_to(const Interface& whole, const std::vector<bool>& slots);
 
 /// `input x`, `scalar lr`, `output y`
 std::string to_string(const Slot& slot);

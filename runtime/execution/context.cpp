@@ -77,7 +77,7 @@ Outputs Context::run(const Stream& stream, BindingList inputs) {
   const Interface& interface = executable.interface;
   // Uses a separate matcher, since the Context may be in use by another thread until run() below
   // has checked that.
-  ArgumentMatcher matcher(interface);
+  ArgumentMatcher matcher(interface, state_->weights.get());
   const MatchedArguments& matched = matcher.match_inputs(inputs);
   const std::vector<std::int64_t> symbols =
       symbols_of_inputs(interface, executable.device, matched);
@@ -113,7 +113,7 @@ void Context::replay(const Stream& stream, const Bindings& bindings) {
 
 Bindings Context::bind(BindingList inputs, BindingList outputs) const {
   const ExecutableState& executable = *state_->executable;
-  ArgumentMatcher matcher(executable.interface);
+  ArgumentMatcher matcher(executable.interface, state_->weights.get());
   const MatchedArguments& matched = matcher.match(inputs, outputs);
   auto state = std::make_shared<BindingsState>();
   state->executable = state_->executable;

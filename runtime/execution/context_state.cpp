@@ -100,9 +100,11 @@ ContextLock::ContextLock(std::atomic<bool>& flag, const Interface& interface) : 
                     interface.name, interface.compiled_at));
 }
 
-ContextState::ContextState(std::shared_ptr<ExecutableState> given)
+ContextState::ContextState(std::shared_ptr<ExecutableState> given,
+                           std::shared_ptr<const Weights> given_weights)
     : executable(std::move(given)),
-      matcher_(executable->interface),
+      weights(std::move(given_weights)),
+      matcher_(executable->interface, weights.get()),
       size_counter_(executable->specializes() ? executable->options.specialize : 0),
       deferred_release_(std::make_unique<DeferredContextRelease>(executable->device.driver)) {}
 

@@ -53,7 +53,8 @@ class ContextLock {
 struct DeferredContextRelease;
 
 struct ContextState {
-  explicit ContextState(std::shared_ptr<ExecutableState> executable);
+  /// `weights` may be null.
+  ContextState(std::shared_ptr<ExecutableState> executable, std::shared_ptr<const Weights> weights);
   ~ContextState();
   ContextState(const ContextState&) = delete;
   ContextState& operator=(const ContextState&) = delete;
@@ -68,6 +69,7 @@ struct ContextState {
                   int repeats);
 
   const std::shared_ptr<ExecutableState> executable;
+  const std::shared_ptr<const Weights> weights;
   /// Host work of opaque calls. The caller's CUDA Graphs that captured them share it.
   const std::shared_ptr<HostFunctions> host_functions = std::make_shared<HostFunctions>();
   std::vector<std::unique_ptr<VariantState>> variant_states;  ///< they refer to `host_functions`

@@ -94,7 +94,26 @@ Device Executable::device() const { return Device(&state_->device); }
 
 Context Executable::context() const {
   run_deferred_releases();
-  return Context(std::make_unique<ContextState>(state_));
+  return Context(std::make_unique<ContextState>(state_, weights_));
+}
+
+Executable Executable::with_weights(BindingList inputs) const {
+  return Executable(state_,
+                    bind_weights(state_->interface, state_->device, weights_.get(), inputs));
+}
+
+Array Executable::weight(std::string_view name) const {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; weights_ && i < weights_->arrays.size(); ++i) {
+    const std::optional<Array>& array = weights_->arrays[i];
+    if (!array) continue;
+    names.push_back(state_->interface.slots[i].name);
+    if (names.back() == name) return *array;
+  }
+  fail_binding(state_->interface,
+               names.empty() ? fmt::format("there is no weight {}; bind arrays by with_weights", name)
+                             : fmt::format("there is no weight {}; the arrays among the weights are {}",
+                                           name, fmt::join(names, ", ")));
 }
 
 void Executable::prepare(std::initializer_list<Size> sizes, Views views) const {

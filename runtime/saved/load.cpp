@@ -73,6 +73,19 @@ SavedKernels kernels_to_load(const SavedExecutable& saved, const DeviceState& de
   return kernels;
 }
 
+/// The weights of the file on `device`, as load_weights makes them.
+std::shared_ptr<const Weights> weights_of(const SavedExecutable& saved,
+                                          const std::shared_ptr<const MappedFile>& file,
+                                          const Interface& interface, Device device,
+                                          const std::string& path) {
+  try {
+    return load_weights(saved.weights, file, interface, device);
+  } catch (const UserError& error) {
+    throw UserError(
+        fmt::format("load: {} is invalid: its weights: {}; save it again", path, error.what()));
+  }
+}
+
 /// Makes the variants of a loaded executable that the file does not contain.
 struct LoadedSource {
   DeviceState& device;
@@ -171,8 +184,8 @@ Executable load(const std::string& path, Device device, const LoadOptions& given
   if (options.options.idle_bytes >= 0)
     device.state()->memory_pool->set_idle_limit(options.options.idle_bytes);
   const TraceSpan span("compile", [&] { return fmt::format("load {}", path); });
-  const std::vector<std::byte> file = read_trusted_file(path);
-  const SavedExecutable saved = read_saved(file, path);
+  const std::shared_ptr<const MappedFile> file = map_trusted_file(path);
+  const SavedExecutable saved = read_saved(file->bytes(), path);
   const Interface interface = interface_of(saved, path, {.file = file_name, .line = line});
   SavedKernels kernels = kernels_to_load(saved, *device.state(), path);
   const OpaqueFunctions functions = find_functions(saved, path);
@@ -199,12 +212,14 @@ Executable load(const std::string& path, Device device, const LoadOptions& given
   state->make_variant = [source](const VariantRequest& request) {
     return source->make_variant(request);
   };
+  auto weights = weights_of(saved, file, interface, device, path);
   log_line(options.options, LogLevel::plans, [&] {
-    return fmt::format("load {} from {} on {}: {} size classes, kernels for {} (loaded at {})",
-                       interface.name, path, device.name(), variants.size(), arch,
-                       interface.compiled_at);
+    return fmt::format(
+        "load {} from {} on {}: {} size classes, kernels for {}, {} weights (loaded at {})",
+        interface.name, path, device.name(), variants.size(), arch, saved.weights.table.size(),
+        interface.compiled_at);
   });
-  return Executable(std::move(state));
+  return Executable(std::move(state), std::move(weights));
 }
 
 }  // namespace sinter

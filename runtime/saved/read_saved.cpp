@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "runtime/support/archive.h"
-#include "runtime/support/atomic_file.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -40,27 +39,40 @@ void check_version(const OpenedSection& section, const SectionKind& kind, const 
 }
 
 /// Throws UserError if another user could have written the file, since loading it runs its code.
-void check_owner(const FileContents& file, const std::string& path) {
-  if (file.others_can_write)
+void check_owner(const MappedFile& file, const std::string& path) {
+  if (file.others_can_write())
     throw UserError(fmt::format(
         "load: {} can be written by others, who could have changed the code in it; if you know "
         "that it is unchanged, run chmod go-w {}",
         path, path));
-  if (file.owner != geteuid() && file.owner != 0)
+  if (file.owner() != geteuid() && file.owner() != 0)
     throw UserError(fmt::format(
         "load: {} belongs to user {}, not to user {} or root, so its code may not be yours; if you "
         "trust its owner, load your own copy of it",
-        path, file.owner, geteuid()));
+        path, file.owner(), geteuid()));
+}
+
+SavedWeights read_weights(const OpenedSection* table, const OpenedSection* data,
+                          const SavedExecutable& saved, const std::string& path) {
+  if (!table || !data)
+    fail_invalid(path, "its weights", "their table or their elements are missing", saved.version);
+  check_version(*table, kWeightsSection, "the table of weights", path, saved.version);
+  check_version(*data, kWeightDataSection, "the elements of weights", path, saved.version);
+  try {
+    return unpack_weights(table->bytes, data->bytes, *saved.graph);
+  } catch (const InvalidData& invalid) {
+    fail_invalid(path, "its weights", invalid.what, saved.version);
+  }
 }
 
 }  // namespace
 
-std::vector<std::byte> read_trusted_file(const std::string& path) {
-  FileContents file = read_whole_file(path);
-  if (file.error != 0)
-    throw UserError(fmt::format("load: {} cannot be read: {}", path, std::strerror(file.error)));
-  check_owner(file, path);
-  return std::move(file.bytes);
+std::shared_ptr<const MappedFile> map_trusted_file(const std::string& path) {
+  auto file = std::make_shared<const MappedFile>(path);
+  if (file->error() != 0)
+    throw UserError(fmt::format("load: {} cannot be read: {}", path, std::strerror(file->error())));
+  check_owner(*file, path);
+  return file;
 }
 
 SavedExecutable read_saved(std::span<const std::byte> file, const std::string& path) {
@@ -68,12 +80,18 @@ SavedExecutable read_saved(std::span<const std::byte> file, const std::string& p
   if (!opened.problem.empty()) throw UserError(fmt::format("load: {} {}", path, opened.problem));
   SavedExecutable saved{.version = opened.version};
   const OpenedSection* program = nullptr;
+  const OpenedSection* weights = nullptr;
+  const OpenedSection* weight_data = nullptr;
   for (const OpenedSection& section : opened.sections) {
     if (section.kind == kProgramSection.name) {
       program = &section;
     } else if (section.kind == kKernelsSection.name) {
       saved.archs.push_back(section.name);
       saved.sections.push_back(section);
+    } else if (section.kind == kWeightsSection.name) {
+      weights = &section;
+    } else if (section.kind == kWeightDataSection.name) {
+      weight_data = &section;
     } else if (!section.may_be_skipped) {
       fail_unreadable(
           path,
@@ -92,6 +110,7 @@ SavedExecutable read_saved(std::span<const std::byte> file, const std::string& p
   } catch (const Error& error) {
     fail_invalid(path, "its graph", error.what(), saved.version);
   }
+  if (weights || weight_data) saved.weights = read_weights(weights, weight_data, saved, path);
   return saved;
 }
 

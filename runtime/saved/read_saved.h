@@ -10,6 +10,8 @@
 
 #include "runtime/saved/saved_file.h"
 #include "runtime/saved/saved_program.h"
+#include "runtime/saved/saved_weights.h"
+#include "runtime/support/mapped_file.h"
 
 namespace sinter {
 
@@ -19,11 +21,12 @@ struct SavedExecutable {
   std::shared_ptr<Graph> graph;
   std::vector<std::string> archs;       ///< the architectures that it has kernels for
   std::vector<OpenedSection> sections;  ///< the sections of `archs`, which refer to the file
+  SavedWeights weights;                 ///< refer to the file
 };
 
-/// The bytes of a file. Throws UserError if users other than this one and root can write the file
-/// or own it, or if it cannot be read.
-std::vector<std::byte> read_trusted_file(const std::string& path);
+/// Maps a file. Throws UserError if users other than this one and root can write the file or own
+/// it, or if it cannot be read.
+std::shared_ptr<const MappedFile> map_trusted_file(const std::string& path);
 /// Reads everything except the kernels. `file` must outlive the result; `path` is for messages.
 SavedExecutable read_saved(std::span<const std::byte> file, const std::string& path);
 /// Reads the kernels of the architecture `saved.archs[arch]`.

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "compiler/simplify/graph_sweep.h"
@@ -249,9 +248,9 @@ auto read_elsewhere(const ExecutableState& state, Read read) {
 /// Adds the kernels of the file `path`, which must hold the same program, saved on another machine.
 void add_kernels_of(const ExecutableState& state, const std::string& path,
                     std::vector<SavedSection>& sections) {
-  const std::vector<std::byte> file =
-      read_elsewhere(state, [&] { return read_trusted_file(path); });
-  const SavedExecutable saved = read_elsewhere(state, [&] { return read_saved(file, path); });
+  const auto file = read_elsewhere(state, [&] { return map_trusted_file(path); });
+  const SavedExecutable saved =
+      read_elsewhere(state, [&] { return read_saved(file->bytes(), path); });
   if (pack(saved.program) != sections[0].bytes)
     fail_save(state,
               fmt::format("options.tuned_elsewhere has {}, which holds another program ({}); save "
@@ -272,14 +271,11 @@ void add_kernels_of(const ExecutableState& state, const std::string& path,
 }
 
 void write_file(const ExecutableState& state, const std::string& path,
-                std::span<const std::byte> file) {
+                std::span<const SavedSection> sections) {
   // Its mode follows the umask, since the file is meant to be distributed, but others can never
   // write it.
-  const int error = write_named_file(path, file);
-  if (error == EFBIG && file.size() > kLargestFile)
-    fail_save(state, fmt::format("{} would have {} bytes, but load reads at most {}; save fewer "
-                                 "architectures or size classes in one file",
-                                 path, file.size(), kLargestFile));
+  const int error = write_named_file(
+      path, [&](const File& file) { return write_saved_file(file, sections); });
   if (error != 0)
     fail_save(state, fmt::format("{} cannot be written: {}", path, std::strerror(error)));
 }
@@ -306,14 +302,18 @@ void Executable::save(const std::string& path, const SaveOptions& options) const
                         .name = target.arch,
                         .bytes = pack(kernels_to_save(state, variants, target))});
   for (const std::string& other : options.tuned_elsewhere) add_kernels_of(state, other, sections);
-  const std::vector<std::byte> file = pack_saved_file(sections);
-  write_file(state, path, file);
+  std::vector<std::string> archs;
+  for (const SavedSection& section : std::span(sections).subspan(1)) archs.push_back(section.name);
+  if (weights_) {
+    device().synchronize();  // work on any stream may write them
+    for (SavedSection& section :
+         weight_sections(*weights_, state.interface, device(), "save " + state.interface.name))
+      sections.push_back(std::move(section));
+  }
+  write_file(state, path, sections);
   log_line(state.options, LogLevel::plans, [&] {
-    std::vector<std::string_view> archs;
-    for (const SavedSection& section : std::span(sections).subspan(1))
-      archs.push_back(section.name);
-    return fmt::format("save {} to {}: {} size classes for {}, {} bytes", state.interface.name,
-                       path, variants.size(), fmt::join(archs, ", "), file.size());
+    return fmt::format("save {} to {}: {} size classes for {}{}", state.interface.name, path,
+                       variants.size(), fmt::join(archs, ", "), weights_ ? ", with weights" : "");
   });
 }
 

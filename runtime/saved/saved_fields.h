@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/saved/saved_program.h"
+#include "runtime/saved/saved_weights.h"
 #include "runtime/support/archive.h"
 #include "runtime/support/report_fields.h"
 
@@ -97,6 +98,13 @@ void fields(auto& archive, SameOrConst<SavedCall> auto& saved) {
 
 void fields(auto& archive, SameOrConst<SavedFunction> auto& function) {
   archive(function.name, function.version, function.has_workspace);
+}
+
+// Weights.
+
+void fields(auto& archive, SameOrConst<SavedWeight> auto& weight) {
+  archive(weight.input, weight.dtype, weight.is_number, weight.number, weight.shape, weight.offset,
+          weight.bytes);
 }
 
 // The parts of the plan that runs need.

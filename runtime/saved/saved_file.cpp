@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <cstring>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include "ir/support/round_up.h"
 #include "runtime/support/header_hash.h"
+#include "runtime/support/mapped_file.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -32,7 +36,7 @@ struct SavedHeader {
 };
 static_assert(sizeof(SavedHeader) == 64);
 
-/// The table row of one section. The sections follow the table without gaps.
+/// The table row of one section.
 struct Row {
   std::array<char, kNameBytes> kind = {};
   std::array<char, kNameBytes> name = {};
@@ -100,35 +104,39 @@ std::string problem_of_short(std::span<const std::byte> file) {
 
 std::string_view sinter_version() { return SINTER_VERSION; }
 
-std::vector<std::byte> pack_saved_file(std::span<const SavedSection> sections) {
+int write_saved_file(const File& file, std::span<const SavedSection> sections) {
   SavedHeader header{.sections = static_cast<std::uint32_t>(sections.size()),
                      .version = padded<kVersionBytes>(sinter_version())};
-  std::vector<std::byte> file(sizeof header + sections.size() * sizeof(Row));
-  for (std::size_t i = 0; i < sections.size(); ++i) {
-    const std::vector<std::byte>& bytes = sections[i].bytes;
-    const Row row{.kind = padded<kNameBytes>(sections[i].kind.name),
-                  .name = padded<kNameBytes>(sections[i].name),
-                  .version = sections[i].kind.version,
-                  .may_be_skipped = sections[i].may_be_skipped,
-                  .offset = file.size(),
-                  .bytes = bytes.size()};
-    std::memcpy(file.data() + sizeof header + i * sizeof row, &row, sizeof row);
-    file.insert(file.end(), bytes.begin(), bytes.end());
+  std::vector<Row> rows;
+  std::size_t end = sizeof header + sections.size() * sizeof(Row);
+  const auto append = [&](std::span<const std::byte> bytes) {
+    const std::size_t begin = round_up(end, kSavedAlignment);
+    end = begin + bytes.size();
+    return write_all_at(file, bytes, begin);
+  };
+  for (const SavedSection& section : sections) {
+    const std::size_t begin = round_up(end, kSavedAlignment);
+    if (const int error = append(section.bytes); error != 0) return error;
+    for (const auto& make_block : section.blocks)
+      if (const int error = append(make_block()); error != 0) return error;
+    rows.push_back({.kind = padded<kNameBytes>(section.kind.name),
+                    .name = padded<kNameBytes>(section.name),
+                    .version = section.kind.version,
+                    .may_be_skipped = section.may_be_skipped,
+                    .offset = begin,
+                    .bytes = end - begin});
   }
-  header.file_bytes = file.size();
-  std::memcpy(file.data(), &header, sizeof header);
-  update_checksums(file);
-  return file;
-}
-
-void update_checksums(std::span<std::byte> file) {
-  SavedHeader header;
-  if (file.size() < sizeof header) return;
-  std::memcpy(&header, file.data(), sizeof header);
-  header.file_bytes = file.size();
-  header.body_hash = hash_of(file.subspan(sizeof header));
+  // The last sections may be empty.
+  if (ftruncate(file.descriptor(), static_cast<off_t>(end)) != 0) return errno;
+  if (const int error = write_all_at(file, std::as_bytes(std::span(rows)), sizeof header);
+      error != 0)
+    return error;
+  const MappedFile written(file);
+  if (written.error() != 0) return written.error();
+  header.file_bytes = end;
+  header.body_hash = hash_of(written.bytes().subspan(sizeof header));
   header.header_hash = header_hash_of(header);
-  std::memcpy(file.data(), &header, sizeof header);
+  return write_all_at(file, std::as_bytes(std::span(&header, 1)), 0);
 }
 
 bool has_saved_magic(std::string_view file) {
@@ -157,7 +165,8 @@ OpenedSavedFile open_saved_file(std::span<const std::byte> file) {
   for (std::size_t i = 0; i < header.sections; ++i) {
     Row row;
     std::memcpy(&row, file.data() + sizeof header + i * sizeof row, sizeof row);
-    if (row.offset != at || row.bytes > file.size() - at)
+    at = round_up(at, kSavedAlignment);
+    if (row.offset != at || at > file.size() || row.bytes > file.size() - at)
       return fail("a section does not begin where the previous one ends");
     result.sections.push_back({.kind = unpadded(row.kind),
                                .version = row.version,

@@ -1,18 +1,25 @@
 // The container format of a saved executable: a header with format, version and checksums, a table
-// of sections, and the sections.
+// of sections, and the sections. Each begins at the next multiple of kSavedAlignment bytes, so that
+// a mapping of the file has them at the addresses that kernels and pages need.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "runtime/support/atomic_file.h"
+
 namespace sinter {
 
 /// The format version of the header and the table of sections.
-inline constexpr std::uint32_t kSavedFormat = 3;
+inline constexpr std::uint32_t kSavedFormat = 4;
+
+/// Of sections and of blocks of weights, in bytes.
+inline constexpr std::size_t kSavedAlignment = 4096;
 
 /// The kind of a section and the version of its contents. Increase the version when the meaning of
 /// the contents or of launches changes.
@@ -22,6 +29,9 @@ struct SectionKind {
 };
 inline constexpr SectionKind kProgramSection = {"program", 1};
 inline constexpr SectionKind kKernelsSection = {"kernels", 5};  ///< its name is the architecture
+/// Names, types and places of the weights, and their elements.
+inline constexpr SectionKind kWeightsSection = {"weights", 1};
+inline constexpr SectionKind kWeightDataSection = {"weight_data", 1};
 
 /// The version of this library, such as `0.1.0`.
 std::string_view sinter_version();
@@ -33,9 +43,13 @@ struct SavedSection {
   std::vector<std::byte> bytes = {};
   /// Readers that do not know this kind ignore the section.
   bool may_be_skipped = false;
+  /// Blocks that follow `bytes`, each at the next multiple of kSavedAlignment. They are made one by
+  /// one when they are written, because all together may not fit in memory.
+  std::vector<std::function<std::vector<std::byte>()>> blocks = {};
 };
 
-std::vector<std::byte> pack_saved_file(std::span<const SavedSection> sections);
+/// Writes a saved file to an empty file. Returns errno, or 0 for success.
+int write_saved_file(const File& file, std::span<const SavedSection> sections);
 
 struct OpenedSection {
   std::string kind;
@@ -56,9 +70,5 @@ bool has_saved_magic(std::string_view file);
 
 /// Checks the container and lists its sections. `file` must outlive the result.
 OpenedSavedFile open_saved_file(std::span<const std::byte> file);
-
-/// Writes the current size and checksums of `file` into its header. Does nothing if `file` is
-/// shorter than a header.
-void update_checksums(std::span<std::byte> file);
 
 }  // namespace sinter

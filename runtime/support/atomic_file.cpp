@@ -9,7 +9,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <llvm/ADT/ScopeExit.h>
 #include <sys/stat.h>
+
+#include "runtime/support/mapped_file.h"
 
 namespace sinter {
 
@@ -34,6 +37,30 @@ int create_temporary(const std::string& path, FileReaders readers, std::string& 
     const int descriptor = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kMode);
     if (descriptor >= 0 || errno != EEXIST) return descriptor;
   }
+}
+
+/// A file without a name, which is gone when it is closed.
+File create_unnamed() {
+  std::FILE* const file = std::tmpfile();
+  if (!file) return File();
+  File own(fcntl(fileno(file), F_DUPFD_CLOEXEC, 0));
+  std::fclose(file);
+  return own;
+}
+
+/// Fills a temporary file next to `path` and renames it. Returns errno, or 0 for success.
+int replace_file(const std::string& path, const FillFile& fill, Durability durability,
+                 FileReaders readers) {
+  std::string temporary;
+  const File file(create_temporary(path, readers, temporary));
+  if (!file) return errno;
+  auto abandon = llvm::make_scope_exit([&] { unlink(temporary.c_str()); });
+  if (const int error = fill(file); error != 0) return error;
+  if (durability == Durability::power && fsync(file.descriptor()) != 0) return errno;
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) return errno;
+  abandon.release();
+  if (durability == Durability::power) sync_folder(folder_of(path));
+  return 0;
 }
 
 /// The target of a chain of links, which need not exist. For a cycle, one of its links.
@@ -91,28 +118,27 @@ FileContents read_whole_file(const std::string& path) {
 int write_whole_file(const std::string& path, std::span<const std::byte> bytes,
                      Durability durability, FileReaders readers) {
   if (bytes.size() > kLargestFile) return EFBIG;
-  std::string temporary;
-  const File file(create_temporary(path, readers, temporary));
-  if (!file) return errno;
-  const auto abandon = [&](int error) {
-    unlink(temporary.c_str());
-    return error;
-  };
-  if (const int error = write_all(file, bytes); error != 0) return abandon(error);
-  if (durability == Durability::power && fsync(file.descriptor()) != 0) return abandon(errno);
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) return abandon(errno);
-  if (durability == Durability::power) sync_folder(folder_of(path));
-  return 0;
+  const auto fill = [&](const File& file) { return write_all(file, bytes); };
+  return replace_file(path, fill, durability, readers);
 }
 
 int write_named_file(const std::string& path, std::span<const std::byte> bytes) {
+  return write_named_file(path, [&](const File& file) { return write_all(file, bytes); });
+}
+
+int write_named_file(const std::string& path, const FillFile& fill) {
   std::error_code error;
   const std::string real = without_links(path);
   if (std::filesystem::is_symlink(real, error)) return ELOOP;
   if (!std::filesystem::exists(real, error) || std::filesystem::is_regular_file(real, error))
-    return write_whole_file(real, bytes, Durability::power, FileReaders::everybody);
-  const File file(open(real.c_str(), O_WRONLY | O_CLOEXEC));
-  return file ? write_all(file, bytes) : errno;
+    return replace_file(real, fill, Durability::power, FileReaders::everybody);
+  const File to(open(real.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!to) return errno;
+  const File filled = create_unnamed();
+  if (!filled) return errno;
+  if (const int failed = fill(filled); failed != 0) return failed;
+  const MappedFile copied(filled);
+  return copied.error() != 0 ? copied.error() : write_all(to, copied.bytes());
 }
 
 int write_all(const File& file, std::span<const std::byte> bytes) {
@@ -121,6 +147,18 @@ int write_all(const File& file, std::span<const std::byte> bytes) {
     if (put < 0 && errno == EINTR) continue;
     if (put < 0) return errno;
     bytes = bytes.subspan(static_cast<std::size_t>(put));
+  }
+  return 0;
+}
+
+int write_all_at(const File& file, std::span<const std::byte> bytes, std::size_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t put =
+        pwrite(file.descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return errno;
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+    offset += static_cast<std::size_t>(put);
   }
   return 0;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,13 +50,19 @@ enum class FileReaders {
   everybody  ///< as the umask says; others can never write to it
 };
 
-/// The largest file that is read or written. No cache entry is that large.
+/// The largest file that is read or written as a whole. No cache entry is that large.
 inline constexpr std::size_t kLargestFile = std::size_t{1} << 30;
 
 /// Writes to a path that the user chose. Follows links. Writes directly to a pipe or a device, and
 /// like write_whole_file to a regular file, which everybody may read. Returns errno, or 0 for
 /// success.
 int write_named_file(const std::string& path, std::span<const std::byte> bytes);
+
+/// Fills an empty file, which it may also read. Returns errno, or 0 for success.
+using FillFile = std::function<int(const File&)>;
+/// The same for contents that `fill` writes. For a pipe or a device, it fills a temporary file,
+/// which is copied there. Removes temporary files if `fill` throws.
+int write_named_file(const std::string& path, const FillFile& fill);
 
 /// Writes a temporary file next to `path` and renames it, so that readers never see a part of it.
 /// Returns errno, or 0 for success; EFBIG if there are more than kLargestFile bytes.
@@ -64,6 +71,8 @@ int write_whole_file(const std::string& path, std::span<const std::byte> bytes,
 
 /// Writes all bytes at the current position of `file`. Returns errno, or 0 for success.
 int write_all(const File& file, std::span<const std::byte> bytes);
+/// The same at `offset`. Bytes that are never written are 0.
+int write_all_at(const File& file, std::span<const std::byte> bytes, std::size_t offset);
 
 /// Flushes the names in a folder to disk. Ignores errors: some file systems do not support this.
 void sync_folder(const std::string& path);

@@ -1,6 +1,8 @@
 // Executables saved and loaded on a GPU: they give the same bits and compile nothing.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "ir/oracle/random_inputs.h"
@@ -68,6 +70,44 @@ graph step(p: f32[rows, 512], g: f32[rows, 512], lr: f32) {
   return columns, scale
 })",
         {4096});
+}
+
+/// Weights are in the file. A load copies them to the device once, beyond the pinned buffers.
+TEST_F(SavedGpu, LoadsWeights) {
+  const ScratchFolder folder;
+  const std::string path = folder.path() + "/graph.sinterx";
+  const Device device = default_device();
+  const Stream stream = device.stream();
+  const Graph graph = parse(R"(
+graph layer(x: f32[rows, 1024], w: f32[3000, 1024], b: f32[1024], count: f32[1024]) {
+  m = mean w {axes = [0]}
+  s = mul x, m
+  y = add s, b
+  c = add count, b
+  update count, c
+  return y
+})");
+  const HostArrays values = random_inputs(graph, std::vector<std::int64_t>{16}, /*seed=*/1);
+  std::map<std::string, Array> arrays;
+  for (const auto& [name, value] : values) {
+    arrays.emplace(name, device.empty(f32, value.shape()));
+    device.upload(arrays.at(name), static_cast<const void*>(value.bytes().data()), stream);
+  }
+  stream.synchronize();
+  const Executable executable = compile(graph, device).with_weights(
+      {{"w", arrays.at("w")}, {"b", arrays.at("b")}, {"count", arrays.at("count")}});
+  executable.prepare({{"rows", 16}});
+  executable.save(path);
+  const Executable loaded = load(path, device);
+  const auto answer_of = [&](const Executable& program) {
+    Context context = program.context();
+    return device.download<float>(context.run(stream, {{"x", arrays.at("x")}})["y"], stream);
+  };
+  EXPECT_EQ(answer_of(loaded), answer_of(executable));
+  for (const char* name : {"w", "b", "count"})
+    EXPECT_EQ(device.download<float>(loaded.weight(name), stream),
+              device.download<float>(executable.weight(name), stream))
+        << name;
 }
 
 }  // namespace

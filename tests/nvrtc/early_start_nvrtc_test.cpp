@@ -180,7 +180,8 @@ class EarlyStartDecision : public testing::Test {
     const SavedSection sections[] = {
         {.kind = kProgramSection, .bytes = pack(saved.program)},
         {.kind = kKernelsSection, .name = "sm_90", .bytes = pack(kernels)}};
-    ASSERT_EQ(write_named_file(path, pack_saved_file(sections)), 0);
+    const auto fill = [&](const File& to) { return write_saved_file(to, sections); };
+    ASSERT_EQ(write_named_file(path, fill), 0);
   }
 
   static constexpr const char* kWait = "  wait_for_prior_launches();\n";

@@ -19,6 +19,7 @@ namespace sinter {
 struct ExecutableState;  // internal
 struct ContextState;     // internal
 struct BindingsState;    // internal
+struct Weights;          // internal
 struct Profile;
 struct ProfileOptions;
 
@@ -147,11 +148,24 @@ class Context {
 /// kernels for each size class and pointer alignment that it has met.
 class Executable {
  public:
-  explicit Executable(std::shared_ptr<ExecutableState> state) : state_(std::move(state)) {}
+  explicit Executable(std::shared_ptr<ExecutableState> state,
+                      std::shared_ptr<const Weights> weights = nullptr)
+      : state_(std::move(state)), weights_(std::move(weights)) {}
 
   std::string_view name() const;
   Device device() const;
   Context context() const;
+  /// The same program and kernels, with arrays and numbers for inputs that calls leave unbound: the
+  /// weights of a model. A call may still bind them. Keeps the weights that this executable has and
+  /// `inputs` does not replace. Throws UserError if a binding does not fit the graph, as
+  /// Context::bind does.
+  ///
+  /// An update of a weight writes into its array, which is a state of the executable. All Contexts
+  /// share it, so they must run one after the other, or each must bind an array of its own. The
+  /// check refuses Array::read_only() for a weight that the program updates.
+  Executable with_weights(BindingList inputs) const;
+  /// The array of the weight `name`. Throws UserError if there is none.
+  Array weight(std::string_view name) const;
   /// Plans, compiles and tunes for these sizes now instead of at their first run. `views` says
   /// whether the runs will bind arrays to outputs that are plain views. Throws UserError if a size
   /// is unknown, missing or negative.
@@ -175,6 +189,7 @@ class Executable {
 
  private:
   std::shared_ptr<ExecutableState> state_;
+  std::shared_ptr<const Weights> weights_;  ///< may be null
 };
 
 /// Compiles `graph` for `device`. If all extents are numbers, this happens at once; otherwise for

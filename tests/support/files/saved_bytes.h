@@ -1,12 +1,14 @@
 // Helpers of the tests of saved executables: a program, its file, and the result of reading it.
 #pragma once
 
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include "compiler/plan.h"
 #include "runtime/binding/interface.h"
@@ -14,6 +16,8 @@
 #include "runtime/execution/launch_set.h"
 #include "runtime/execution/make_variant.h"
 #include "runtime/saved/read_saved.h"
+#include "runtime/support/header_hash.h"
+#include "runtime/support/mapped_file.h"
 #include "sinter/error.h"
 #include "sinter/text.h"
 #include "tests/support/files/errors.h"
@@ -27,6 +31,14 @@ inline constexpr const char* kPath = "norm.sinterx";
 inline Bytes text_bytes(std::string_view text) {
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
+}
+
+/// The bytes of a saved file with these sections.
+inline Bytes pack_saved_file(std::span<const SavedSection> sections) {
+  const File file(memfd_create("saved", MFD_CLOEXEC));
+  EXPECT_EQ(write_saved_file(file, sections), 0);
+  const MappedFile written(file);
+  return {written.bytes().begin(), written.bytes().end()};
 }
 
 /// A graph with quotients, products of symbols, scalars, temporaries, an update, and a call with an
@@ -143,8 +155,15 @@ inline void prepare_all(std::span<const std::byte> file) {
   }
 }
 
+/// `file` with the size and the checksums of its bytes in its header.
 inline Bytes sealed(Bytes file) {
-  update_checksums(file);
+  constexpr std::size_t kHeader = 64, kFileBytes = 40, kBodyHash = 48, kHeaderHash = 56;
+  const auto set = [&](std::size_t at, std::uint64_t value) {
+    std::memcpy(file.data() + at, &value, sizeof value);
+  };
+  set(kFileBytes, file.size());
+  set(kBodyHash, hash_of(std::span(file).subspan(kHeader)));
+  set(kHeaderHash, hash_of(std::span(file).first(kHeaderHash)));
   return file;
 }
 

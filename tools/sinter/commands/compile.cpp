@@ -1,15 +1,22 @@
-// `sinter compile`: writes a graph's kernels to a file that `sinter::load` loads without a
-// compiler.
+// `sinter compile`: writes a graph's kernels, and its weights if there are any, to a file that
+// `sinter::load` loads without a compiler.
+#include "ir/graph/node.h"
 #include "tools/sinter/arguments/options.h"
 #include "tools/sinter/commands/run_graph.h"
+#include "tools/sinter/files/npy.h"
+#include "tools/sinter/files/weights_folder.h"
 #include "tools/sinter/output/format_numbers.h"
 #include "tools/sinter/output/progress.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <sstream>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -38,18 +45,59 @@ std::vector<std::string> split_archs(const std::string& text) {
   return archs;
 }
 
+/// `executable` with `arrays` as its weights. Takes them, so that each is in host memory only until
+/// it is on the device.
+Executable with_weights(const Executable& executable, const Graph& graph, HostArrays arrays) {
+  const Device device = executable.device();
+  const Stream stream = device.stream();
+  std::map<std::string, Array> weights;
+  std::vector<Binding> bindings;
+  for (const InputInfo& input : graph.data().inputs) {
+    const auto found = arrays.extract(input.name);
+    if (!found) continue;
+    const HostArray& given = found.mapped();
+    if (input.node->op == Op::scalar) {
+      bindings.push_back(is_floating(given.dtype()) ? Binding(input.name, given.real_at(0))
+                                                    : Binding(input.name, given.integer_at(0)));
+      continue;
+    }
+    const std::vector<std::int64_t> shape(given.shape().begin(), given.shape().end());
+    HostArray values(given.dtype(), shape);  // row-major
+    copy_elements(given, values);
+    const Array array = device.empty(given.dtype(), shape);
+    device.upload(array, static_cast<const void*>(values.bytes().data()), stream);
+    stream.synchronize();
+    bindings.emplace_back(input.name, weights.emplace(input.name, array).first->second);
+  }
+  return bindings.empty() ? executable : executable.with_weights(bindings);
+}
+
+/// `, 2 weights of 1.5 KiB`; empty without weights.
+std::string weights_text(const HostArrays& weights) {
+  if (weights.empty()) return {};
+  std::int64_t bytes = 0;
+  for (const auto& [name, array] : weights)
+    bytes += static_cast<std::int64_t>(array.bytes().size());
+  return fmt::format(", {} of {}", counted(static_cast<std::int64_t>(weights.size()), "weight"),
+                     bytes_text(bytes));
+}
+
 void compile_to_file(const CompileArguments& arguments) {
   const std::vector<std::string> archs = split_archs(arguments.archs);
   const Graph graph = read_graph(arguments.graph.file);
-  const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes);
+  HostArrays weights;
+  read_weights(graph, arguments.graph.file, weights);
+  const std::string weights_of_file = weights_text(weights);
+  const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes, weights);
   const RunRequest request{.device = default_device(),
                            .symbols = sizes.values,
                            .numerics = numerics_of(arguments.numerics)};
   Options options = options_for(request, Tune::off);
   // The host device's kernels need no optimisation if they are not saved.
   options.optimize_host = archs.empty() || std::ranges::count(archs, "host") > 0;
-  const Executable executable =
-      sinter::compile(graph, request.device, options, arguments.graph.file.c_str(), /*line=*/1);
+  const Executable executable = with_weights(
+      sinter::compile(graph, request.device, options, arguments.graph.file.c_str(), /*line=*/1),
+      graph, std::move(weights));
   {
     const Progress progress(fmt::format("compiling {}", graph.name()), /*total=*/0,
                             arguments.quiet);
@@ -63,9 +111,10 @@ void compile_to_file(const CompileArguments& arguments) {
   const std::string text = sizes.text(graph);
   std::error_code error;  // a pipe has no size
   const std::uintmax_t bytes = std::filesystem::file_size(arguments.output, error);
-  fmt::print("{}: {} of {} for {}{}\n", arguments.output,
+  fmt::print("{}: {} of {} for {}{}{}\n", arguments.output,
              counted(static_cast<std::int64_t>(report.kernels.size()), "kernel"), graph.name(),
              archs.empty() ? report.device : fmt::format("{}", fmt::join(archs, ", ")),
+             weights_of_file,
              error ? "" : ", " + bytes_text(static_cast<std::int64_t>(bytes)));
   if (!text.empty())
     fmt::print("sizes: {}; the file also serves other sizes of their class\n", text);
@@ -87,7 +136,9 @@ void declare_compile(CLI::App& app, Action& action) {
       ->type_name("FILE")
       ->required();
   add_quiet(command, arguments->quiet);
-  command.footer("Example:\n  sinter compile softmax.sinter --arch sm_80,sm_90 -o softmax.sinterx");
+  command.footer(
+      "Arrays NAME.npy in the folder MODEL.weights beside MODEL.sinter become weights in the file.\n"
+      "Example:\n  sinter compile softmax.sinter --arch sm_80,sm_90 -o softmax.sinterx");
   set_graph_action(command, action, arguments, compile_to_file);
 }
 

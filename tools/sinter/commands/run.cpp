@@ -1,6 +1,8 @@
 // `sinter run`: runs a graph, or a file of `sinter compile`, on given or random inputs, and can
 // check the results.
+#include "ir/graph/node.h"
 #include "ir/shape/host_array.h"
+#include "ir/types/wide_integer.h"
 #include "runtime/execution/executable_state.h"
 #include "runtime/observe/device_times.h"
 #include "runtime/saved/read_saved.h"
@@ -51,21 +53,53 @@ struct LoadedProgram {
   std::optional<Executable> executable;  ///< nullopt: the graph must be compiled
   Numerics numerics;                     ///< of the executable
   std::vector<std::int64_t> sizes;       ///< of its first variant, by symbol id
+  SavedWeights weights;
+  std::shared_ptr<const MappedFile> file;  ///< has the elements of the weights
 };
 
 /// Throws UsageError if the file cannot be read, TextFailure if its text is invalid, and UserError
 /// if a saved executable does not run on `device`.
 LoadedProgram load_program(const std::string& file, Device device) {
   if (!is_saved_executable(file)) return {.graph = read_graph(file)};
-  const std::vector<std::byte> bytes = read_trusted_file(file);
-  const SavedExecutable saved = read_saved(bytes, file);
+  const std::shared_ptr<const MappedFile> mapped = map_trusted_file(file);
+  const SavedExecutable saved = read_saved(mapped->bytes(), file);
   LoadedProgram program{
       .graph = graph_of(saved.program, file),
       .executable = load(file, device, {.options = options_from_environment()}, file.c_str(), 1),
-      .numerics = saved.program.numerics};
+      .numerics = saved.program.numerics,
+      .weights = saved.weights,
+      .file = mapped};
   const auto variants = program.executable->state()->variants();
   if (!variants.empty()) program.sizes = variants.front()->program.facts.symbols;
   return program;
+}
+
+HostArray host_array(const SavedWeight& weight, const SavedWeights& all) {
+  HostArray array(weight.dtype, weight.shape);
+  if (!weight.is_number)
+    std::ranges::copy(all.elements_of(weight), array.bytes().begin());
+  else if (is_floating(weight.dtype))
+    array.set_real_at(0, as_real(weight.number));
+  else
+    array.set_integer_at(0, static_cast<std::int64_t>(integer_of(weight.number)));
+  return array;
+}
+
+/// Leaves weights to the executable, and returns their names. Adds others to `given`: those that
+/// the program updates, because every run starts from the same state, and all for the oracle.
+std::vector<std::string> take_weights(const LoadedProgram& program, bool for_oracle,
+                                      HostArrays& given) {
+  const GraphData& graph = program.graph.data();
+  std::vector<std::string> left;
+  for (const SavedWeight& weight : program.weights.table) {
+    if (given.contains(weight.input)) continue;
+    const Node* input = std::ranges::find(graph.inputs, weight.input, &InputInfo::name)->node;
+    if (for_oracle || std::ranges::count(graph.updates, input, &UpdateInfo::parameter) > 0)
+      given.emplace(weight.input, host_array(weight, program.weights));
+    else
+      left.push_back(weight.input);
+  }
+  return left;
 }
 
 /// XXH3 (64 bits) of the elements' bytes in row-major order, as 16 hexadecimal digits. All NaNs
@@ -163,9 +197,10 @@ bool run(const RunArguments& arguments) {
   const LoadedProgram program = load_program(arguments.graph.file, device);
   const Numerics numerics = numerics_to_run(arguments, program);
   const Graph& graph = program.graph;
-  const HostArrays given = read_inputs(graph, arguments.inputs);
+  HostArrays given = read_inputs(graph, arguments.inputs);
+  const std::vector<std::string> weights = take_weights(program, arguments.check, given);
   const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes, given, program.sizes);
-  const HostArrays inputs = complete_inputs(graph, sizes.values, arguments.seed, given);
+  const HostArrays inputs = complete_inputs(graph, sizes.values, arguments.seed, given, weights);
   RunRequest request{.device = device,
                      .file = arguments.graph.file.c_str(),
                      .symbols = sizes.values,

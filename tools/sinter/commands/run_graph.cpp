@@ -20,13 +20,15 @@ namespace sinter::command {
 
 namespace {
 
-/// The arrays that a graph reads and writes, on the device.
+/// The arrays that a graph reads and writes, on the device. Inputs without contents are weights of
+/// the executable.
 class GraphArrays {
  public:
   GraphArrays(const GraphData& graph, const HostArrays& inputs, const RunRequest& request)
       : graph_(graph), inputs_(inputs), stream_(request.device.stream()) {
     for (const InputInfo& input : graph.inputs)
-      if (input.node->op == Op::input) make(input.name, request.device);
+      if (input.node->op == Op::input && inputs.contains(input.name))
+        make(input.name, request.device);
     for (const OutputInfo& output : graph.outputs) {
       const auto numbers = [&](std::span<const Extent> extents) {
         std::vector<std::int64_t> result;
@@ -56,6 +58,7 @@ class GraphArrays {
   std::vector<Binding> input_bindings() const {
     std::vector<Binding> bindings;
     for (const InputInfo& input : graph_.inputs) {
+      if (!inputs_.contains(input.name)) continue;
       const HostArray& values = inputs_.at(input.name);
       if (input.node->op == Op::input)
         bindings.emplace_back(input.name, arrays_.at(input.name));

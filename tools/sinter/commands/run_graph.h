@@ -43,7 +43,7 @@ struct RunRequest {
   int runs = 1;                        ///< number of runs on the same inputs
   bool replay = false;                 ///< replay a CUDA Graph
   std::string target = {};             ///< host device only: the GPU to plan for; empty: default
-  const Executable* loaded = nullptr;  ///< runs this instead of compiling the graph
+  const Executable* loaded = nullptr;  ///< runs this, with its weights, not the graph
 };
 
 /// Options from the environment, with the fusion, numerics and target of `request`. `tune` is the

@@ -58,8 +58,9 @@ HostArrays read_inputs(const Graph& graph, std::span<const std::string> given) {
 }
 
 HostArrays complete_inputs(const Graph& graph, std::span<const std::int64_t> symbols,
-                           std::uint64_t seed, const HostArrays& given) {
-  HostArrays arrays = random_inputs(graph, symbols, seed);
+                           std::uint64_t seed, const HostArrays& given,
+                           std::span<const std::string> without) {
+  HostArrays arrays = random_inputs(graph, symbols, seed, without);
   for (const auto& [name, array] : given) copy_elements(array, arrays.at(name));
   return arrays;
 }

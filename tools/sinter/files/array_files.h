@@ -14,9 +14,10 @@ namespace sinter::command {
 /// an unknown or repeated input. Also throws the errors of read_npy.
 HostArrays read_inputs(const Graph& graph, std::span<const std::string> given);
 
-/// Contents for every input: the given array if there is one, else random.
+/// Contents for every input but those `without`: the given array if there is one, else random.
 HostArrays complete_inputs(const Graph& graph, std::span<const std::int64_t> symbols,
-                           std::uint64_t seed, const HostArrays& given);
+                           std::uint64_t seed, const HostArrays& given,
+                           std::span<const std::string> without = {});
 
 /// Writes every result to NAME.npy in `directory`, and creates the folder if needed. An update with
 /// the name of an output goes to NAME.updated.npy. Returns the paths.

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
 
 #include <elf.h>
 
@@ -15,6 +14,8 @@
 #include "runtime/execution/make_variant.h"
 #include "runtime/saved/saved_file.h"
 #include "runtime/saved/saved_program.h"
+#include "runtime/saved/saved_weights.h"
+#include "sinter/counters.h"
 #include "sinter/executable.h"
 #include "sinter/saved.h"
 #include "sinter/text.h"
@@ -51,7 +52,8 @@ class LoadOnGpu : public ::testing::Test {
   LoadOnGpu() { test::loaded_images().clear(); }
 
   /// Writes a file with kernels for `archs`. Each image names its architecture.
-  void save(const std::vector<std::string>& archs, const Kind& kind = {}) const {
+  void save(const std::vector<std::string>& archs, const Kind& kind = {},
+            const std::vector<SavedSection>& weights = {}) const {
     const Graph graph = parse(kGraph);
     std::vector<SavedSection> sections = {{kProgramSection, "",
                                            pack(SavedProgram{.graph = print(graph),
@@ -78,10 +80,9 @@ class LoadOnGpu : public ::testing::Test {
       saved.variant.report.sizes = {"rows = 64"};
       sections.push_back({kKernelsSection, arch, pack(kernels)});
     }
-    const std::vector<std::byte> file = pack_saved_file(sections);
-    std::ofstream(path, std::ios::binary)
-        .write(reinterpret_cast<const char*>(file.data()),
-               static_cast<std::streamsize>(file.size()));
+    sections.insert(sections.end(), weights.begin(), weights.end());
+    const auto fill = [&](const File& to) { return write_saved_file(to, sections); };
+    EXPECT_EQ(write_named_file(path, fill), 0);
   }
 
   static std::vector<std::byte> text_for(const std::string& arch) {
@@ -235,6 +236,25 @@ TEST(NearestTarget, MatchesTheDeviceName) {
   EXPECT_EQ(nearest("NVIDIA H200", "sm_1"), "h200 false");
   EXPECT_EQ(nearest("NVIDIA B300", "sm_103"), "sm_103 false");
   EXPECT_EQ(nearest("a later GPU", "sm_130"), "sm_121 false");
+}
+
+/// A load copies each weight once. Runs copy nothing.
+TEST_F(LoadOnGpu, CopiesWeightsOnce) {
+  constexpr std::int64_t kBytes = 64 * 96 * 4;
+  save({"sm_90"}, {},
+       {{kWeightsSection, "",
+         pack(SavedWeights{.table = {{.input = "x", .shape = {64, 96}, .bytes = kBytes}}})},
+        {kWeightDataSection, "", std::vector<std::byte>(kBytes)}});
+  const Device device = test::fake_gpu<90>();
+  const Counters before = counters();
+  const Executable loaded = load(path, device);
+  const Array y = device.empty(f32, {64, 96});
+  Context context = loaded.context();
+  context.run(device.stream(), {}, {{"y", y}});
+  EXPECT_EQ(counters().copies - before.copies, 1);
+  EXPECT_EQ(counters().copied_bytes - before.copied_bytes, kBytes);
+  EXPECT_EQ(counters().device_bytes - before.device_bytes, 2 * kBytes) << "x and y";
+  EXPECT_TRUE(loaded.weight("x").is_read_only()) << "as on the host device";
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ TEST(SavedFile, ReportsTheProblemAndTheRemedy) {
   file[8] = std::byte{7};
   std::memcpy(file.data() + 16, "9.1.0\0\a", 7);
   EXPECT_EQ(problem_of(file),
-            "load: norm.sinterx has format 7, but this sinter reads format 3 (it was saved by "
+            "load: norm.sinterx has format 7, but this sinter reads format 4 (it was saved by "
             "sinter 9.1.0, this is " +
                 here + "): save it again with this version");
 }

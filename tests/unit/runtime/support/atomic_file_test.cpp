@@ -86,6 +86,31 @@ TEST_F(NamedFile, WritesIntoPipes) {
   EXPECT_STREQ(got.data(), "text");
 }
 
+/// Contents that are written piece by piece, in any order.
+TEST_F(NamedFile, AreFilledByAFunction) {
+  const auto fill = [](const File& file) {
+    const int error = write_all_at(file, bytes_of("end"), 4);
+    return error != 0 ? error : write_all_at(file, bytes_of("the"), 0);
+  };
+  const std::string text("the\0end", 7);
+  EXPECT_EQ(write_named_file(path("it"), fill), 0);
+  EXPECT_EQ(test::read_text(path("it")), text);
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), S_IRUSR | S_IWUSR), 0);
+  const File reader(open(path("pipe").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  EXPECT_EQ(write_named_file(path("pipe"), fill), 0);
+  std::array<char, 8> got = {};
+  EXPECT_EQ(read(reader.descriptor(), got.data(), got.size()), 7);
+  EXPECT_EQ(std::string(got.data(), 7), text);
+}
+
+TEST_F(NamedFile, StaysIfItCannotBeFilled) {
+  std::ofstream(path("it")) << "before";
+  EXPECT_EQ(write_named_file(path("it"), [](const File&) { return ENOSPC; }), ENOSPC);
+  EXPECT_THROW(write_named_file(path("it"), [](const File&) -> int { throw 7; }), int);
+  EXPECT_EQ(test::read_text(path("it")), "before");
+  EXPECT_EQ(std::distance(fs::directory_iterator(fs::path(path("it")).parent_path()), {}), 1);
+}
+
 TEST_F(NamedFile, RejectsFolders) {
   fs::create_directory(path("folder"));
   EXPECT_EQ(write_named_file(path("folder"), bytes_of("text")), EISDIR);
