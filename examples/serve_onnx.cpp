@@ -60,7 +60,8 @@ int main(int count, char** arguments) {
 
   Context alone = server.model.context();
   std::vector<Floats> expected;
-  for (const auto batch : kBatches) expected.push_back(server.answer(alone, device.stream(), batch));
+  for (const auto batch : kBatches)
+    expected.push_back(server.answer(alone, device.stream(), batch));
   std::atomic<int> wrong = 0;
   for (const int threads : {1, 2, 4}) {
     std::atomic<std::size_t> next = 0;

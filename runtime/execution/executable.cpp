@@ -111,9 +111,10 @@ Array Executable::weight(std::string_view name) const {
     if (names.back() == name) return *array;
   }
   fail_binding(state_->interface,
-               names.empty() ? fmt::format("there is no weight {}; bind arrays by with_weights", name)
-                             : fmt::format("there is no weight {}; the arrays among the weights are {}",
-                                           name, fmt::join(names, ", ")));
+               names.empty()
+                   ? fmt::format("there is no weight {}; bind arrays by with_weights", name)
+                   : fmt::format("there is no weight {}; the arrays among the weights are {}", name,
+                                 fmt::join(names, ", ")));
 }
 
 void Executable::prepare(std::initializer_list<Size> sizes, Views views) const {

@@ -274,8 +274,8 @@ void write_file(const ExecutableState& state, const std::string& path,
                 std::span<const SavedSection> sections) {
   // Its mode follows the umask, since the file is meant to be distributed, but others can never
   // write it.
-  const int error = write_named_file(
-      path, [&](const File& file) { return write_saved_file(file, sections); });
+  const int error =
+      write_named_file(path, [&](const File& file) { return write_saved_file(file, sections); });
   if (error != 0)
     fail_save(state, fmt::format("{} cannot be written: {}", path, std::strerror(error)));
 }

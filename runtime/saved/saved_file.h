@@ -1,6 +1,6 @@
 // The container format of a saved executable: a header with format, version and checksums, a table
-// of sections, and the sections. Each begins at the next multiple of kSavedAlignment bytes, so that
-// a mapping of the file has them at the addresses that kernels and pages need.
+// of sections, and the sections. Each section begins at the next multiple of kSavedAlignment bytes,
+// which suits kernels and pages when the file is mapped.
 #pragma once
 
 #include <cstddef>

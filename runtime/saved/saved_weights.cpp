@@ -26,12 +26,12 @@ void check_type(const SavedWeight& weight, const Node& input) {
   if (weight.dtype != input.dtype)
     fail_table(weight, fmt::format("is {} instead of {}", name(weight.dtype), name(input.dtype)));
   if (!weight.is_number && weight.shape.size() != input.shape.size())
-    fail_table(weight, fmt::format("has rank {} instead of {}", weight.shape.size(),
-                                   input.shape.size()));
+    fail_table(weight,
+               fmt::format("has rank {} instead of {}", weight.shape.size(), input.shape.size()));
 }
 
 /// The bytes of the row-major elements; -1 if the shape is invalid.
-std::int64_t bytes_of_elements(const SavedWeight& weight) {
+std::int64_t bytes_of_shape(const SavedWeight& weight) {
   std::int64_t bytes = size_of(weight.dtype);
   bool is_valid = true;
   for (const std::int64_t extent : weight.shape)
@@ -66,9 +66,9 @@ class WeightLoader {
   Array view_of(const SavedWeight& weight) {
     if (!mapping_) mapping_ = lend_mapping(*device_.state(), weights_.data, file_);
     const std::span<const std::byte> elements = weights_.elements_of(weight);
-    const auto data = make_array_data("load", device_.state(),
-                                      reinterpret_cast<CUdeviceptr>(elements.data()), weight.dtype,
-                                      weight.shape, /*strides=*/{});
+    const auto data =
+        make_array_data("load", device_.state(), reinterpret_cast<CUdeviceptr>(elements.data()),
+                        weight.dtype, weight.shape, /*strides=*/{});
     data->external = mapping_;
     data->is_read_only = true;
     return array_of(data);
@@ -111,10 +111,10 @@ std::vector<SavedSection> weight_sections(const Weights& weights, const Interfac
       weight.number = *weights.numbers[i];
     } else if (array) {
       if (!array->is_row_major())
-        throw UserError(fmt::format("{}: the weight {} is {} with strides {}; only row-major arrays "
-                                    "can be saved, so bind it at each call instead",
-                                    what, slot.name, type_text(array->data()),
-                                    to_string(array->strides())));
+        throw UserError(
+            fmt::format("{}: the weight {} is {} with strides {}; only row-major arrays "
+                        "can be saved, so bind it at each call instead",
+                        what, slot.name, type_text(array->data()), to_string(array->strides())));
       weight.shape.assign(array->shape().begin(), array->shape().end());
       weight.offset = round_up(end, kSavedAlignment);
       weight.bytes = array->bytes();
@@ -142,13 +142,12 @@ SavedWeights unpack_weights(std::span<const std::byte> table, std::span<const st
   for (const SavedWeight& weight : weights.table) {
     next = std::find_if(next, inputs.end(),
                         [&](const InputInfo& input) { return input.name == weight.input; });
-    if (next == inputs.end())
-      fail_table(weight, "is no input of the graph, or out of order");
+    if (next == inputs.end()) fail_table(weight, "is no input of the graph, or out of order");
     check_type(weight, *next->node);
     ++next;
     if (weight.is_number) continue;
     const std::int64_t begin = round_up(end, kSavedAlignment);
-    if (weight.bytes != bytes_of_elements(weight))
+    if (weight.bytes != bytes_of_shape(weight))
       fail_table(weight, fmt::format("has {} bytes, but its shape is {}", weight.bytes,
                                      to_string(weight.shape)));
     if (weight.offset != begin)

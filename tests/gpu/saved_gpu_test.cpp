@@ -94,8 +94,10 @@ graph layer(x: f32[rows, 1024], w: f32[3000, 1024], b: f32[1024], count: f32[102
     device.upload(arrays.at(name), static_cast<const void*>(value.bytes().data()), stream);
   }
   stream.synchronize();
-  const Executable executable = compile(graph, device).with_weights(
-      {{"w", arrays.at("w")}, {"b", arrays.at("b")}, {"count", arrays.at("count")}});
+  const Executable executable =
+      compile(graph, device)
+          .with_weights(
+              {{"w", arrays.at("w")}, {"b", arrays.at("b")}, {"count", arrays.at("count")}});
   executable.prepare({{"rows", 16}});
   executable.save(path);
   const Executable loaded = load(path, device);

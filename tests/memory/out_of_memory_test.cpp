@@ -327,7 +327,15 @@ TEST_F(OutOfMemory, ProfilingSurvives) {
 
 TEST_F(OutOfMemory, SavingAndLoadingSurvive) {
   DeviceState device(host::host_driver(), 0);
-  const Executable executable = compile(record(), Device(&device), options());
+  const Stream stream = Device(&device).stream();
+  const Array x = Device(&device).empty(f32, {kRows, kColumns});
+  const Array steps = Device(&device).empty(f32, {});
+  Device(&device).upload(x, Bits(kRows * kColumns, 1.0F), stream);
+  Device(&device).upload(steps, Bits{0}, stream);
+  stream.synchronize();
+  // A load maps x, and copies steps because the program updates it.
+  const Executable executable =
+      compile(record(), Device(&device), options()).with_weights({{"x", x}, {"steps", steps}});
   executable.prepare({{"rows", kRows}});
   const std::string file = folder->path() + "/life.sinterx";
   fail_allocations_in(

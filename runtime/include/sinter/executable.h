@@ -176,13 +176,14 @@ class Executable {
   /// that was queued before the call.
   void await_background() const;
   Report report() const;
-  /// Writes the kernels of every size class that was prepared or run to the file `path`.
-  /// Not those of Options::specialize. `sinter::load` then needs no compiler. The kernels are
-  /// compiled once more, without the candidates that were not chosen.
+  /// Writes the kernels of every size class that was prepared or run to the file `path`, and the
+  /// weights with their present contents. Not the kernels of Options::specialize. `sinter::load`
+  /// then needs no compiler. The kernels are compiled once more, without the candidates that were
+  /// not chosen. Waits for the device if there are weights.
   ///
   /// Throws UserError if there are no kernels yet, if this was itself loaded from a file, or if the
-  /// file cannot be written. Throws CompileError if a kernel does not compile, and DriverError if
-  /// NVRTC is missing.
+  /// file cannot be written. The same holds for a weight that is not row-major. Throws CompileError
+  /// if a kernel does not compile, and DriverError if NVRTC is missing.
   void save(const std::string& path, const SaveOptions& options = {}) const;
 
   const std::shared_ptr<ExecutableState>& state() const { return state_; }

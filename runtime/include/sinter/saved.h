@@ -34,6 +34,10 @@ struct LoadOptions {
 /// This needs only the driver, and plans nothing. The driver compiles kernels that were saved as
 /// PTX, for GPUs that were too new for the NVRTC of the saving machine.
 ///
+/// The weights of the file become those of the executable. On a host device they are read-only
+/// views of the mapped file, which must not be changed in place while they are used. On a GPU they
+/// are copied to it. So are weights that the program updates, on every device.
+///
 /// Throws UserError if the file cannot be read, is damaged, has another format version, or has no
 /// kernels that run on the device. The same holds if another user may have written the file, or if
 /// it calls a function that is not registered in the saved version. Functions are registered by

@@ -80,11 +80,12 @@ TEST_F(WeightsTest, ServeEveryKindOfCall) {
 }
 
 TEST_F(WeightsTest, ServeCapturedRunsThatOutliveThem) {
-  std::optional<Executable> mine = plain.with_weights(
-      {{"scale", array({10, 100})}, {"shift", 1.0F}, {"total", array({0, 0})}});
+  std::optional<Executable> mine =
+      plain.with_weights({{"scale", array({10, 100})}, {"shift", 1.0F}, {"total", array({0, 0})}});
   std::optional<Context> context = mine->context();
-  const UserGraph captured(stream, CU_STREAM_CAPTURE_MODE_GLOBAL,
-                           [&] { context->run(stream, {{"x", x}}, {{"y", y}}); });
+  const UserGraph captured(stream, CU_STREAM_CAPTURE_MODE_GLOBAL, [&] {
+    context->run(stream, {{"x", x}}, {{"y", y}});
+  });
   context.reset();
   mine.reset();
   captured.launch(stream);
@@ -112,13 +113,17 @@ TEST_F(WeightsTest, GiveWayToBoundInputs) {
 
 TEST_F(WeightsTest, AreAddedAndReplaced) {
   const Executable half = plain.with_weights({{"scale", array({1, 1})}, {"total", total}});
-  EXPECT_EQ(test::error_of([&] { half.context().run(stream, {{"x", x}}, {{"y", y}}); }),
+  EXPECT_EQ(test::error_of([&] {
+              half.context().run(stream, {{"x", x}}, {{"y", y}});
+            }),
             "model: scalar shift is not bound; bind a number (compiled at model.cpp:7)");
   const Executable whole = half.with_weights({{"shift", 1.0F}, {"scale", scale}});
   whole.context().run(stream, {{"x", x}}, {{"y", y}});
   EXPECT_EQ(read(y), answer);
   EXPECT_EQ(read(half.weight("scale")), (Floats{1, 1})) << "an executable does not change";
-  EXPECT_EQ(test::error_of([&] { plain.context().run(stream, {{"x", x}}, {{"y", y}}); }),
+  EXPECT_EQ(test::error_of([&] {
+              plain.context().run(stream, {{"x", x}}, {{"y", y}});
+            }),
             "model: input scale is not bound; bind an array of f32[n] (compiled at model.cpp:7)");
 }
 
@@ -142,7 +147,9 @@ TEST_F(WeightsTest, AreStateOfTheExecutableIfUpdated) {
   Context second = model.context();
   second.replay(stream, {{"x", x}}, {{"y", y}});
   EXPECT_THAT(read(model.weight("total")), ElementsAre(2 * 42, 2 * 602));
-  EXPECT_EQ(test::error_of([&] { plain.with_weights({{"total", total.read_only()}}); }),
+  EXPECT_EQ(test::error_of([&] {
+              plain.with_weights({{"total", total.read_only()}});
+            }),
             "model: input total is written but bound to f32[2], which is read-only; bind a "
             "writable array, or a copy (compiled at model.cpp:7)");
 }
@@ -186,7 +193,8 @@ TEST_F(WeightsTest, AreCheckedAtOnce) {
             "model: input scale is bound twice; bind it once" + here);
   EXPECT_EQ(error({{"scale", 1}}),
             "model: input scale is bound to the number 1; bind an array of f32[n]" + here);
-  EXPECT_EQ(error({{"shift", scale}}), "model: scalar shift is bound to an array; bind a number" + here);
+  EXPECT_EQ(error({{"shift", scale}}),
+            "model: scalar shift is bound to an array; bind a number" + here);
   EXPECT_EQ(error({{"scale", device.empty(f16, {2})}}),
             "model: input scale is f32[n] but bound to f16[2]; bind an array of f32" + here);
   EXPECT_EQ(error({{"scale", x}}),
@@ -210,7 +218,9 @@ TEST_F(WeightsTest, AreCheckedAtOnce) {
 TEST_F(WeightsTest, AreCheckedWithTheInputsOfACall) {
   const Executable with =
       plain.with_weights({{"scale", array({1, 2, 3})}, {"shift", 1}, {"total", array({0, 0, 0})}});
-  EXPECT_EQ(test::error_of([&] { with.context().run(stream, {{"x", x}}, {{"y", y}}); }),
+  EXPECT_EQ(test::error_of([&] {
+              with.context().run(stream, {{"x", x}}, {{"y", y}});
+            }),
             "model: input scale is f32[n] but bound to f32[3]: the extent of axis 0 must be 2, "
             "since n is 2 by input x (compiled at model.cpp:7)");
 }

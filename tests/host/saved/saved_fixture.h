@@ -86,9 +86,9 @@ graph norm(x: f32[rows, n], bias: f32[n], total: f32[n], rate: f32) {
     const std::vector<SavedSection> sections = {
         {.kind = kProgramSection, .bytes = pack(saved.program)},
         {.kind = kKernelsSection, .name = kernels.arch, .bytes = pack(kernels)}};
-    EXPECT_EQ(write_named_file(
-                  path, [&](const File& file) { return write_saved_file(file, sections); }),
-              0);
+    EXPECT_EQ(
+        write_named_file(path, [&](const File& file) { return write_saved_file(file, sections); }),
+        0);
   }
   std::string load_error() const {
     return error_of([&] { load(path, host_device()); });

@@ -138,8 +138,7 @@ TEST_F(SavedWeightsTest, MayBeSomeOfTheInputs) {
 }
 
 TEST_F(SavedWeightsTest, MayBeEmptyOrOfAnyType) {
-  const Executable executable =
-      compile(parse(R"(
+  const Executable executable = compile(parse(R"(
 graph pick(x: f32[n], none: f32[0, 4], mask: bool[n], index: i64[n], k: i32) {
   m = where mask, x, 0.0
   g = take m, index {axis = 0}
@@ -149,14 +148,12 @@ graph pick(x: f32[n], none: f32[0, 4], mask: bool[n], index: i64[n], k: i32) {
   y = add p, s
   return y
 })"),
-              device, kQuickly);
+                                        device, kQuickly);
   const Array mask = device.empty(boolean, {3}), index = device.empty(i64, {3});
   device.upload(mask, std::vector<std::uint8_t>{1, 0, 1}, stream);
   device.upload(index, std::vector<std::int64_t>{2, 1, 0}, stream);
-  const Executable with = executable.with_weights({{"none", device.empty(f32, {0, 4})},
-                                                   {"mask", mask},
-                                                   {"index", index},
-                                                   {"k", 2}});
+  const Executable with = executable.with_weights(
+      {{"none", device.empty(f32, {0, 4})}, {"mask", mask}, {"index", index}, {"k", 2}});
   with.prepare({{"n", 3}});
   with.save(path);
   const Executable loaded = load(path, device);
@@ -180,8 +177,8 @@ TEST_F(SavedWeightsTest, ServeThreads) {
       const Array total = device.empty(f32, {kColumns});  // each thread has its own state
       Context context = loaded.context();
       for (int times = 0; times < 20; ++times)
-        answers[i] = device.download<float>(
-            context.run(own, {{"x", x}, {"total", total}})["y"], own);
+        answers[i] =
+            device.download<float>(context.run(own, {{"x", x}, {"total", total}})["y"], own);
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(answers, expected);

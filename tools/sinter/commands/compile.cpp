@@ -114,8 +114,7 @@ void compile_to_file(const CompileArguments& arguments) {
   fmt::print("{}: {} of {} for {}{}{}\n", arguments.output,
              counted(static_cast<std::int64_t>(report.kernels.size()), "kernel"), graph.name(),
              archs.empty() ? report.device : fmt::format("{}", fmt::join(archs, ", ")),
-             weights_of_file,
-             error ? "" : ", " + bytes_text(static_cast<std::int64_t>(bytes)));
+             weights_of_file, error ? "" : ", " + bytes_text(static_cast<std::int64_t>(bytes)));
   if (!text.empty())
     fmt::print("sizes: {}; the file also serves other sizes of their class\n", text);
 }
@@ -137,7 +136,8 @@ void declare_compile(CLI::App& app, Action& action) {
       ->required();
   add_quiet(command, arguments->quiet);
   command.footer(
-      "Arrays NAME.npy in the folder MODEL.weights beside MODEL.sinter become weights in the file.\n"
+      "Arrays NAME.npy in the folder MODEL.weights beside MODEL.sinter become weights in the "
+      "file.\n\n"
       "Example:\n  sinter compile softmax.sinter --arch sm_80,sm_90 -o softmax.sinterx");
   set_graph_action(command, action, arguments, compile_to_file);
 }

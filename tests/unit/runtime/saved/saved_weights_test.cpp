@@ -30,10 +30,10 @@ SavedWeights table() {
 }
 
 Bytes file_with(const Bytes& weights, std::size_t data_bytes) {
-  return pack_saved_file(std::vector<SavedSection>{
-      {kProgramSection, "", pack(saved_program())},
-      {kWeightsSection, "", weights},
-      {kWeightDataSection, "", Bytes(data_bytes, std::byte{7})}});
+  return pack_saved_file(
+      std::vector<SavedSection>{{kProgramSection, "", pack(saved_program())},
+                                {kWeightsSection, "", weights},
+                                {kWeightDataSection, "", Bytes(data_bytes, std::byte{7})}});
 }
 
 constexpr std::size_t kDataBytes = 8192 + 384;
@@ -78,7 +78,9 @@ TEST(SavedWeights, RejectTablesThatDoNotFit) {
     change(weights);
     std::string problem = problem_of(file_with(pack(weights), data_bytes));
     const std::string start = "load: norm.sinterx is invalid: its weights: ";
-    return problem.starts_with(start) ? problem.substr(start.size(), problem.find(" (it was") - start.size()) : problem;
+    return problem.starts_with(start)
+               ? problem.substr(start.size(), problem.find(" (it was") - start.size())
+               : problem;
   };
   const auto with = [&](std::size_t which, const std::function<void(SavedWeight&)>& change) {
     return problem_with([&](SavedWeights& weights) { change(weights.table[which]); });
@@ -93,27 +95,40 @@ TEST(SavedWeights, RejectTablesThatDoNotFit) {
             "rate is an array for a scalar");
   EXPECT_EQ(with(1, [](SavedWeight& t) { t.is_number = true; }), "t/0 is a number for an array");
   EXPECT_EQ(with(0, [](SavedWeight& x) { x.shape = {1920}; }), "x has rank 1 instead of 2");
-  EXPECT_EQ(with(0, [](SavedWeight& x) { x.shape = {20, 97}; }),
+  EXPECT_EQ(with(0,
+                 [](SavedWeight& x) {
+                   x.shape = {20, 97};
+                 }),
             "x has 7680 bytes, but its shape is [20, 97]");
-  EXPECT_EQ(with(0, [](SavedWeight& x) { x.shape = {-20, -96}; }),
+  EXPECT_EQ(with(0,
+                 [](SavedWeight& x) {
+                   x.shape = {-20, -96};
+                 }),
             "x has 7680 bytes, but its shape is [-20, -96]");
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  EXPECT_THAT(with(0, [](SavedWeight& x) { x.shape = {kMost, kMost}; }),
+  EXPECT_THAT(with(0,
+                   [](SavedWeight& x) {
+                     x.shape = {kMost, kMost};
+                   }),
               StartsWith("x has 7680 bytes, but its shape is ["));
   EXPECT_EQ(with(1, [](SavedWeight& t) { t.offset = 4096; }),
             "t/0 begins at byte 4096 instead of 8192");
   EXPECT_EQ(with(0, [](SavedWeight& x) { x.offset = -4096; }),
             "x begins at byte -4096 instead of 0");
-  EXPECT_EQ(with(0, [](SavedWeight& x) {
-              x.shape = {kMost / 4 / 96, 96};
-              x.bytes = kMost / 4 / 96 * 96 * 4;
-            }),
-            "x has 9223372036854775680 bytes from byte 0 on, but the section of all weights has 8576");
+  EXPECT_EQ(
+      with(0,
+           [](SavedWeight& x) {
+             x.shape = {kMost / 4 / 96, 96};
+             x.bytes = kMost / 4 / 96 * 96 * 4;
+           }),
+      "x has 9223372036854775680 bytes from byte 0 on, but the section of all weights has 8576");
   EXPECT_EQ(problem_with([](SavedWeights&) {}, kDataBytes - 1),
             "t/0 has 384 bytes from byte 8192 on, but the section of all weights has 8575");
-  EXPECT_EQ(problem_with([](SavedWeights&) {}, kDataBytes + 1), "the last one ends at byte 8576 of 8577");
-  EXPECT_EQ(problem_with([](SavedWeights& weights) { std::swap(weights.table[0], weights.table[1]); }),
-            "t/0 begins at byte 8192 instead of 0");
+  EXPECT_EQ(problem_with([](SavedWeights&) {}, kDataBytes + 1),
+            "the last one ends at byte 8576 of 8577");
+  EXPECT_EQ(
+      problem_with([](SavedWeights& weights) { std::swap(weights.table[0], weights.table[1]); }),
+      "t/0 begins at byte 8192 instead of 0");
 }
 
 TEST(SavedWeights, RejectMissingAndUnknownSections) {
@@ -125,10 +140,10 @@ TEST(SavedWeights, RejectMissingAndUnknownSections) {
               HasSubstr("its weights: their table or their elements are missing"));
   EXPECT_THAT(problem_with(kWeightDataSection),
               HasSubstr("its weights: their table or their elements are missing"));
-  EXPECT_THAT(problem_of(pack_saved_file(std::vector<SavedSection>{
-                  {kProgramSection, "", pack(saved_program())},
-                  {{"weights", 9}, "", pack(SavedWeights())},
-                  {kWeightDataSection, "", {}}})),
+  EXPECT_THAT(problem_of(pack_saved_file(
+                  std::vector<SavedSection>{{kProgramSection, "", pack(saved_program())},
+                                            {{"weights", 9}, "", pack(SavedWeights())},
+                                            {kWeightDataSection, "", {}}})),
               HasSubstr("has version 9 of the table of weights, but this sinter reads version 1"));
 }
 
