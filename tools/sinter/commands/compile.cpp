@@ -62,10 +62,14 @@ Executable with_weights(const Executable& executable, const Graph& graph, HostAr
       continue;
     }
     const std::vector<std::int64_t> shape(given.shape().begin(), given.shape().end());
-    HostArray values(given.dtype(), shape);  // row-major
-    copy_elements(given, values);
     const Array array = device.empty(given.dtype(), shape);
-    device.upload(array, static_cast<const void*>(values.bytes().data()), stream);
+    if (std::ranges::equal(given.strides(), row_major(shape))) {
+      device.upload(array, static_cast<const void*>(given.bytes().data()), stream);
+    } else {
+      HostArray values(given.dtype(), shape);
+      copy_elements(given, values);
+      device.upload(array, static_cast<const void*>(values.bytes().data()), stream);
+    }
     stream.synchronize();
     bindings.emplace_back(input.name, weights.emplace(input.name, array).first->second);
   }
