@@ -10,6 +10,7 @@
 #   peers[:SYSTEM]   the same cases on torch_eager, torch_compile, jax_jit, cupy, cub, liger, quack, nvfuser
 #   host[:NAME]      host costs: record, plan, compile, launch and, only if named, cache; needs no GPU
 #   static           counted figures of kernels against bench/baseline; needs NVRTC, but no GPU; only if named
+#   libraries        matrix products and convolutions by cuBLASLt and cuDNN, and training with them; only if named
 #   constants        the constants that the planner assumes, to OUT_DIR/target.json; only if named
 #   approximations   the errors of approximate instructions, to OUT_DIR/approximations.json; only if named
 #
@@ -22,7 +23,7 @@
 set -uo pipefail
 
 usage() {
-  sed -n '5,21s/^# \?//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '5,22s/^# \?//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 
@@ -42,7 +43,7 @@ while (($# > 0)); do
   esac
 done
 for part in "${parts[@]}"; do
-  [[ ${part%%:*} =~ ^(tests|sanitizer|bench|peers|host|static|constants|approximations)$ ]] || usage
+  [[ ${part%%:*} =~ ^(tests|sanitizer|bench|peers|host|static|libraries|constants|approximations)$ ]] || usage
 done
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -246,6 +247,11 @@ if ((${#parts[@]} > 0)) && chosen static; then
   fi
 fi
 
+if ((${#parts[@]} > 0)) && chosen libraries; then
+  step libraries 60 gpu "$bin/library_bench" --benchmark_min_time=0.05 \
+    --benchmark_out="$logs/libraries.json" --benchmark_out_format=json
+  step mlp 20 gpu "$bin/mlp"
+fi
 if ((${#parts[@]} > 0)) && chosen constants; then
   step constants 40 gpu "$bin/measure_gpu" constants --json "$out/target.json"
 fi
@@ -358,8 +364,9 @@ commit=$(cat COMMIT 2>/dev/null || git rev-parse HEAD 2>/dev/null || echo unknow
     printf '\n  {"name": "%s", "exit": %s, "seconds": %s, "note": %s}' "${step_names[i]}" \
       "$([[ ${codes[i]} == -1 ]] && echo null || echo "${codes[i]}")" "${seconds[i]}" "$(json_string "${notes[i]}")"
   done
-  printf '\n],\n"results": [%s],\n"host": [%s],\n"gpu_tests": %s\n}\n' "$(json_files results_)" \
-    "$([[ -n $rehearses ]] || json_files host_)" "$(json_or_null "$logs/gpu_tests.json")"
+  printf '\n],\n"results": [%s],\n"host": [%s],\n"libraries": %s,\n"gpu_tests": %s\n}\n' "$(json_files results_)" \
+    "$([[ -n $rehearses ]] || json_files host_)" "$(json_or_null "$logs/libraries.json")" \
+    "$(json_or_null "$logs/gpu_tests.json")"
 } >"$out/results.json"
 
 # Tables and pictures of the results.
@@ -394,6 +401,8 @@ tail_of() {
   tail_of gpu_tests 40
   tail_of bench 120
   tail_of digits 60
+  tail_of libraries 60
+  tail_of mlp 5
   for tool in memcheck racecheck initcheck; do
     tail_of "${tool}_tests" 5
     tail_of "${tool}_suite" 5
