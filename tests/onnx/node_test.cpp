@@ -81,14 +81,14 @@ std::vector<ImportedCase> kept_cases() {
   return cases;
 }
 
-TEST(OnnxKeptCases, PassWithTheOracle) {
+TEST(OnnxKeptCasesByOracle, Pass) {
   const std::vector<ImportedCase> cases = kept_cases();
   EXPECT_GE(cases.size(), 40U);
   for (const ImportedCase& imported : cases)
     EXPECT_EQ(text_of(imported.judge(Runner::oracle)), "") << imported.test().name;
 }
 
-TEST(OnnxKeptCases, PassOnTheHostDevice) {
+TEST(OnnxKeptCasesOnHost, Pass) {
   const std::vector<ImportedCase> cases = kept_cases();
   const std::vector<Verdict> verdicts = judge_on_host(cases);
   for (std::size_t i = 0; i < cases.size(); ++i)

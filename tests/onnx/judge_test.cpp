@@ -1,0 +1,88 @@
+// The judge of ONNX's cases: which results it accepts, and which changes of verdicts it reports.
+#include <cmath>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/onnx/judge/compare.h"
+#include "tests/onnx/judge/results.h"
+
+namespace sinter::test::judge_test {
+namespace {
+
+using testing::HasSubstr;
+
+HostArray reals(DType dtype, const std::vector<double>& values) {
+  HostArray array(dtype, {static_cast<std::int64_t>(values.size())});
+  for (std::size_t i = 0; i < values.size(); ++i)
+    array.set_real_at(static_cast<std::int64_t>(i), values[i]);
+  return array;
+}
+
+HostArray integers(DType dtype, const std::vector<std::int64_t>& values) {
+  HostArray array(dtype, {static_cast<std::int64_t>(values.size())});
+  for (std::size_t i = 0; i < values.size(); ++i)
+    array.set_integer_at(static_cast<std::int64_t>(i), values[i]);
+  return array;
+}
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+TEST(OnnxDifference, AcceptsTheTolerancesOfOnnx) {
+  EXPECT_EQ(onnx_difference(reals(f32, {1.0009, 0.9e-7, kNan, -kInfinity}),
+                            reals(f32, {1, 0, kNan, -kInfinity})),
+            "");
+  EXPECT_EQ(onnx_difference(reals(bf16, {1.0 + 0x1p-6}), reals(bf16, {1})), "");
+}
+
+TEST(OnnxDifference, NamesTheFirstElementThatDiffers) {
+  EXPECT_EQ(onnx_difference(reals(f64, {0, 1.0011, 2.1}), reals(f64, {0, 1, 2})),
+            "[1] is 1.0011, expected 1 (2 of 3 elements differ)");
+  EXPECT_THAT(onnx_difference(reals(f32, {2e-7}), reals(f32, {0})), HasSubstr("expected 0"));
+  EXPECT_THAT(onnx_difference(reals(f32, {kNan}), reals(f32, {1})), HasSubstr("is nan"));
+  EXPECT_THAT(onnx_difference(reals(f32, {1}), reals(f32, {kNan})), HasSubstr("expected nan"));
+  EXPECT_THAT(onnx_difference(reals(f32, {kInfinity}), reals(f32, {-kInfinity})),
+              HasSubstr("is inf, expected -inf"));
+  EXPECT_THAT(onnx_difference(reals(bf16, {1.0 + 0x1p-5}), reals(bf16, {1})), HasSubstr("[0]"));
+}
+
+TEST(OnnxDifference, ComparesIntegersExactly) {
+  EXPECT_EQ(onnx_difference(integers(i64, {100000}), integers(i64, {100000})), "");
+  EXPECT_EQ(onnx_difference(integers(i64, {100001}), integers(i64, {100000})),
+            "[0] is 100001, expected 100000 (1 of 1 elements differ)");
+}
+
+TEST(OnnxDifference, ComparesDtypeAndShape) {
+  EXPECT_EQ(onnx_difference(reals(f32, {1}), reals(f64, {1})), "is f32[1], expected f64[1]");
+  EXPECT_EQ(onnx_difference(reals(f32, {1, 2}), reals(f32, {1})), "is f32[2], expected f32[1]");
+}
+
+TEST(OnnxResults, EveryChangeOfAVerdictIsReported) {
+  const FamilyResults before{
+      .cases = 3, .passed = 1, .others = {{"a", "failed: x"}, {"b", "unsupported: y"}}};
+  EXPECT_EQ(difference(before, before), "");
+  FamilyResults now = before;
+  now.passed = 2;
+  now.others.erase("a");
+  EXPECT_EQ(difference(now, before), "a: passes, or is gone; before: failed: x\n");
+  now = before;
+  now.others["b"] = "unsupported: z";
+  EXPECT_EQ(difference(now, before), "b: unsupported: z; before: unsupported: y\n");
+  now = before;
+  now.passed = 0;
+  now.others["c"] = "failed: w";
+  EXPECT_EQ(difference(now, before), "c: failed: w; it passed before\n");
+  now = before;
+  now.with_constants = 1;
+  EXPECT_EQ(difference(now, before), "1 of 3 pass, 1 with constant inputs; before: 1 of 3, 0\n");
+}
+
+TEST(OnnxResults, AnUnknownFamilyHasNone) {
+  EXPECT_EQ(expected_results("NoSuchOperator"), FamilyResults{});
+  EXPECT_GT(expected_results("Softmax").passed, 10);
+}
+
+}  // namespace
+}  // namespace sinter::test::judge_test
