@@ -283,6 +283,7 @@ std::shared_ptr<const CudnnPlan> cudnn_plan(const CudnnQuery& query) {
   const std::lock_guard lock(all.mutex);
   if (const auto found = all.plans.find(query); found != all.plans.end()) return found->second;
   CudnnDevice& device = all.devices[query.device];
+  const std::lock_guard device_lock(device.mutex);
   if (!device.handle)
     opened.library->check(opened.library->table.cudnnCreate(&device.handle), "cudnnCreate");
   const auto plan = std::make_shared<CudnnPlan>(*opened.library, device);

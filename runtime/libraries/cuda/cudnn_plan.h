@@ -20,10 +20,11 @@ struct CudnnQuery {
   friend auto operator<=>(const CudnnQuery&, const CudnnQuery&) = default;
 };
 
-/// The handle of a device. One thread at a time puts work on its stream.
+/// The handle of a device. cuDNN permits no two threads to use it at a time, neither to find a plan
+/// nor to put work on a stream.
 struct CudnnDevice {
   cudnn::cudnnHandle_t handle = nullptr;
-  std::mutex mutex;
+  std::mutex mutex;  ///< of the handle
 };
 
 /// An immutable plan, which threads may share.
@@ -32,8 +33,8 @@ class CudnnPlan {
   CudnnPlan(const Cudnn& library, CudnnDevice& device)
       : library_(library), device_(device), plan_(library) {}
 
-  /// Finds the plan, in the device's context. Call it once, and first. Throws UserError if no
-  /// engine supports the convolution, and DriverError if cuDNN fails.
+  /// Finds the plan, in the device's context and with the mutex of its handle. Call it once, and
+  /// first. Throws UserError if no engine supports the convolution, and DriverError if cuDNN fails.
   void prepare(const CudnnQuery& query);
 
   std::int64_t workspace_bytes() const { return workspace_bytes_; }
