@@ -264,9 +264,13 @@ namespace {
 /// The handle of each device, and all plans. Never destroyed: other threads may use them while the
 /// process ends.
 struct CudnnPlans {
+  struct Entry {
+    std::shared_ptr<const CudnnPlan> plan;
+    bool is_captured = false;
+  };
   std::mutex mutex;
   std::map<int, CudnnDevice> devices;
-  std::map<CudnnQuery, std::shared_ptr<const CudnnPlan>> plans;
+  std::map<CudnnQuery, Entry> plans;
 };
 
 /// A program with ever new sizes must not fill the memory.
@@ -274,22 +278,27 @@ constexpr std::size_t kMostCudnnPlans = 1024;
 
 }  // namespace
 
-std::shared_ptr<const CudnnPlan> cudnn_plan(const CudnnQuery& query) {
+std::shared_ptr<const CudnnPlan> cudnn_plan(const CudnnQuery& query, bool is_captured) {
   const CudnnOrReason& opened = find_cudnn();
   if (!opened.library)
     throw UserError(fmt::format("{} on cuda:{} needs {}", conv_text(query.problem.kind),
                                 query.device, opened.reason));
   static auto& all = *new CudnnPlans;
   const std::lock_guard lock(all.mutex);
-  if (const auto found = all.plans.find(query); found != all.plans.end()) return found->second;
+  if (const auto found = all.plans.find(query); found != all.plans.end()) {
+    found->second.is_captured |= is_captured;
+    return found->second.plan;
+  }
   CudnnDevice& device = all.devices[query.device];
   const std::lock_guard device_lock(device.mutex);
   if (!device.handle)
     opened.library->check(opened.library->table.cudnnCreate(&device.handle), "cudnnCreate");
   const auto plan = std::make_shared<CudnnPlan>(*opened.library, device);
   plan->prepare(query);
-  if (all.plans.size() >= kMostCudnnPlans) all.plans.clear();
-  return all.plans.emplace(query, plan).first->second;
+  if (all.plans.size() >= kMostCudnnPlans)
+    std::erase_if(all.plans, [](const auto& one) { return !one.second.is_captured; });
+  all.plans[query] = {.plan = plan, .is_captured = is_captured};
+  return plan;
 }
 
 }  // namespace sinter

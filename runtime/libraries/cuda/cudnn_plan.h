@@ -54,9 +54,10 @@ class CudnnPlan {
   std::int64_t workspace_bytes_ = 0;
 };
 
-/// The plan of the query, made at its first use. The device's context must be current. Throws
-/// UserError if cuDNN is missing or has no engine.
-std::shared_ptr<const CudnnPlan> cudnn_plan(const CudnnQuery& query);
+/// The plan of the query, made at its first use. The device's context must be current. A plan that
+/// `is_captured` lives until the process ends: CUDA Graphs need its kernels, which may be compiled
+/// for the plan and be unloaded with it. Throws UserError if cuDNN is missing or has no engine.
+std::shared_ptr<const CudnnPlan> cudnn_plan(const CudnnQuery& query, bool is_captured = false);
 
 /// `conv`, or `the data gradient of conv`
 const char* conv_text(ConvKind kind);
