@@ -93,6 +93,18 @@ TEST_F(GpuMatmul, LeadingAxesBroadcast) {
       expect_exact(matmul_call(small_numbers(dtype, a), small_numbers(dtype, b, 2), dtype));
 }
 
+/// cuBLASLt has no algorithms for a batch of 2^16 or more.
+TEST_F(GpuMatmul, LargeBatches) {
+  const std::int64_t count = 2 * 65536 + 3;
+  for (const DType dtype : {f32, f16}) {
+    expect_exact(matmul_call(small_numbers(dtype, {count, 2, 3}),
+                             small_numbers(dtype, {count, 3, 1}, 2), dtype));
+    expect_exact(matmul_call(small_numbers(dtype, {2, 1, 3, 2}),
+                             small_numbers(dtype, {1, 65536, 3, 2}, 2), dtype,
+                             {.transpose_a = true}));
+  }
+}
+
 TEST_F(GpuMatmul, EmptySumsAreZero) {
   const std::pair<Shape, Shape> shapes[] = {{{4, 0}, {0, 3}}, {{2, 4, 0}, {2, 0, 3}}};
   for (const DType dtype : {f32, bf16})
