@@ -12,6 +12,7 @@
 #include "runtime/libraries/cuda/cublaslt.h"
 #include "runtime/libraries/cuda/cudnn.h"
 #include "runtime/libraries/matmul_function.h"
+#include "tests/support/files/errors.h"
 #include "tests/support/run/library_call.h"
 
 namespace sinter::test::libraries_gpu_test {
@@ -168,6 +169,18 @@ TEST_F(GpuMatmul, UnsupportedIntegersAreRefusedWithAdvice) {
         printf("%s\n", refusal.c_str());
       }
   printf("%d of 8 products of i8 are refused\n", refused);
+}
+
+TEST_F(GpuMatmul, LessAlignedIntegersAreComputedOrRefusedWithAdvice) {
+  const LibraryCall call = matmul_call(random_numbers(i8, {32, 64}),
+                                       random_numbers(i8, {48, 64}, 2), i32, {.transpose_b = true});
+  const std::string failure = error_of([&] {
+    const auto bytes = run_call(function, call, device, {.offset = 1});
+    EXPECT_EQ(exact_difference(call, bytes, expected_product(call)), "");
+  });
+  if (failure == "(nothing thrown)") return;
+  EXPECT_THAT(failure, HasSubstr("the address of an operand or of the result is only a multiple of "
+                                 "1: use multiples of 16"));
 }
 
 TEST_F(GpuMatmul, EightBitFloats) {

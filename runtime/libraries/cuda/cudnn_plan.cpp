@@ -113,6 +113,16 @@ std::string conv_sizes_text(const ConvProblem& problem) {
       text(problem.dilations), text(problem.padding_begin), text(problem.padding_end));
 }
 
+/// What to change so that there is an engine.
+std::string advice(const CudnnQuery& query) {
+  if (query.problem.padding_begin != query.problem.padding_end)
+    return "padding_begin and padding_end differ: pad x with the op pad instead";
+  if (query.alignment < 16)
+    return fmt::format("the address of an array is only a multiple of {}: use multiples of 16",
+                       query.alignment);
+  return "use another dtype or other extents";
+}
+
 }  // namespace
 
 const char* conv_text(ConvKind kind) {
@@ -236,12 +246,8 @@ void CudnnPlan::prepare(const CudnnQuery& query) {
   const CudnnDescriptor graph = operation_graph(query);
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
     if (take_first(graph, mode, query)) return;
-  const bool is_symmetric = problem.padding_begin == problem.padding_end;
-  throw UserError(fmt::format(
-      "cuDNN {} has no engine for {} of {}; {}", library_.version_text(), conv_text(problem.kind),
-      conv_sizes_text(problem),
-      is_symmetric ? "use another dtype or other extents"
-                   : "padding_begin and padding_end differ: pad x with the op pad instead"));
+  throw UserError(fmt::format("cuDNN {} has no engine for {} of {}; {}", library_.version_text(),
+                              conv_text(problem.kind), conv_sizes_text(problem), advice(query)));
 }
 
 void CudnnPlan::enqueue(void* x, void* w, void* y, void* workspace, cuda::CUstream stream) const {
