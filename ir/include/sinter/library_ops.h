@@ -26,8 +26,9 @@ struct MatmulOptions {
 /// axis.
 ///
 /// Both operands are f16, bf16, f32, f64 or i8, or each is of an f8 dtype. Sums accumulate in f32,
-/// in f64 for f64, and in i32 for i8. The library chooses their order, which is the same in every
-/// run. Results of f16 and bf16 operands may be f32; those of f8 may be f16, bf16 or f32.
+/// in f64 for f64, and in i32 for i8. Of sums of f8, tensor cores of sm_89 and sm_90 keep 13
+/// fraction bits. The library chooses the order of sums, which is the same in every run. Results of
+/// f16 and bf16 operands may be f32; those of f8 may be f16, bf16 or f32.
 ///
 /// Throws UserError if the shapes do not fit, or for other dtypes.
 Tensor matmul(const Operand& a, const Operand& b, const MatmulOptions& options = {});
