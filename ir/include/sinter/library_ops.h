@@ -77,7 +77,8 @@ struct AttentionOptions {
 /// Scaled dot product attention: softmax(scale * q kT + mask) v, for q [..., s, d], k [..., t, d]
 /// and v [..., t, e], with shape [..., s, e]. The leading axes broadcast. If q has more heads
 /// (axis -3) than k and v, consecutive heads of q share one head of theirs. `mask` broadcasts to
-/// [..., s, t]. A bool mask is true for the positions that are seen; another mask is added.
+/// [..., s, t]. A bool mask is true for the positions that are seen; another mask is added. The
+/// result of a row that sees no position is NaN.
 ///
 /// It is composed of two matrix products and a fused softmax in f32, or in f64 for f64.
 Tensor attention(const Operand& q, const Operand& k, const Operand& v,

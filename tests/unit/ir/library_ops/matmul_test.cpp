@@ -318,6 +318,36 @@ TEST(Attention, HeadsShareKeysAndValues) {
                         "axis -3, must be a multiple of those of k"));
 }
 
+TEST(Attention, RefusesMasksAndHeadsThatDoNotFit) {
+  Graph graph("g");
+  const Tensor q = graph.input("q", f64, {4, 3, 2});
+  const Tensor k = graph.input("k", f64, {4, 5, 2});
+  const auto message = [&](const Operand& mask) {
+    return error_of([&] { attention(Operand(q, "m.cpp", 7), k, k, mask); });
+  };
+  EXPECT_EQ(message(graph.input("more", boolean, {2, 4, 3, 5})),
+            "attention: the mask is bool[2, 4, 3, 5], but the products of q and k are f64[4, 3, "
+            "5]; it must broadcast to their shape (recorded at m.cpp:7)");
+  EXPECT_THAT(message(0.5), HasSubstr("attention: every operand is a number"));
+  Graph other("other");
+  EXPECT_THAT(message(other.input("far", boolean, {3, 5})),
+              HasSubstr("attention: the operands belong to two graphs"));
+  const Tensor none = graph.input("none", f64, {0, 5, 2});
+  EXPECT_THAT(error_of([&] { attention(q, none, none); }),
+              HasSubstr("the heads of q, axis -3, must be a multiple of those of k"));
+}
+
+TEST(Attention, RowsThatSeeNothingAreNaN) {
+  Graph graph("g");
+  const Tensor x = graph.input("x", f64, {2, 1});
+  const Tensor mask = graph.input("mask", boolean, {2, 2});
+  const Expected y =
+      value_of(graph, attention(x, x, x, mask),
+               {{"x", array(f64, {2, 1}, {1, 2})}, {"mask", array(boolean, {2, 2}, {0, 0, 0, 1})}});
+  EXPECT_TRUE(std::isnan(y.reals[0]));
+  EXPECT_EQ(y.reals[1], 2);
+}
+
 TEST(Attention, HasAGradient) {
   expect_differences(
       [](const Tensors& x) { return attention(x[0], x[1], x[2], {.is_causal = true}); },
