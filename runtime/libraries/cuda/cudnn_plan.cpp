@@ -171,7 +171,7 @@ bool CudnnPlan::may_use(const CudnnDescriptor& config, const ConvProblem& proble
       library_.table.cudnnBackendGetAttribute(config.handle(), CUDNN_ATTR_ENGINECFG_ENGINE,
                                               CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &handle),
       "cudnnBackendGetAttribute");
-  cudnnBackendNumericalNote_t notes[32] = {};
+  cudnnBackendNumericalNote_t notes[10] = {};  // as many kinds as cuDNN 9 has
   library_.check(library_.table.cudnnBackendGetAttribute(
                      engine.handle(), CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                      std::size(notes), &count, notes),
@@ -301,7 +301,8 @@ std::shared_ptr<const CudnnPlan> cudnn_plan(const CudnnQuery& query, bool is_cap
     opened.library->check(opened.library->table.cudnnCreate(&device.handle), "cudnnCreate");
   const auto plan = std::make_shared<CudnnPlan>(*opened.library, device);
   plan->prepare(query);
-  if (all.plans.size() >= kMostCudnnPlans)
+  // Not during a capture, where kernels must not be unloaded.
+  if (!is_captured && all.plans.size() >= kMostCudnnPlans)
     std::erase_if(all.plans, [](const auto& one) { return !one.second.is_captured; });
   all.plans[query] = {.plan = plan, .is_captured = is_captured};
   return plan;
