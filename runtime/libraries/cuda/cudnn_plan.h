@@ -55,7 +55,7 @@ class CudnnPlan {
 };
 
 /// The plan of the query, made at its first use. The device's context must be current. A plan that
-/// `is_captured` lives until the process ends: CUDA Graphs need its kernels, which may be compiled
+/// `is_captured` lives until the process ends. CUDA Graphs need its kernels, which may be compiled
 /// for the plan and be unloaded with it. Throws UserError if cuDNN is missing or has no engine.
 std::shared_ptr<const CudnnPlan> cudnn_plan(const CudnnQuery& query, bool is_captured = false);
 
