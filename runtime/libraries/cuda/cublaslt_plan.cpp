@@ -57,7 +57,7 @@ struct Scale {
 };
 constexpr Scale kZero{0, 0, 0}, kOne{1, 1, 1};
 
-/// What to change so that there is an algorithm, in terms of the op.
+/// Advice that leads to a product with an algorithm, in terms of the op.
 std::string layout_advice(const CublasltQuery& query) {
   const MatmulProblem& problem = query.problem;
   if (const int alignment =

@@ -58,7 +58,7 @@ CublasltQuery query_of(const MatmulProblem& problem, std::int64_t begin,
 bool is_trivial(const MatmulProblem& problem) { return problem.is_empty() || problem.k == 0; }
 
 /// The query for arrays that are aligned like sinter's memory.
-CublasltQuery aligned_query(const MatmulProblem& problem, std::int64_t begin, int device) {
+CublasltQuery aligned_product_query(const MatmulProblem& problem, std::int64_t begin, int device) {
   return query_of(problem, begin, {}, device, kMostMatmulWorkspace);
 }
 
@@ -67,7 +67,7 @@ std::shared_ptr<const CublasltPlan> plan_of(const MatmulProblem& problem, std::i
                                             const CudaMatmulArrays& arrays,
                                             const OpaqueCall& call) {
   CublasltQuery query = query_of(problem, begin, arrays, call.device, kMostMatmulWorkspace);
-  const CublasltQuery aligned = aligned_query(problem, begin, call.device);
+  const CublasltQuery aligned = aligned_product_query(problem, begin, call.device);
   const std::shared_ptr<const CublasltPlan> plan = cublaslt_plan(aligned);
   // The caller's arrays may be less aligned than those that the workspace was planned for.
   if (query == aligned && plan->workspace_bytes() <= call.workspace_bytes) return plan;
@@ -86,8 +86,9 @@ std::int64_t cuda_matmul_workspace(const MatmulProblem& problem, const OpaqueSiz
   const OnDevice device(call.device);
   std::int64_t bytes = 0;
   for (const std::int64_t begin : {std::int64_t{0}, last_part(problem)})
-    bytes = std::max(bytes,
-                     cublaslt_plan(aligned_query(problem, begin, call.device))->workspace_bytes());
+    bytes = std::max(
+        bytes,
+        cublaslt_plan(aligned_product_query(problem, begin, call.device))->workspace_bytes());
   return bytes;
 }
 

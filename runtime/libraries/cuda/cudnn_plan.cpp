@@ -113,7 +113,7 @@ std::string conv_sizes_text(const ConvProblem& problem) {
       text(problem.dilations), text(problem.padding_begin), text(problem.padding_end));
 }
 
-/// What to change so that there is an engine.
+/// Advice that leads to a convolution with an engine.
 std::string advice(const CudnnQuery& query) {
   if (query.problem.padding_begin != query.problem.padding_end)
     return "padding_begin and padding_end differ: pad x with the op pad instead";

@@ -20,8 +20,8 @@ struct CudnnQuery {
   friend auto operator<=>(const CudnnQuery&, const CudnnQuery&) = default;
 };
 
-/// The handle of a device. cuDNN permits no two threads to use it at a time, neither to find a plan
-/// nor to put work on a stream.
+/// The handle of a device. Only one thread at a time may find a plan with it, or put work on a
+/// stream.
 struct CudnnDevice {
   cudnn::cudnnHandle_t handle = nullptr;
   std::mutex mutex;  ///< of the handle
