@@ -6,6 +6,7 @@
 #include "sinter/nn.h"
 #include "sinter/views.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -43,7 +44,8 @@ Heads heads_of(const Operand& q, const Operand& k, const Operand& v) {
   const Extent queries = of_q[of_q.size() - 3];
   const Extent keys = of_k[of_k.size() - 3];
   if (queries == keys || queries.is(1) || keys.is(1)) return heads;
-  if (!queries.is_number() || !keys.is_number() || queries.number() % keys.number() != 0)
+  if (!queries.is_number() || !keys.is_number() || keys.is(0) ||
+      queries.number() % keys.number() != 0)
     fail(kAttention,
          fmt::format("q is {} and k {}; the heads of q, axis -3, must be a multiple of those of k",
                      type_text(*q.tensor.node()), type_text(*k.tensor.node())),
@@ -81,9 +83,10 @@ Tensor without_later_positions(Tensor scores, Location location) {
 Tensor compose_attention(const Operand& q, const Operand& k, const Operand& v,
                         const std::optional<Operand>& mask, const AttentionOptions& options) {
   const LocationScope scope(q);
-  const Operand* const all[] = {&q, &k, &v};
+  const Operand* const all[] = {&q, &k, &v, mask ? &*mask : &q};
   graph_of(kAttention, all);
-  for (const Operand* operand : all)
+  if (mask) node_of(kAttention, *mask);
+  for (const Operand* operand : {&q, &k, &v})
     if (const Node& node = node_of(kAttention, *operand); node.rank() < 2 || !is_floating(node.dtype))
       fail(kAttention,
            fmt::format("an operand is {}; it must be floating, with at least two axes",
@@ -102,7 +105,16 @@ Tensor compose_attention(const Operand& q, const Operand& k, const Operand& v,
       heads.q, heads.k,
       {.transpose_b = true, .result = compute, .allow_tf32 = options.allow_tf32});
   Tensor scores = products * scale;
-  if (mask) scores = masked(scores, *mask, heads.shared);
+  if (mask) {
+    const Tensor seen = masked(scores, *mask, heads.shared);
+    if (!std::ranges::equal(seen.shape(), scores.shape()))
+      fail(kAttention,
+           fmt::format("the mask is {}, but the products of q and k are {}; it must broadcast to "
+                       "their shape",
+                       type_text(*mask->tensor.node()), type_text(*scores.node())),
+           q.location);
+    scores = seen;
+  }
   if (options.is_causal) scores = without_later_positions(scores, q.location);
   const Tensor weights = cast(softmax(scores, -1), v.tensor.dtype());
   const Tensor result = matmul(weights, heads.v, {.allow_tf32 = options.allow_tf32});

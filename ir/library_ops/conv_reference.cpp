@@ -96,8 +96,7 @@ class Sums {
         b_(call.inputs[1]),
         result_(call.outputs[0]),
         sums_(static_cast<std::size_t>(element_count(call.outputs[0].shape)),
-              SumOfProducts(product_accumulator(call.inputs[0].dtype),
-                            call.sizes.number("allow_tf32") != 0)) {}
+              SumOfProducts(call.inputs[0].dtype, call.sizes.number("allow_tf32") != 0)) {}
 
   void add(std::int64_t result, std::int64_t a, std::int64_t b) {
     const auto left = static_cast<std::size_t>(a);

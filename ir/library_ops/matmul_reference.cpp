@@ -51,7 +51,6 @@ void matmul_reference(const OpaqueReference& call) {
   const std::int64_t n = c.shape[leading.size() + 1];
   const std::int64_t k = a.shape[a.shape.size() - (transpose_a ? 2 : 1)];
   const bool is_integer_result = is_integer(c.dtype);
-  const DType accumulator = product_accumulator(a.dtype);
   const bool allow_tf32 = call.sizes.number("allow_tf32") != 0;
   const std::int64_t count = element_count(c.shape);
   for (std::int64_t i = 0; i < count; ++i) {
@@ -68,7 +67,7 @@ void matmul_reference(const OpaqueReference& call) {
       c.bounds[static_cast<std::size_t>(i)] = 0;
       continue;
     }
-    SumOfProducts sum(accumulator, allow_tf32);
+    SumOfProducts sum(a.dtype, allow_tf32);
     for (std::int64_t j = 0; j < k; ++j) {
       const auto left = static_cast<std::size_t>(at_a + j * of_a.column);
       const auto right = static_cast<std::size_t>(at_b + j * of_b.row);

@@ -18,10 +18,22 @@ LibraryReference library_reference(Op op) {
   }
 }
 
-SumOfProducts::SumOfProducts(DType accumulator, bool allow_tf32)
-    : unit_(std::ldexp(1.0L, -info(accumulator).mantissa_bits)),
-      largest_(largest_finite(accumulator)),
-      smallest_(ulp_at(accumulator, 0)),
+namespace {
+
+/// u of the sums.
+long double unit_of_sums(DType operand, bool allow_tf32) {
+  if (is_f8(operand)) return std::ldexp(1.0L, -13);
+  const bool may_truncate = operand == f16 || operand == bf16 || allow_tf32;
+  return std::ldexp(1.0L,
+                    (may_truncate ? 1 : 0) - info(product_accumulator(operand)).mantissa_bits);
+}
+
+}  // namespace
+
+SumOfProducts::SumOfProducts(DType operand, bool allow_tf32)
+    : unit_(unit_of_sums(operand, allow_tf32)),
+      largest_(largest_finite(product_accumulator(operand))),
+      smallest_(ulp_at(product_accumulator(operand), 0)),
       // tf32 has 11 significant bits. Hardware may truncate instead of rounding to nearest.
       operand_rounding_(allow_tf32 ? std::ldexp(1.0L, -10) : 0) {}
 
@@ -46,6 +58,7 @@ double SumOfProducts::bound() const {
   if (!std::isfinite(total_)) return operand_errors_ == 0 ? 0 : kInfinite;
   const long double most = magnitudes_ + operand_errors_;
   const auto terms = static_cast<long double>(terms_);
+  if (terms * unit_ >= 1) return kInfinite;
   const long double relative = terms * unit_ / (1 - terms * unit_);
   if (!(most * (1 + relative) < largest_)) return kInfinite;
   const long double underflow = terms * smallest_;

@@ -1,7 +1,10 @@
 // Matrix products by cuBLASLt and convolutions by cuDNN. Tests compare values with sums in long
 // doubles, and bits of runs with those of CUDA Graphs. Unsupported calls are refused.
 #include <cstdio>
+#include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -12,6 +15,7 @@
 #include "runtime/libraries/cuda/cublaslt.h"
 #include "runtime/libraries/cuda/cudnn.h"
 #include "runtime/libraries/matmul_function.h"
+#include "tests/support/files/errors.h"
 #include "tests/support/run/library_call.h"
 
 namespace sinter::test::libraries_gpu_test {
@@ -93,6 +97,28 @@ TEST_F(GpuMatmul, LeadingAxesBroadcast) {
       expect_exact(matmul_call(small_numbers(dtype, a), small_numbers(dtype, b, 2), dtype));
 }
 
+/// cuBLASLt has no algorithms for a batch of 2^16 or more.
+TEST_F(GpuMatmul, LargeBatches) {
+  const std::int64_t count = 2 * 65536 + 3;
+  for (const DType dtype : {f32, f16}) {
+    expect_exact(matmul_call(small_numbers(dtype, {count, 2, 3}),
+                             small_numbers(dtype, {count, 3, 1}, 2), dtype));
+    expect_exact(matmul_call(small_numbers(dtype, {2, 1, 3, 2}),
+                             small_numbers(dtype, {1, 65536, 3, 2}, 2), dtype,
+                             {.transpose_a = true}));
+  }
+}
+
+/// A library loads kernels at their first launch, which may be inside a capture.
+TEST_F(GpuMatmul, TheFirstRunMayBeCaptured) {
+  for (const DType dtype : {f32, f64, f16, bf16}) {
+    const LibraryCall call =
+        matmul_call(small_numbers(dtype, {91, 43}), small_numbers(dtype, {43, 57}, 2), dtype);
+    const auto bytes = run_call(function, call, device, {.as_graph = true});
+    EXPECT_EQ(exact_difference(call, bytes, expected_product(call)), "") << name(dtype);
+  }
+}
+
 TEST_F(GpuMatmul, EmptySumsAreZero) {
   const std::pair<Shape, Shape> shapes[] = {{{4, 0}, {0, 3}}, {{2, 4, 0}, {2, 0, 3}}};
   for (const DType dtype : {f32, bf16})
@@ -156,6 +182,18 @@ TEST_F(GpuMatmul, UnsupportedIntegersAreRefusedWithAdvice) {
         printf("%s\n", refusal.c_str());
       }
   printf("%d of 8 products of i8 are refused\n", refused);
+}
+
+TEST_F(GpuMatmul, LessAlignedIntegersAreComputedOrRefusedWithAdvice) {
+  const LibraryCall call = matmul_call(random_numbers(i8, {32, 64}),
+                                       random_numbers(i8, {48, 64}, 2), i32, {.transpose_b = true});
+  const std::string failure = error_of([&] {
+    const auto bytes = run_call(function, call, device, {.offset = 1});
+    EXPECT_EQ(exact_difference(call, bytes, expected_product(call)), "");
+  });
+  if (failure == "(nothing thrown)") return;
+  EXPECT_THAT(failure, HasSubstr("the address of an operand or of the result is only a multiple of "
+                                 "1: use multiples of 16"));
 }
 
 TEST_F(GpuMatmul, EightBitFloats) {
@@ -259,6 +297,36 @@ TEST_P(GpuConv, ArraysMayBeLessAligned) {
   for (const DType dtype : {f32, f16})
     for (const std::int64_t offset : {1, 2})
       expect_conv(dtype, {2, 8, 14, 15}, {16, 8, 3, 3}, {}, {.offset = offset});
+}
+
+TEST_P(GpuConv, TheFirstRunMayBeCaptured) {
+  for (const DType dtype : kFloats) {
+    const LibraryCall call = conv_call(GetParam(), dtype, {3, 5, 23, 19}, {7, 5, 4, 4});
+    const auto bytes = run_call(function, call, device, {.as_graph = true});
+    EXPECT_EQ(exact_difference(call, bytes, expected_conv(GetParam(), call)), "") << name(dtype);
+  }
+}
+
+/// cuDNN permits no two threads to use a handle at a time.
+TEST_P(GpuConv, ThreadsPlanAndRunAtOnce) {
+  std::vector<std::string> wrong(4);
+  std::vector<std::thread> threads;
+  for (std::size_t thread = 0; thread < wrong.size(); ++thread)
+    threads.emplace_back([&, thread] {
+      try {
+        for (std::int64_t size = 6; size < 14; ++size) {
+          const std::int64_t width = size + static_cast<std::int64_t>(thread);
+          const LibraryCall call = conv_call(GetParam(), f32, {1, 4, size, width}, {4, 4, 3, 3});
+          for (int i = 0; i < 3; ++i)
+            wrong[thread] += exact_difference(call, run_call(function, call, device),
+                                              expected_conv(GetParam(), call));
+        }
+      } catch (const std::exception& error) {
+        wrong[thread] += error.what();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(wrong, testing::Each(""));
 }
 
 TEST_P(GpuConv, EmptySumsAreZero) {

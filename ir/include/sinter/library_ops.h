@@ -26,8 +26,9 @@ struct MatmulOptions {
 /// axis.
 ///
 /// Both operands are f16, bf16, f32, f64 or i8, or each is of an f8 dtype. Sums accumulate in f32,
-/// in f64 for f64, and in i32 for i8. The library chooses their order, which is the same in every
-/// run. Results of f16 and bf16 operands may be f32; those of f8 may be f16, bf16 or f32.
+/// in f64 for f64, and in i32 for i8. Of sums of f8, tensor cores of sm_89 and sm_90 keep 13
+/// fraction bits. The library chooses the order of sums, which is the same in every run. Results of
+/// f16 and bf16 operands may be f32; those of f8 may be f16, bf16 or f32.
 ///
 /// Throws UserError if the shapes do not fit, or for other dtypes.
 Tensor matmul(const Operand& a, const Operand& b, const MatmulOptions& options = {});
@@ -76,7 +77,8 @@ struct AttentionOptions {
 /// Scaled dot product attention: softmax(scale * q kT + mask) v, for q [..., s, d], k [..., t, d]
 /// and v [..., t, e], with shape [..., s, e]. The leading axes broadcast. If q has more heads
 /// (axis -3) than k and v, consecutive heads of q share one head of theirs. `mask` broadcasts to
-/// [..., s, t]. A bool mask is true for the positions that are seen; another mask is added.
+/// [..., s, t]. A bool mask is true for the positions that are seen; another mask is added. The
+/// result of a row that sees no position is NaN.
 ///
 /// It is composed of two matrix products and a fused softmax in f32, or in f64 for f64.
 Tensor attention(const Operand& q, const Operand& k, const Operand& v,

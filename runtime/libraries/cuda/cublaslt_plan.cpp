@@ -1,5 +1,6 @@
 #include "runtime/libraries/cuda/cublaslt_plan.h"
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -56,13 +57,22 @@ struct Scale {
 };
 constexpr Scale kZero{0, 0, 0}, kOne{1, 1, 1};
 
-/// The layouts of dtypes that need tensor cores, in terms of the op.
-std::string layout_advice(const MatmulProblem& problem) {
+/// Advice that leads to a product with an algorithm, in terms of the op.
+std::string layout_advice(const CublasltQuery& query) {
+  const MatmulProblem& problem = query.problem;
+  if (const int alignment =
+          std::min({query.a_alignment, query.b_alignment, query.result_alignment});
+      alignment < 16)
+    return fmt::format(
+        "; the address of an operand or of the result is only a multiple of {}: use multiples of "
+        "16",
+        alignment);
   if (problem.a_dtype == f8e5m2 && problem.b_dtype == f8e5m2)
     return "; it multiplies no two matrices of f8e5m2: make one operand f8e4m3, or both f16";
   if (is_f8(problem.a_dtype))
-    return "; operands of f8 need sm_89 or later, and before sm_100 a [m, k] and b [n, k] "
-           "(transpose_b, without transpose_a), with k and n multiples of 16: transpose or pad "
+    return "; operands of f8 need sm_89 or later, with k and n multiples of 16, and on sm_89, "
+           "sm_90 "
+           "and sm_120 a [m, k] and b [n, k] (transpose_b, without transpose_a): transpose or pad "
            "them, or cast them to f16";
   if (problem.a_dtype == i8)
     return "; operands of i8 need a [m, k] and b [n, k] (transpose_b, without transpose_a), with k "
@@ -191,7 +201,7 @@ void CublasltPlan::find_algorithm(const CublasltQuery& query) {
       product_text(query.problem),
       table.cublasLtGetStatusName(status == CUBLAS_STATUS_SUCCESS ? CUBLAS_STATUS_NOT_SUPPORTED
                                                                   : status),
-      layout_advice(query.problem)));
+      layout_advice(query)));
 }
 
 void CublasltPlan::enqueue(const void* a, const void* b, void* result, void* workspace,

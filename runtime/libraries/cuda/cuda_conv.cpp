@@ -49,25 +49,28 @@ void enqueue_cuda_conv(const ConvProblem& problem, const CudaConvArrays& arrays,
                        const OpaqueCall& call) {
   const OnDevice device(call.device);
   const auto stream = static_cast<CUstream>(call.stream);
+  const Driver& driver = device.state.driver;
   const auto bytes = static_cast<std::size_t>(call.outputs[0].bytes());
   if (bytes == 0) return;
-  if (has_no_products(call)) {
-    const Driver& driver = device.state.driver;
+  if (has_no_products(call))
     return check(driver,
                  driver.cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(call.outputs[0].data), 0,
                                         bytes, stream),
                  "cuMemsetD8Async", "a convolution without products");
-  }
   std::uint64_t addresses = kArrayAlignment;
   for (const void* const data : {arrays.x, arrays.w, arrays.y})
     addresses |= reinterpret_cast<std::uintptr_t>(data);
+  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+  check(driver, driver.cuStreamIsCapturing(stream, &capture), "cuStreamIsCapturing",
+        "a convolution");
+  const bool is_captured = capture != CU_STREAM_CAPTURE_STATUS_NONE;
   CudnnQuery query = aligned_query(problem, call);
-  std::shared_ptr<const CudnnPlan> plan = cudnn_plan(query);
+  std::shared_ptr<const CudnnPlan> plan = cudnn_plan(query, is_captured);
   // The caller's arrays may be less aligned than those that the workspace was planned for.
   query.alignment = 1 << std::countr_zero(addresses);
   if (query.alignment != kArrayAlignment || plan->workspace_bytes() > call.workspace_bytes) {
     query.most_workspace = call.workspace_bytes;
-    plan = cudnn_plan(query);
+    plan = cudnn_plan(query, is_captured);
   }
   plan->enqueue(arrays.x, arrays.w, arrays.y, call.workspace, stream);
 }

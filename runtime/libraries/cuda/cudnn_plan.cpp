@@ -113,6 +113,16 @@ std::string conv_sizes_text(const ConvProblem& problem) {
       text(problem.dilations), text(problem.padding_begin), text(problem.padding_end));
 }
 
+/// Advice that leads to a convolution with an engine.
+std::string advice(const CudnnQuery& query) {
+  if (query.problem.padding_begin != query.problem.padding_end)
+    return "padding_begin and padding_end differ: pad x with the op pad instead";
+  if (query.alignment < 16)
+    return fmt::format("the address of an array is only a multiple of {}: use multiples of 16",
+                       query.alignment);
+  return "use another dtype or other extents";
+}
+
 }  // namespace
 
 const char* conv_text(ConvKind kind) {
@@ -161,7 +171,7 @@ bool CudnnPlan::may_use(const CudnnDescriptor& config, const ConvProblem& proble
       library_.table.cudnnBackendGetAttribute(config.handle(), CUDNN_ATTR_ENGINECFG_ENGINE,
                                               CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &handle),
       "cudnnBackendGetAttribute");
-  cudnnBackendNumericalNote_t notes[32] = {};
+  cudnnBackendNumericalNote_t notes[10] = {};  // as many kinds as cuDNN 9 has
   library_.check(library_.table.cudnnBackendGetAttribute(
                      engine.handle(), CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                      std::size(notes), &count, notes),
@@ -236,12 +246,8 @@ void CudnnPlan::prepare(const CudnnQuery& query) {
   const CudnnDescriptor graph = operation_graph(query);
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
     if (take_first(graph, mode, query)) return;
-  const bool is_symmetric = problem.padding_begin == problem.padding_end;
-  throw UserError(fmt::format(
-      "cuDNN {} has no engine for {} of {}; {}", library_.version_text(), conv_text(problem.kind),
-      conv_sizes_text(problem),
-      is_symmetric ? "use another dtype or other extents"
-                   : "padding_begin and padding_end differ: pad x with the op pad instead"));
+  throw UserError(fmt::format("cuDNN {} has no engine for {} of {}; {}", library_.version_text(),
+                              conv_text(problem.kind), conv_sizes_text(problem), advice(query)));
 }
 
 void CudnnPlan::enqueue(void* x, void* w, void* y, void* workspace, cuda::CUstream stream) const {
@@ -264,9 +270,13 @@ namespace {
 /// The handle of each device, and all plans. Never destroyed: other threads may use them while the
 /// process ends.
 struct CudnnPlans {
+  struct Entry {
+    std::shared_ptr<const CudnnPlan> plan;
+    bool is_captured = false;
+  };
   std::mutex mutex;
   std::map<int, CudnnDevice> devices;
-  std::map<CudnnQuery, std::shared_ptr<const CudnnPlan>> plans;
+  std::map<CudnnQuery, Entry> plans;
 };
 
 /// A program with ever new sizes must not fill the memory.
@@ -274,21 +284,28 @@ constexpr std::size_t kMostCudnnPlans = 1024;
 
 }  // namespace
 
-std::shared_ptr<const CudnnPlan> cudnn_plan(const CudnnQuery& query) {
+std::shared_ptr<const CudnnPlan> cudnn_plan(const CudnnQuery& query, bool is_captured) {
   const CudnnOrReason& opened = find_cudnn();
   if (!opened.library)
     throw UserError(fmt::format("{} on cuda:{} needs {}", conv_text(query.problem.kind),
                                 query.device, opened.reason));
   static auto& all = *new CudnnPlans;
   const std::lock_guard lock(all.mutex);
-  if (const auto found = all.plans.find(query); found != all.plans.end()) return found->second;
+  if (const auto found = all.plans.find(query); found != all.plans.end()) {
+    found->second.is_captured |= is_captured;
+    return found->second.plan;
+  }
   CudnnDevice& device = all.devices[query.device];
+  const std::lock_guard device_lock(device.mutex);
   if (!device.handle)
     opened.library->check(opened.library->table.cudnnCreate(&device.handle), "cudnnCreate");
   const auto plan = std::make_shared<CudnnPlan>(*opened.library, device);
   plan->prepare(query);
-  if (all.plans.size() >= kMostCudnnPlans) all.plans.clear();
-  return all.plans.emplace(query, plan).first->second;
+  // Not during a capture, where kernels must not be unloaded.
+  if (!is_captured && all.plans.size() >= kMostCudnnPlans)
+    std::erase_if(all.plans, [](const auto& one) { return !one.second.is_captured; });
+  all.plans[query] = {.plan = plan, .is_captured = is_captured};
+  return plan;
 }
 
 }  // namespace sinter

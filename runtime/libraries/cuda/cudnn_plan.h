@@ -20,10 +20,11 @@ struct CudnnQuery {
   friend auto operator<=>(const CudnnQuery&, const CudnnQuery&) = default;
 };
 
-/// The handle of a device. One thread at a time puts work on its stream.
+/// The handle of a device. Only one thread at a time may find a plan with it, or put work on a
+/// stream.
 struct CudnnDevice {
   cudnn::cudnnHandle_t handle = nullptr;
-  std::mutex mutex;
+  std::mutex mutex;  ///< of the handle
 };
 
 /// An immutable plan, which threads may share.
@@ -32,8 +33,8 @@ class CudnnPlan {
   CudnnPlan(const Cudnn& library, CudnnDevice& device)
       : library_(library), device_(device), plan_(library) {}
 
-  /// Finds the plan, in the device's context. Call it once, and first. Throws UserError if no
-  /// engine supports the convolution, and DriverError if cuDNN fails.
+  /// Finds the plan, in the device's context and with the mutex of its handle. Call it once, and
+  /// first. Throws UserError if no engine supports the convolution, and DriverError if cuDNN fails.
   void prepare(const CudnnQuery& query);
 
   std::int64_t workspace_bytes() const { return workspace_bytes_; }
@@ -53,9 +54,10 @@ class CudnnPlan {
   std::int64_t workspace_bytes_ = 0;
 };
 
-/// The plan of the query, made at its first use. The device's context must be current. Throws
-/// UserError if cuDNN is missing or has no engine.
-std::shared_ptr<const CudnnPlan> cudnn_plan(const CudnnQuery& query);
+/// The plan of the query, made at its first use. The device's context must be current. A plan that
+/// `is_captured` lives until the process ends. CUDA Graphs need its kernels, which may be compiled
+/// for the plan and be unloaded with it. Throws UserError if cuDNN is missing or has no engine.
+std::shared_ptr<const CudnnPlan> cudnn_plan(const CudnnQuery& query, bool is_captured = false);
 
 /// `conv`, or `the data gradient of conv`
 const char* conv_text(ConvKind kind);

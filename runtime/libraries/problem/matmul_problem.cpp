@@ -1,6 +1,7 @@
 #include "runtime/libraries/problem/matmul_problem.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -80,6 +81,12 @@ MatmulProblem::Offsets MatmulProblem::offsets(std::int64_t index) const {
   return offsets;
 }
 
+MatmulProblem MatmulProblem::part(std::int64_t begin, std::int64_t most) const {
+  MatmulProblem part = *this;
+  if (!batch.empty()) part.batch.back().extent = std::min(batch.back().extent - begin, most);
+  return part;
+}
+
 MatmulProblem matmul_problem(const OpaqueSizes& call) {
   const bool has_arrays = call.inputs.size() == 2 && call.outputs.size() == 1;
   if (!has_arrays) throw UserError("it has two operands and one result; save the program again");
@@ -116,8 +123,10 @@ MatmulProblem matmul_problem(const OpaqueSizes& call) {
   }
   if (!problem.batch.empty() && !problem.transpose_a) {
     const MatmulProblem::Axis& inner = problem.batch.back();
-    if (inner.b_stride == 0 && inner.a_stride == problem.m * problem.k) {
-      problem.m = checked_product(problem.m, inner.extent);
+    const std::int64_t rows = checked_product(problem.m, inner.extent);
+    if (inner.b_stride == 0 && inner.a_stride == problem.m * problem.k &&
+        rows <= std::numeric_limits<int>::max()) {
+      problem.m = rows;
       problem.batch.pop_back();
     }
   }

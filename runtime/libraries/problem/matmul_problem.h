@@ -37,12 +37,16 @@ struct MatmulProblem {
   std::int64_t batches() const;
   Offsets offsets(std::int64_t index) const;
   bool is_empty() const { return m == 0 || n == 0 || batches() == 0; }
+  /// The extent of the innermost batch axis; 1 without a batch.
+  std::int64_t inner_extent() const { return batch.empty() ? 1 : batch.back().extent; }
+  /// The same product for up to `most` indices of that axis, from `begin` on.
+  MatmulProblem part(std::int64_t begin, std::int64_t most) const;
   friend auto operator<=>(const MatmulProblem&, const MatmulProblem&) = default;
 };
 
 /// Reads a call. Batch axes merge with one another where strides permit. Rows of a also merge with
-/// a batch along which b broadcasts. Throws UserError if the arrays do not fit one another, which
-/// only a damaged saved program contains.
+/// a batch along which b broadcasts, unless they would not fit an int. Throws UserError if the
+/// arrays do not fit one another, which only a damaged saved program contains.
 MatmulProblem matmul_problem(const OpaqueSizes& call);
 
 /// `a f16[8, 64], b f16[64, 32]` for messages about a call.

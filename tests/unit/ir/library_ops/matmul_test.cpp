@@ -161,6 +161,42 @@ TEST_F(MatmulTest, BoundsHoldForAnyOrderOfSums) {
   EXPECT_GT(rounded.bound(0), 4 * y.bound(0));
 }
 
+/// Tensor cores align the terms of a sum with the largest one, and cut off what is below its bits.
+TEST_F(MatmulTest, BoundsHoldForTruncatedSums) {
+  constexpr std::int64_t kTerms = 65;
+  struct Case {
+    DType dtype;
+    double left, right;  ///< their product is just below the last bit that a sum of 1 keeps
+  };
+  for (const auto& [dtype, left, right] :
+       {Case{f16, 0x1.fcp-12, 0x1p-12}, Case{bf16, 0x1.fcp-12, 0x1p-12},
+        Case{f8e4m3, 0x1.ep-6, 0x1p-8}, Case{f8e5m2, 0x1.cp-6, 0x1p-8}}) {
+    Graph products("g");
+    Reals of_a(kTerms, left), of_b(kTerms, right);
+    of_a[0] = of_b[0] = 1;
+    const Tensor a = products.input("a", dtype, {1, kTerms});
+    const Tensor b = products.input("b", dtype, {1, kTerms});
+    const Expected y =
+        value_of(products, matmul(a, b, {.transpose_b = true, .result = f32}),
+                 {{"a", array(dtype, {1, kTerms}, of_a)}, {"b", array(dtype, {1, kTerms}, of_b)}});
+    EXPECT_GT(y.reals[0], 1) << name(dtype);
+    EXPECT_LE(y.reals[0] - 1, y.bound(0)) << name(dtype);
+    EXPECT_LT(y.bound(0), 3 * (y.reals[0] - 1)) << name(dtype);
+  }
+}
+
+TEST_F(MatmulTest, SumsOfTooManyTermsAreUndecided) {
+  const std::int64_t terms = 8192;
+  const Tensor a = input("a", f8e4m3, {1, terms});
+  const Tensor b = input("b", f8e4m3, {1, terms});
+  const Reals ones(static_cast<std::size_t>(terms), 1);
+  const Expected y = value_of(graph, matmul(a, b, {.transpose_b = true, .result = f32}),
+                              {{"a", array(f8e4m3, {1, terms}, ones)},
+                               {"b", array(f8e4m3, {1, terms}, ones)}});
+  EXPECT_EQ(y.reals[0], 8192);
+  EXPECT_TRUE(y.is_undecided(0));
+}
+
 TEST_F(MatmulTest, SumsThatMayOverflowAreUndecided) {
   const Tensor a = input("a", f32, {1, 2});
   const Tensor b = input("b", f32, {2, 1});
@@ -280,6 +316,36 @@ TEST(Attention, HeadsShareKeysAndValues) {
   EXPECT_THAT(error_of([&] { attention(of_q, graph.input("odd", f64, {2, 3, 5, 2}), of_v); }),
               HasSubstr("attention: q is f64[2, 4, 3, 2] and k f64[2, 3, 5, 2]; the heads of q, "
                         "axis -3, must be a multiple of those of k"));
+}
+
+TEST(Attention, RefusesMasksAndHeadsThatDoNotFit) {
+  Graph graph("g");
+  const Tensor q = graph.input("q", f64, {4, 3, 2});
+  const Tensor k = graph.input("k", f64, {4, 5, 2});
+  const auto message = [&](const Operand& mask) {
+    return error_of([&] { attention(Operand(q, "m.cpp", 7), k, k, mask); });
+  };
+  EXPECT_EQ(message(graph.input("more", boolean, {2, 4, 3, 5})),
+            "attention: the mask is bool[2, 4, 3, 5], but the products of q and k are f64[4, 3, "
+            "5]; it must broadcast to their shape (recorded at m.cpp:7)");
+  EXPECT_THAT(message(0.5), HasSubstr("attention: every operand is a number"));
+  Graph other("other");
+  EXPECT_THAT(message(other.input("far", boolean, {3, 5})),
+              HasSubstr("attention: the operands belong to two graphs"));
+  const Tensor none = graph.input("none", f64, {0, 5, 2});
+  EXPECT_THAT(error_of([&] { attention(q, none, none); }),
+              HasSubstr("the heads of q, axis -3, must be a multiple of those of k"));
+}
+
+TEST(Attention, RowsThatSeeNothingAreNaN) {
+  Graph graph("g");
+  const Tensor x = graph.input("x", f64, {2, 1});
+  const Tensor mask = graph.input("mask", boolean, {2, 2});
+  const Expected y =
+      value_of(graph, attention(x, x, x, mask),
+               {{"x", array(f64, {2, 1}, {1, 2})}, {"mask", array(boolean, {2, 2}, {0, 0, 0, 1})}});
+  EXPECT_TRUE(std::isnan(y.reals[0]));
+  EXPECT_EQ(y.reals[1], 2);
 }
 
 TEST(Attention, HasAGradient) {

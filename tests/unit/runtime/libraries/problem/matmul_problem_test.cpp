@@ -42,6 +42,28 @@ TEST(MatmulProblem, RowsMergeWithABatchWithoutB) {
   EXPECT_THAT(turned.batch, ElementsAre(Axis{.extent = 3, .a_stride = 24, .b_stride = 0}));
 }
 
+TEST(MatmulProblem, RowsBeyondAnIntStayABatch) {
+  const std::int64_t rows = std::int64_t{1} << 20;
+  const MatmulProblem problem = problem_of({4096, rows, 2}, {2, 3}, {4096, rows, 3});
+  EXPECT_EQ(problem.m, rows);
+  EXPECT_THAT(problem.batch,
+              ElementsAre(Axis{.extent = 4096, .a_stride = 2 * rows, .b_stride = 0}));
+}
+
+TEST(MatmulProblem, PartsDivideTheInnermostBatchAxis) {
+  const MatmulProblem problem = problem_of({2, 1, 4, 6}, {1, 10, 6, 5}, {2, 10, 4, 5});
+  EXPECT_EQ(problem.inner_extent(), 10);
+  EXPECT_EQ(problem.part(0, 10), problem);
+  MatmulProblem expected = problem;
+  expected.batch.back().extent = 4;
+  EXPECT_EQ(problem.part(4, 4), expected);
+  expected.batch.back().extent = 2;
+  EXPECT_EQ(problem.part(8, 4), expected);
+  const MatmulProblem single = problem_of({4, 6}, {6, 5}, {4, 5});
+  EXPECT_EQ(single.inner_extent(), 1);
+  EXPECT_EQ(single.part(0, 4), single);
+}
+
 TEST(MatmulProblem, EqualBatchesAreOneAxis) {
   const MatmulProblem problem = problem_of({2, 3, 4, 6}, {2, 3, 6, 5}, {2, 3, 4, 5});
   EXPECT_THAT(problem.batch, ElementsAre(Axis{.extent = 6, .a_stride = 24, .b_stride = 30}));
