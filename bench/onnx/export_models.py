@@ -10,8 +10,10 @@ writes them. OUT_DIR/cases.txt lists them.
 - encoder: two transformer layers with layer norms, attention and gelu; batch and length are symbols.
 - decoder: two layers with rms norms, rotary embeddings, causal attention with shared heads, and swiglu.
 - unet: convolutions, group norms, silu, pooling, upsampling and concatenation.
+- encoder_int8: the encoder with dynamic quantisation of its matrix products.
 - light_*: the architectures in the onnx wheel, whose stored weights are all equal. The softmax at their
   end is left out, because it hides differences.
+- squeezenet_int8: the squeezenet with quantised values between all operators.
 """
 import pathlib
 import shutil
@@ -21,8 +23,10 @@ import warnings
 import numpy as np
 import onnx
 import onnx.backend.test
+import onnx.version_converter
 import onnxruntime
 import torch
+from onnxruntime import quantization
 from torch import nn
 from torch.nn import functional as F
 
@@ -215,6 +219,34 @@ def light_models():
         yield path.stem, model, [x]
 
 
+class OneSample(quantization.CalibrationDataReader):
+    """The data from which a static quantisation takes its ranges."""
+
+    def __init__(self, values):
+        self.rest = iter([values])
+
+    def get_next(self):
+        return next(self.rest, None)
+
+
+def quantized_models(out):
+    """Quantised forms of two models that are already in `out`."""
+    path = out / "quantized.onnx"
+    source = out / "encoder"
+    quantization.quantize_dynamic(source / "model.onnx", path)
+    yield "encoder_int8", onnx.load(path), [np.load(source / "data_0" / "input_0.i64.npy")]
+    source = out / "light_squeezenet"
+    x = np.load(source / "data_0" / "input_0.f32.npy")
+    # Scales per channel need opset 13.
+    model = onnx.version_converter.convert_version(onnx.load(source / "model.onnx"), 13)
+    onnx.save(model, out / "newer.onnx")
+    quantization.quantize_static(out / "newer.onnx", path, OneSample({"data_0": x}),
+                                 quant_format=quantization.QuantFormat.QDQ, per_channel=True)
+    yield "squeezenet_int8", onnx.load(path), [x]
+    path.unlink()
+    (out / "newer.onnx").unlink()
+
+
 def write_model(out, name, model, inputs):
     folder = out / name
     (folder / "data_0").mkdir(parents=True)
@@ -236,7 +268,7 @@ def main():
     out.mkdir(parents=True)
     warnings.simplefilter("ignore")
     names = []
-    for models in [exported_models(out), light_models()]:
+    for models in [exported_models(out), light_models(), quantized_models(out)]:
         for name, model, inputs in models:
             write_model(out, name, model, inputs)
             names.append(name)

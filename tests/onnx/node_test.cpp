@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sinter/device.h"
 #include "tests/onnx/judge/coverage.h"
 #include "tests/onnx/judge/judge.h"
 #include "tests/onnx/judge/results.h"
@@ -93,6 +94,12 @@ TEST(OnnxKeptCasesOnHost, Pass) {
   const std::vector<Verdict> verdicts = judge_on_host(cases);
   for (std::size_t i = 0; i < cases.size(); ++i)
     EXPECT_EQ(text_of(verdicts[i]), "") << cases[i].test().name;
+}
+
+TEST(OnnxKeptCasesOnGpu, Pass) {
+  if (default_device().is_host()) GTEST_SKIP() << "there is no CUDA device";
+  for (const ImportedCase& imported : kept_cases())
+    EXPECT_EQ(text_of(imported.judge(Runner::default_device)), "") << imported.test().name;
 }
 
 TEST(OnnxCases, AreWritten) {

@@ -72,10 +72,9 @@ Options host_options(bool fuse) {
   return {.tune = Tune::off, .fuse = fuse, .count = true, .optimize_host = false};
 }
 
-HostArrays optimized_host_results(const Graph& graph, const HostArrays& inputs,
-                                  const std::vector<std::int64_t>& symbols) {
-  return run_graph(graph, host_device(), inputs,
-                   {.symbols = symbols, .options = {.tune = Tune::off}})
+HostArrays device_results(Device device, const Graph& graph, const HostArrays& inputs,
+                          const std::vector<std::int64_t>& symbols) {
+  return run_graph(graph, device, inputs, {.symbols = symbols, .options = {.tune = Tune::off}})
       .results;
 }
 
@@ -100,7 +99,9 @@ HostArrays results_of(Runner runner, const Graph& graph, const HostArrays& input
   switch (runner) {
     case Runner::oracle: return oracle_results(graph, inputs, symbols);
     case Runner::host_device: return host_results(graph, inputs, symbols);
-    case Runner::optimized_host_device: return optimized_host_results(graph, inputs, symbols);
+    case Runner::optimized_host_device:
+      return device_results(host_device(), graph, inputs, symbols);
+    case Runner::default_device: return device_results(default_device(), graph, inputs, symbols);
   }
   return {};
 }

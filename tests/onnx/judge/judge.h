@@ -28,6 +28,7 @@ enum class Runner : std::uint8_t {
   oracle,                 ///< the interpreter
   host_device,            ///< emitted kernels, compiled without optimisation; fused and unfused
   optimized_host_device,  ///< the same for large models, only fused
+  default_device,         ///< the first GPU if there is one
 };
 
 /// A case whose model is imported.
