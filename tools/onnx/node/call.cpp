@@ -68,6 +68,10 @@ std::vector<Tensor> Call::tensors(std::size_t first) const {
   return result;
 }
 
+std::string Call::table_name(std::string_view what) const {
+  return fmt::format("{}_{}", node_.output.empty() ? node_.op_type : node_.output[0], what);
+}
+
 Tensor Call::constant(std::string_view name, HostArray array) const {
   Value value{.array = std::make_shared<const HostArray>(std::move(array))};
   value.name = name;

@@ -53,6 +53,8 @@ class Call {
   Operand operand(std::size_t i, int rank) const;
   std::vector<Tensor> tensors(std::size_t first = 0) const;
 
+  /// A name for an array that belongs to the node: that of its first output, and `what`.
+  std::string table_name(std::string_view what) const;
   /// An array that the importer has computed, as a weight of the graph.
   Tensor constant(std::string_view name, HostArray array) const;
 

@@ -179,7 +179,11 @@ Operands operands_of(const Call& call) {
 Tensor initial_state(const Call& call, const Operands& operands, std::size_t input, int d) {
   if (!call.has_input(input))
     return full(call.graph(), {operands.x.shape()[1], operands.hidden}, 0.0, operands.x.dtype());
-  return select(call.tensor(input), operands.is_batch_first ? 1 : 0, d);
+  const Tensor states = call.tensor(input);
+  if (states.rank() != 3 || !states.shape()[2].is(operands.hidden))
+    refuse(fmt::format("an initial state is {}; it must have rank 3 and {} elements at the end",
+                       to_string(states.shape()), operands.hidden));
+  return select(states, operands.is_batch_first ? 1 : 0, d);
 }
 
 Direction direction_of(const Call& call, const Cell& cell, const Operands& operands, int d) {
