@@ -75,6 +75,9 @@ std::vector<ValueRef> import_function(ImportState& state, const FunctionProto& f
       refuse(fmt::format("function {} has no attribute {}", name, shown_name(key)));
     attributes[key] = value;
   }
+  constexpr std::size_t kUsualItems = 256;
+  state.nodes_left -=
+      static_cast<std::int64_t>((function.input.size() + attributes.size()) / kUsualItems);
   Scope inner;
   for (std::size_t i = 0; i < function.input.size(); ++i) {
     if (inner.has(function.input[i]))
