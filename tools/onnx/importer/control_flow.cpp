@@ -84,7 +84,7 @@ std::vector<ValueRef> import_function(ImportState& state, const FunctionProto& f
       refuse(fmt::format("function {} has two inputs '{}'", name, shown_name(function.input[i])));
     inner.add(function.input[i], i < inputs.size() ? inputs[i] : nullptr);
   }
-  const Opsets opsets = opsets_of(function.opset_import);
+  const Opsets opsets = checked_opsets(function.opset_import);
   import_nodes(state, function.node, inner,
                {.opsets = opsets,
                 .attributes = &attributes,

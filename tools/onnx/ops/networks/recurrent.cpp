@@ -207,6 +207,7 @@ Outputs run_cell(const Call& call, const Cell& cell) {
   if (word != "forward" && word != "reverse" && word != "bidirectional")
     refuse(fmt::format("direction is {}; it must be forward, reverse or bidirectional", word));
   require_inputs(call, 3, cell.has_cell_state ? 8 : 6);
+  if (call.opset() < 7) call.attributes().ignore("output_sequence");  // the outputs say so, too
   const int directions = word == "bidirectional" ? 2 : 1;
   const Operands operands = operands_of(call);
   if (const std::int64_t size = call.attributes().integer("hidden_size", operands.hidden);
