@@ -147,7 +147,7 @@ SavedWeights unpack_weights(std::span<const std::byte> table, std::span<const st
     ++next;
     if (weight.is_number) continue;
     const std::int64_t begin = round_up(end, kSavedAlignment);
-    if (weight.bytes != bytes_of_shape(weight))
+    if (weight.bytes < 0 || weight.bytes != bytes_of_shape(weight))
       fail_table(weight, fmt::format("has {} bytes, but its shape is {}", weight.bytes,
                                      to_string(weight.shape)));
     if (weight.offset != begin)

@@ -18,20 +18,6 @@ namespace sinter::onnx {
 
 namespace {
 
-/// The versions of the operators that the importer knows.
-constexpr std::int64_t kFirstOpset = 6;
-constexpr std::int64_t kLastOpset = 28;
-
-void check_opset(const Opsets& opsets) {
-  const auto opset = opsets.find("");
-  if (opset == opsets.end() || (opset->second >= kFirstOpset && opset->second <= kLastOpset))
-    return;
-  throw UserError(
-      fmt::format("it uses version {} of the ONNX operators; sinter imports versions {} to "
-                  "{}: convert it with onnx.version_converter",
-                  opset->second, kFirstOpset, kLastOpset));
-}
-
 /// Reserves names for the outputs. An output that is an input has the input's name.
 void name_outputs(const GraphProto& graph, Recording& recording, InterfaceNames& names) {
   for (const ValueInfoProto& output : graph.output)
@@ -80,8 +66,7 @@ ImportedModel import_model(std::string_view bytes, const std::filesystem::path& 
                            const ImportOptions& options) {
   const ModelProto model = decode_model(bytes);
   if (!model.graph) throw UserError("it has no graph; it is damaged, or is no ONNX model");
-  const Opsets opsets = opsets_of(model.opset_import);
-  check_opset(opsets);
+  const Opsets opsets = checked_opsets(model.opset_import);
   const FunctionTable functions(model.functions);
 
   Recording recording(model.graph->name.empty() ? "model" : short_legal_name(model.graph->name));

@@ -156,9 +156,9 @@ bool has_nan(const KnownValue& value) {
 
 using BinaryFormula = MaybeNumber (*)(const Number& a, const Number& b);
 
-/// Combines the inputs from left to right: Sum, Min and Max take any number of them.
+/// Combines the inputs from left to right.
 template <BinaryFormula formula, bool is_predicate = false>
-KnownOutputs evaluate_binary(const Call& call) {
+KnownOutputs evaluate_n_ary(const Call& call) {
   std::vector<const KnownValue*> inputs;
   for (std::size_t i = 0; i < call.input_count(); ++i) inputs.push_back(&call.known(i, "inputs"));
   if (inputs.empty()) return std::nullopt;
@@ -180,6 +180,14 @@ KnownOutputs evaluate_binary(const Call& call) {
     }
   }
   return std::vector{std::move(result)};
+}
+
+template <BinaryFormula formula, bool is_predicate = false>
+KnownOutputs evaluate_binary(const Call& call) {
+  // Before opset 7, the attribute `axis` may align the operands in another way.
+  if (call.input_count() != 2 || (call.opset() < 7 && call.attributes().has("broadcast")))
+    return std::nullopt;
+  return evaluate_n_ary<formula, is_predicate>(call);
 }
 
 using UnaryFormula = MaybeNumber (*)(const Number& a);
@@ -246,8 +254,9 @@ KnownOutputs evaluate_cast(const Call& call) {
   const std::int64_t type = call.attributes().integer("to");
   call.attributes().ignore("saturate");
   call.attributes().ignore("round_mode");
-  const auto to = dtype_of(static_cast<std::int32_t>(type));
-  if (!to || is_packed_type(static_cast<std::int32_t>(type))) return std::nullopt;
+  const auto number = static_cast<std::int32_t>(type);
+  const auto to = dtype_of(number);
+  if (number != type || !to || is_packed_type(number)) return std::nullopt;
   return cast_to(call.known(0, "elements"), *to);
 }
 
@@ -294,8 +303,8 @@ constexpr EvaluatorRow kArithmetic[] = {
     {"GreaterOrEqual", evaluate_binary<at_least, true>},
     {"Less", evaluate_binary<less_numbers, true>},
     {"LessOrEqual", evaluate_binary<at_most, true>},
-    {"Max", evaluate_binary<max_numbers>},
-    {"Min", evaluate_binary<min_numbers>},
+    {"Max", evaluate_n_ary<max_numbers>},
+    {"Min", evaluate_n_ary<min_numbers>},
     {"Mod", evaluate_mod},
     {"Mul", evaluate_binary<mul_numbers>},
     {"Neg", evaluate_unary<neg_number>},
@@ -303,7 +312,7 @@ constexpr EvaluatorRow kArithmetic[] = {
     {"Or", evaluate_binary<or_numbers, true>},
     {"Sqrt", evaluate_unary<sqrt_number>},
     {"Sub", evaluate_binary<sub_numbers>},
-    {"Sum", evaluate_binary<add_numbers>},
+    {"Sum", evaluate_n_ary<add_numbers>},
     {"Where", evaluate_where},
 };
 

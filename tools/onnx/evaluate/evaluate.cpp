@@ -34,18 +34,31 @@ std::size_t inputs_read(const Call& call) {
 
 }  // namespace
 
-std::optional<std::vector<KnownValue>> evaluate(const Call& call) {
+std::optional<std::vector<KnownValue>> evaluate(const Call& call, std::int64_t& elements_left) {
   const EvaluatorIndex& index = evaluator_index();
   const auto found = index.find(call.node().op_type);
   if (found == index.end()) return std::nullopt;
-  for (std::size_t i = 0; i < std::min(inputs_read(call), call.input_count()); ++i)
-    if (call.has_input(i) && !call.known(i)) return std::nullopt;
-  return found->second(call);
+  std::size_t elements = 0;
+  for (std::size_t i = 0; i < std::min(inputs_read(call), call.input_count()); ++i) {
+    if (!call.has_input(i)) continue;
+    const KnownValue* const input = call.known(i);
+    if (!input) return std::nullopt;
+    elements += input->items.size();
+  }
+  elements_left -= static_cast<std::int64_t>(elements);
+  if (elements_left < 0) return std::nullopt;
+  auto outputs = found->second(call);
+  if (outputs)
+    for (const KnownValue& output : *outputs)
+      elements_left -= static_cast<std::int64_t>(output.items.size());
+  return outputs;
 }
 
 bool is_evaluated(std::string_view type) { return evaluator_index().contains(type); }
 
 std::optional<std::int64_t> known_count(std::span<const std::int64_t> shape) {
+  // Gather adds the ranks of its inputs, so that a chain of them would double the rank each time.
+  if (shape.size() > static_cast<std::size_t>(kMaxRank)) return std::nullopt;
   std::int64_t count = 1;
   for (const std::int64_t extent : shape)
     if (extent < 0 || __builtin_mul_overflow(count, extent, &count) || count > kMostKnown)

@@ -25,7 +25,8 @@ std::span<const EvaluatorRow> reduction_evaluators();
 /// Shape, Size and operators that make values from shapes.
 std::span<const EvaluatorRow> shape_evaluators();
 
-/// The number of elements of `shape`; nullopt if the importer does not evaluate so many.
+/// The number of elements of `shape`; nullopt if the importer does not evaluate so many, or so many
+/// axes.
 std::optional<std::int64_t> known_count(std::span<const std::int64_t> shape);
 /// The shape to which known values broadcast; nullopt if they do not.
 std::optional<std::vector<std::int64_t>> broadcast_shape(std::span<const KnownValue* const> values);

@@ -75,13 +75,16 @@ std::vector<ValueRef> import_function(ImportState& state, const FunctionProto& f
       refuse(fmt::format("function {} has no attribute {}", name, shown_name(key)));
     attributes[key] = value;
   }
+  constexpr std::size_t kUsualItems = 256;
+  state.nodes_left -=
+      static_cast<std::int64_t>((function.input.size() + attributes.size()) / kUsualItems);
   Scope inner;
   for (std::size_t i = 0; i < function.input.size(); ++i) {
     if (inner.has(function.input[i]))
       refuse(fmt::format("function {} has two inputs '{}'", name, shown_name(function.input[i])));
     inner.add(function.input[i], i < inputs.size() ? inputs[i] : nullptr);
   }
-  const Opsets opsets = opsets_of(function.opset_import);
+  const Opsets opsets = checked_opsets(function.opset_import);
   import_nodes(state, function.node, inner,
                {.opsets = opsets,
                 .attributes = &attributes,

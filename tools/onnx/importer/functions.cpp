@@ -7,11 +7,25 @@
 
 namespace sinter::onnx {
 
-Opsets opsets_of(std::span<const OperatorSetIdProto> imports) {
+namespace {
+
+/// The versions of the operators that the importer knows.
+constexpr std::int64_t kFirstOpset = 6;
+constexpr std::int64_t kLastOpset = 28;
+
+}  // namespace
+
+Opsets checked_opsets(std::span<const OperatorSetIdProto> imports) {
   Opsets opsets;
   for (const OperatorSetIdProto& import : imports)
     opsets[domain_of(import.domain)] = import.version;
-  return opsets;
+  const auto opset = opsets.find("");
+  if (opset == opsets.end() || (opset->second >= kFirstOpset && opset->second <= kLastOpset))
+    return opsets;
+  throw UserError(
+      fmt::format("it uses version {} of the ONNX operators; sinter imports versions {} to "
+                  "{}: convert it with onnx.version_converter",
+                  opset->second, kFirstOpset, kLastOpset));
 }
 
 FunctionTable::FunctionTable(std::span<const FunctionProto> functions) {

@@ -18,7 +18,8 @@ inline std::string_view domain_of(std::string_view domain) {
 
 /// The versions of operator sets, by domain.
 using Opsets = std::map<std::string_view, std::int64_t>;
-Opsets opsets_of(std::span<const OperatorSetIdProto> imports);
+/// Throws UserError for a version of the default domain that the importer does not know.
+Opsets checked_opsets(std::span<const OperatorSetIdProto> imports);
 
 class FunctionTable {
  public:

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -18,6 +20,16 @@ namespace sinter::onnx {
 namespace {
 
 constexpr int kMostNested = 32;
+constexpr std::size_t kMostRecorded = std::size_t{1} << 22;
+
+/// 1 for usual nodes, and more for those with long lists.
+std::int64_t cost_of(const NodeProto& node) {
+  constexpr std::size_t kUsualItems = 256;
+  std::size_t items = node.input.size() + node.output.size();
+  for (const AttributeProto& attribute : node.attribute)
+    items += 1 + attribute.ints.size() + attribute.floats.size() + attribute.strings.size();
+  return 1 + static_cast<std::int64_t>(items / kUsualItems);
+}
 
 std::string description_of(const NodeProto& node, std::size_t number, const std::string& path) {
   const std::string_view domain = domain_of(node.domain);
@@ -32,11 +44,17 @@ ValueRef value_of(HostArray array, int packed_bits = 0) {
                                        .packed_bits = packed_bits});
 }
 
+/// The value of `tensor`, which is read at its first use.
+ValueRef shared_value(ImportState& state, const TensorProto& tensor) {
+  ValueRef& value = state.constants[&tensor];
+  if (!value) value = value_of(array_of(tensor, state.folder), packed_bits(tensor.data_type));
+  return value;
+}
+
 /// The value of `Constant`.
-ValueRef constant_value(const Call& call) {
+ValueRef constant_value(ImportState& state, const Call& call) {
   const Attributes& attributes = call.attributes();
-  if (const TensorProto* tensor = attributes.tensor("value"))
-    return value_of(array_of(*tensor, call.folder()), packed_bits(tensor->data_type));
+  if (const TensorProto* tensor = attributes.tensor("value")) return shared_value(state, *tensor);
   KnownValue known;
   const auto set_reals = [&](const std::vector<double>& reals) {
     known.dtype = f32;
@@ -68,7 +86,7 @@ class NodeImporter {
 
   void run() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (--state_.nodes_left < 0) return fail_size();
+      if (!has_room(nodes_[i])) return;
       const std::string where = description_of(nodes_[i], i, around_.path);
       std::vector<ValueRef> outputs;
       try {
@@ -82,9 +100,17 @@ class NodeImporter {
   }
 
  private:
-  void fail_size() const {
-    if (state_.nodes_left < -1) return;  // reported before
-    state_.problems.add("the model", "with all functions inlined it has more than 2^20 nodes");
+  /// False if the model is too large, which is reported once.
+  bool has_room(const NodeProto& node) {
+    if (state_.is_too_large) return false;
+    state_.nodes_left -= cost_of(node);
+    const bool has_many_ops = state_.recording.graph.data().nodes.size() > kMostRecorded;
+    if (state_.nodes_left >= 0 && !has_many_ops) return true;
+    state_.is_too_large = true;
+    state_.problems.add("the model",
+                        has_many_ops ? "the importer would record more than 2^22 ops for it"
+                                     : "with all functions inlined it has more than 2^20 nodes");
+    return false;
   }
 
   static std::vector<ValueRef> failed_outputs(const NodeProto& node) {
@@ -101,10 +127,13 @@ class NodeImporter {
     return inputs;
   }
 
-  [[noreturn]] void fail_input(std::string_view name) const {
-    const bool is_later = std::ranges::any_of(
-        nodes_, [&](const NodeProto& node) { return std::ranges::count(node.output, name) > 0; });
-    refuse(is_later
+  [[noreturn]] void fail_input(std::string_view name) {
+    if (!computed_) {
+      computed_.emplace();
+      for (const NodeProto& node : nodes_)
+        computed_->insert(node.output.begin(), node.output.end());
+    }
+    refuse(computed_->contains(name)
                ? fmt::format("it reads '{}', which this or a later node computes: the nodes are "
                              "not in order, or form a cycle",
                              shown_name(name))
@@ -141,12 +170,12 @@ class NodeImporter {
 
   std::vector<ValueRef> outputs_of(const Call& call, std::span<const ValueRef> inputs) {
     std::vector<ValueRef> outputs;
-    if (call.node().op_type == "Constant") return {constant_value(call)};
+    if (call.node().op_type == "Constant") return {constant_value(state_, call)};
     if (call.node().op_type == "Identity") {
       call.input(0);  // is not missing
       return {inputs[0]};
     }
-    if (auto known = evaluate(call)) {
+    if (auto known = evaluate(call, state_.elements_left)) {
       for (KnownValue& value : *known)
         outputs.push_back(std::make_shared<Value>(Value{.known = std::move(value)}));
       return outputs;
@@ -187,6 +216,7 @@ class NodeImporter {
   std::span<const NodeProto> nodes_;
   Scope& scope_;
   const NodeSurroundings& around_;
+  std::optional<std::unordered_set<std::string_view>> computed_;  ///< all outputs, for errors
 };
 
 }  // namespace
@@ -207,15 +237,14 @@ void add_initializers(ImportState& state, const GraphProto& graph, Scope& scope,
                        "it is sparse, which is not supported");
   for (const TensorProto& tensor : graph.initializer) {
     const std::string where = fmt::format("initialiser '{}'{}", shown_name(tensor.name), path);
-    const auto value = std::make_shared<Value>();
+    ValueRef value;
     try {
       if (tensor.name.empty()) refuse("it has no name");
       if (scope.has(tensor.name)) refuse("its name is already defined");
-      value->array = std::make_shared<const HostArray>(array_of(tensor, state.folder));
-      value->packed_bits = packed_bits(tensor.data_type);
+      value = shared_value(state, tensor);
     } catch (const UserError& error) {
       state.problems.add(where, error.what());
-      value->is_failed = true;
+      value = std::make_shared<Value>(Value{.is_failed = true});
       if (scope.has(tensor.name)) continue;
     }
     scope.add(tensor.name, value);

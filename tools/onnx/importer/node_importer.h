@@ -6,8 +6,10 @@
 #include "tools/onnx/node/call.h"
 #include "tools/onnx/values/recording.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <unordered_map>
 
 namespace sinter::onnx {
 
@@ -18,7 +20,13 @@ struct ImportState {
   const FunctionTable& functions;
   const std::filesystem::path& folder;  ///< of the model
   InterfaceNames& names;
-  std::int64_t nodes_left = std::int64_t{1} << 20;  ///< against functions that call each other
+  /// The values of tensors in Constants and branches. All calls of a function share them.
+  std::unordered_map<const TensorProto*, ValueRef> constants = {};
+
+  // Limits, because functions that call each other make large models of small files.
+  std::int64_t nodes_left = std::int64_t{1} << 20;
+  std::int64_t elements_left = std::int64_t{1} << 24;  ///< that the importer may evaluate
+  bool is_too_large = false;                           ///< and the problems say so
 };
 
 /// The surroundings of a node.

@@ -7,7 +7,14 @@
 
 namespace sinter::onnx {
 
+namespace {
+
+constexpr std::size_t kMostListed = 1000;
+
+}  // namespace
+
 void Problems::add(std::string_view where, std::string_view reason) {
+  if (++count_ > kMostListed) return;
   // Recording adds the place in the importer's source, which says nothing to the user.
   if (const std::size_t place = reason.rfind(" (recorded at "); place != reason.npos)
     reason = reason.substr(0, place);
@@ -16,10 +23,10 @@ void Problems::add(std::string_view where, std::string_view reason) {
 
 void Problems::throw_if_any() const {
   if (lines_.empty()) return;
-  throw UserError(
-      fmt::format("the model cannot be imported, because of {}:\n  {}",
-                  lines_.size() == 1 ? "one problem" : fmt::format("{} problems", lines_.size()),
-                  fmt::join(lines_, "\n  ")));
+  throw UserError(fmt::format(
+      "the model cannot be imported, because of {}:\n  {}{}",
+      count_ == 1 ? "one problem" : fmt::format("{} problems", count_), fmt::join(lines_, "\n  "),
+      count_ > kMostListed ? fmt::format("\n  and {} more", count_ - kMostListed) : ""));
 }
 
 }  // namespace sinter::onnx

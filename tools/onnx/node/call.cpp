@@ -68,7 +68,15 @@ std::vector<Tensor> Call::tensors(std::size_t first) const {
   return result;
 }
 
+std::string Call::table_name(std::string_view what) const {
+  return fmt::format("{}_{}", node_.output.empty() ? node_.op_type : node_.output[0], what);
+}
+
 Tensor Call::constant(std::string_view name, HostArray array) const {
+  constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
+  recording_.table_bytes += static_cast<std::int64_t>(array.bytes().size());
+  if (recording_.table_bytes > kMostBytes)
+    refuse("the tables that sinter computes for the model have more than 2^30 bytes");
   Value value{.array = std::make_shared<const HostArray>(std::move(array))};
   value.name = name;
   return recording_.tensor(value);

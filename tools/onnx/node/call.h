@@ -53,7 +53,10 @@ class Call {
   Operand operand(std::size_t i, int rank) const;
   std::vector<Tensor> tensors(std::size_t first = 0) const;
 
-  /// An array that the importer has computed, as a weight of the graph.
+  /// A name for an array that belongs to the node: that of its first output, and `what`.
+  std::string table_name(std::string_view what) const;
+  /// An array that the importer has computed, as a weight of the graph. Throws UserError if such
+  /// arrays of all nodes become too large.
   Tensor constant(std::string_view name, HostArray array) const;
 
   /// The contents of an input if the importer knows them, else nullptr.

@@ -1,8 +1,15 @@
 #include "tools/onnx/node/positions.h"
 
+#include <fmt/format.h>
+
 namespace sinter::onnx {
 
 Tensor aligned_to_axis(const Tensor& vector, int axis, int rank) {
+  if (vector.rank() != 1)
+    refuse(fmt::format("an operand has rank {}; it must be a vector along axis {}", vector.rank(),
+                       axis));
+  if (axis >= rank)
+    refuse(fmt::format("a vector belongs to axis {} of a value of rank {}", axis, rank));
   std::vector<Extent> shape(static_cast<std::size_t>(rank), Extent(1));
   shape[static_cast<std::size_t>(axis)] = vector.shape()[0];
   return reshape(vector, shape);

@@ -51,7 +51,8 @@ NumberRange clamped_range(std::int64_t begin, std::int64_t end, std::int64_t ste
     const std::int64_t length = std::max<std::int64_t>(end - begin, 0);
     return {.begin = begin, .count = length / step + (length % step != 0)};
   }
-  begin = std::clamp<std::int64_t>(begin, -1, extent - 1);
+  if (extent == 0) return {};
+  begin = std::clamp<std::int64_t>(begin, 0, extent - 1);
   end = std::clamp<std::int64_t>(end, -1, extent - 1);
   const std::int64_t length = std::max<std::int64_t>(begin - end, 0);
   if (step == std::numeric_limits<std::int64_t>::min())

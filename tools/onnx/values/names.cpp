@@ -27,9 +27,12 @@ std::string short_legal_name(std::string_view text) {
 
 std::string UniqueNames::add(std::string_view wanted) {
   const std::string name = short_legal_name(wanted);
-  std::string unique = name;
-  for (int number = 2; !taken_.insert(unique).second; ++number)
-    unique = fmt::format("{}_{}", name, number);
+  if (taken_.insert(name).second) return name;
+  int& number = next_.try_emplace(name, 2).first->second;
+  std::string unique;
+  do {
+    unique = fmt::format("{}_{}", name, number++);
+  } while (!taken_.insert(unique).second);
   return unique;
 }
 

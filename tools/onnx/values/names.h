@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace sinter::onnx {
@@ -24,6 +25,7 @@ class UniqueNames {
 
  private:
   std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, int> next_;  ///< the number to try next, for repeated names
 };
 
 }  // namespace sinter::onnx

@@ -6,6 +6,7 @@
 #include "tools/onnx/values/names.h"
 #include "tools/onnx/values/value.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,6 +33,7 @@ struct Recording {
   Graph graph;
   UniqueNames names;
   std::vector<Weight> weights;
+  std::int64_t table_bytes = 0;  ///< of weights that the importer has computed
 
  private:
   Tensor constant(const HostArray& array);

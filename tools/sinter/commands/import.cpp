@@ -96,6 +96,8 @@ void import_to_files(const ImportArguments& arguments) {
   if (error)
     throw UserError(
         fmt::format("{} cannot be created as a folder: {}", arguments.folder, error.message()));
+  // The text is written last: without it, the files of an interrupted import are no model.
+  fs::remove(text, error);
   if (!model.weights.empty() || fs::exists(weights, error)) make_weights_folder(weights);
   for (const onnx::Weight& weight : model.weights)
     write_npy((weights / (weight.name + ".npy")).string(), *weight.array);

@@ -105,6 +105,12 @@ TEST(SavedWeights, RejectTablesThatDoNotFit) {
                    x.shape = {-20, -96};
                  }),
             "x has 7680 bytes, but its shape is [-20, -96]");
+  EXPECT_EQ(with(0,
+                 [](SavedWeight& x) {
+                   x.shape = {-20, 96};
+                   x.bytes = -1;  // as of no valid shape
+                 }),
+            "x has -1 bytes, but its shape is [-20, 96]");
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   EXPECT_THAT(with(0,
                    [](SavedWeight& x) {

@@ -17,6 +17,9 @@ Outputs record_tensor_scatter(const Call& call) {
   const Tensor update = call.tensor(1);
   const int axis = checked_axis(call.attributes().integer("axis", -2), cache.rank());
   if (axis == 0) refuse("axis 0 is the batch axis; another axis is needed");
+  if (update.rank() != cache.rank())
+    refuse(fmt::format("its inputs have the ranks {} and {}; they must be equal", cache.rank(),
+                       update.rank()));
   const std::string mode = call.attributes().text("mode", "linear");
   if (mode != "linear" && mode != "circular")
     refuse(fmt::format("mode is {}; it must be linear or circular", mode));

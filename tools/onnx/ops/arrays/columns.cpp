@@ -7,6 +7,7 @@
 #include "tools/onnx/ops/op_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace sinter::onnx {
 
@@ -34,12 +35,22 @@ Outputs record_col2im(const Call& call) {
   if (x.rank() != 3 || image.empty() || block.size() != image.size())
     refuse(fmt::format("its input has rank {}, for {} extents of the image and {} of the block",
                        x.rank(), image.size(), block.size()));
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  for (const std::int64_t extent : image)
+    if (extent < 1 || extent > kMost)
+      refuse(fmt::format("an extent of the image is {}; it must be from 1 to {}", extent, kMost));
   const std::vector<Extent> spatial(image.begin(), image.end());
   const SpatialWindows windows = spatial_windows(call, spatial, block);
+  const std::int64_t columns = number_of(x.shape()[1]);
   std::int64_t elements = 1;
-  for (const std::int64_t extent : block) elements *= extent;
+  for (const std::int64_t extent : block)
+    if (__builtin_mul_overflow(elements, extent, &elements) || columns % elements != 0)
+      refuse(
+          fmt::format("axis 1 of its input is {}; it must be a multiple of the {} elements of "
+                      "a block",
+                      columns, fmt::join(block, " × ")));
   const std::size_t axes = image.size();
-  std::vector<Extent> shape = {x.shape()[0], number_of(x.shape()[1]) / elements};
+  std::vector<Extent> shape = {x.shape()[0], columns / elements};
   shape.insert(shape.end(), block.begin(), block.end());
   for (std::size_t i = 0; i < axes; ++i) {
     const std::int64_t room = image[i] + windows.begin[i] + windows.end[i] - windows.span(i);
@@ -74,8 +85,7 @@ Outputs record_compress(const Call& call) {
   HostArray indices(i64, {static_cast<std::int64_t>(chosen.size())});
   for (std::size_t i = 0; i < chosen.size(); ++i)
     indices.set_integer_at(static_cast<std::int64_t>(i), chosen[i]);
-  const std::string name = fmt::format("{}_indices", call.node().output[0]);
-  return {take(x, call.constant(name, std::move(indices)), axis)};
+  return {take(x, call.constant(call.table_name("indices"), std::move(indices)), axis)};
 }
 
 constexpr OpRow kColumns[] = {

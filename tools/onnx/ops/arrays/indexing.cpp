@@ -72,9 +72,10 @@ Outputs record_one_hot(const Call& call) {
   const Tensor values = call.tensor(2);
   if (depths.items.size() != 1 || values.rank() != 1)
     refuse("its depth must be one number, and its values two");
-  const Extent depth = depths.items[0].is_real
-                           ? Extent(static_cast<std::int64_t>(depths.items[0].real))
-                           : depths.items[0].extent;
+  const Number given = depths.items[0];
+  if (given.is_real && !(given.real >= 0 && given.real < 0x1p48))
+    refuse(fmt::format("its depth is {}; it must be at least 0 and below 2^48", given.real));
+  const Extent depth = given.is_real ? Extent(static_cast<std::int64_t>(given.real)) : given.extent;
   const int rank = indices.rank() + 1;
   const int axis = checked_axis(call.attributes().integer("axis", -1), rank);
   const Tensor at = unsqueeze(from_front(call, indices, depth), axis);

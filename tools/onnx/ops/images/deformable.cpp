@@ -85,11 +85,11 @@ Tensor samples_of(const Call& call, const Deformation& given, const Tensor& chan
 
 Deformation deformation_of(const Call& call, std::int64_t groups) {
   Deformation given{.x = call.tensor(0)};
-  if (given.x.rank() != 4 || call.rank(1) != 4)
+  if (given.x.rank() != 4 || call.rank(1) != 4 || call.rank(2) != 4)
     refuse(
-        fmt::format("its input and filters have the ranks {} and {}; sinter imports two spatial "
-                    "axes",
-                    given.x.rank(), call.rank(1)));
+        fmt::format("its input, filters and offsets have the ranks {}, {} and {}; sinter imports "
+                    "two spatial axes, for which all are 4",
+                    given.x.rank(), call.rank(1), call.rank(2)));
   const std::vector<Extent> filters = call.shape(1);
   const std::vector<std::int64_t> kernel = {number_of(filters[2]), number_of(filters[3])};
   call.attributes().ignore("kernel_shape");  // that of the filters

@@ -148,6 +148,10 @@ Outputs record_grid_sample(const Call& call) {
   if (axes < 1 || grid.rank() != x.rank() || !grid.shape().back().is(axes))
     refuse(fmt::format("x is {} and the grid {}; the grid needs one number per spatial axis of x",
                        to_string(x.shape()), to_string(grid.shape())));
+  // Cubic samples read 4 elements per axis, so the number of terms is 4 to the power of the axes.
+  constexpr int kMostAxes = 4;
+  if (axes > kMostAxes)
+    refuse(fmt::format("x has {} spatial axes; sinter samples up to {}", axes, kMostAxes));
   const DType compute = x.dtype() == f64 || grid.dtype() == f64 ? f64 : f32;
   std::vector<std::vector<GridTap>> taps;
   for (int axis = 0; axis < axes; ++axis) {

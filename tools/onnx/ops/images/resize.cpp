@@ -4,6 +4,8 @@
 // weights are tables, which the importer computes in f64.
 #include "ir/shape/host_array.h"
 #include "sinter/views.h"
+#include "tools/onnx/node/limits.h"
+#include "tools/onnx/node/operands.h"
 #include "tools/onnx/ops/axes.h"
 #include "tools/onnx/ops/images/resize_taps.h"
 #include "tools/onnx/ops/op_table.h"
@@ -60,10 +62,20 @@ void require_count(const std::vector<Item>& items, std::size_t count, std::strin
     refuse(fmt::format("{} has {} numbers; this node needs {}", what, items.size(), count));
 }
 
+/// Sizes and scales are below this number.
+constexpr double kMostSize = 0x1p40;
+
+std::int64_t checked_size(double size) {
+  if (!(size >= 0 && size < kMostSize))
+    refuse(fmt::format("an axis gets {} elements; the number must be at least 0 and below 2^40",
+                       size));
+  return static_cast<std::int64_t>(size);
+}
+
 /// A fixed scale of a symbol gives floor(size * numerator / denominator) only for whole scales.
 Extent scaled(Extent extent, double scale) {
   if (extent.is_number())
-    return static_cast<std::int64_t>(std::floor(static_cast<double>(extent.number()) * scale));
+    return checked_size(std::floor(static_cast<double>(extent.number()) * scale));
   if (scale == std::floor(scale)) return extent * Extent(static_cast<std::int64_t>(scale));
   return number_of(extent);
 }
@@ -73,7 +85,8 @@ std::vector<AxisResize> by_scales(const Tensor& x, const std::vector<int>& axes,
   require_count(scales, axes.size(), "scales");
   std::vector<AxisResize> result;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (!(scales[i] > 0)) refuse(fmt::format("a scale is {}; scales must be above 0", scales[i]));
+    if (!(scales[i] > 0 && scales[i] < kMostSize))
+      refuse(fmt::format("a scale is {}; scales must be above 0 and below 2^40", scales[i]));
     const Extent extent = x.shape()[static_cast<std::size_t>(axes[i])];
     result.push_back({.axis = axes[i], .scale = scales[i], .size = scaled(extent, scales[i])});
   }
@@ -87,9 +100,11 @@ std::vector<AxisResize> by_sizes(const Call& call, const Tensor& x, const std::v
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const Extent extent = x.shape()[static_cast<std::size_t>(axes[i])];
     AxisResize axis{.axis = axes[i], .size = sizes[i]};
-    if (sizes[i] != extent)
-      axis.scale =
-          static_cast<double>(number_of(sizes[i])) / static_cast<double>(number_of(extent));
+    if (sizes[i] != extent) {
+      const std::int64_t size = checked_size(static_cast<double>(number_of(sizes[i])));
+      if (extent.is(0)) refuse("an axis without elements cannot be resized");
+      axis.scale = static_cast<double>(size) / static_cast<double>(number_of(extent));
+    }
     result.push_back(axis);
   }
   const std::string policy = call.attributes().text("keep_aspect_ratio_policy", "stretch");
@@ -104,7 +119,7 @@ std::vector<AxisResize> by_sizes(const Call& call, const Tensor& x, const std::v
   for (AxisResize& axis : result) {
     const std::int64_t extent = number_of(x.shape()[static_cast<std::size_t>(axis.axis)]);
     axis.scale = scale;
-    axis.size = static_cast<std::int64_t>(std::floor(static_cast<double>(extent) * scale + 0.5));
+    axis.size = checked_size(std::floor(static_cast<double>(extent) * scale + 0.5));
   }
   return result;
 }
@@ -119,8 +134,11 @@ bool repeats(const AxisResize& axis, const TapOptions& options) {
   return is_asymmetric || is_centred;
 }
 
+/// A vector if there is one tap per output.
 HostArray index_table(const Taps& taps) {
-  HostArray table(i32, {taps.outputs, taps.count});
+  std::vector<std::int64_t> shape = {taps.outputs};
+  if (taps.count != 1) shape.push_back(taps.count);
+  HostArray table(i32, shape);
   for (std::int64_t i = 0; i < table.size(); ++i)
     table.set_integer_at(i, taps.indices[static_cast<std::size_t>(i)]);
   return table;
@@ -131,6 +149,27 @@ HostArray weight_table(const Taps& taps, DType dtype) {
   for (std::int64_t i = 0; i < table.size(); ++i)
     table.set_real_at(i, taps.weights[static_cast<std::size_t>(i)]);
   return table;
+}
+
+/// The number that replaces elements outside of x. For integers it is rounded towards 0.
+Operand extrapolation_of(const TapOptions& options, DType dtype) {
+  if (is_floating(dtype)) return options.extrapolation;
+  constexpr double kMost = 0x1p31;
+  if (!(std::abs(options.extrapolation) < kMost))
+    refuse(fmt::format("extrapolation_value is {}, which {} does not have", options.extrapolation,
+                       name(dtype)));
+  return {number_of_dtype(static_cast<std::int64_t>(options.extrapolation), dtype), Location{}};
+}
+
+/// The weighted sums of the taps. A nearest neighbour is the only one, with the weight 1.
+Tensor sums_of(const Call& call, const Tensor& x, int axis, const Taps& taps,
+               const std::string& stem) {
+  const Tensor indices = call.constant(stem + "_indices", index_table(taps));
+  const Tensor elements = take(x, indices, axis);
+  if (taps.count == 1) return elements;
+  const Tensor weights = call.constant(stem + "_weights", weight_table(taps, x.dtype()));
+  const auto behind = static_cast<std::size_t>(x.rank() - 1 - axis);
+  return sum(elements * with_trailing_axes(weights, behind), {axis + 1});
 }
 
 Tensor resized(const Call& call, const Tensor& x, const AxisResize& resize,
@@ -144,25 +183,16 @@ Tensor resized(const Call& call, const Tensor& x, const AxisResize& resize,
                .roi_begin = resize.roi_begin,
                .roi_end = resize.roi_end};
   const Taps taps = taps_of(axis, options);
-  const std::string stem = fmt::format("{}_axis{}", call.node().output[0], resize.axis);
-  if (taps.count == 1 && taps.is_copy()) {
-    HostArray indices(i32, {taps.outputs});
-    for (std::int64_t i = 0; i < taps.outputs; ++i)
-      indices.set_integer_at(i, taps.indices[static_cast<std::size_t>(i)]);
-    return take(x, call.constant(stem + "_indices", std::move(indices)), resize.axis);
-  }
-  const Tensor indices = call.constant(stem + "_indices", index_table(taps));
-  const Tensor weights = call.constant(stem + "_weights", weight_table(taps, x.dtype()));
-  const Tensor elements = take(x, indices, resize.axis);
-  const auto behind = static_cast<std::size_t>(x.rank() - 1 - resize.axis);
-  const Tensor result = sum(elements * with_trailing_axes(weights, behind), {resize.axis + 1});
+  const std::string stem = call.table_name(fmt::format("axis{}", resize.axis));
+  const Tensor result = sums_of(call, x, resize.axis, taps, stem);
   if (std::ranges::count(taps.is_outside, true) == 0) return result;
   HostArray outside(boolean, {taps.outputs});
   for (std::int64_t i = 0; i < taps.outputs; ++i)
     outside.set_integer_at(i, taps.is_outside[static_cast<std::size_t>(i)]);
+  const auto behind = static_cast<std::size_t>(x.rank() - 1 - resize.axis);
   const Tensor mask =
       with_trailing_axes(call.constant(stem + "_outside", std::move(outside)), behind);
-  return where(mask, options.extrapolation, result);
+  return where(mask, extrapolation_of(options, x.dtype()), result);
 }
 
 /// An axis that keeps its elements.
@@ -193,17 +223,21 @@ void add_roi(const Call& call, std::vector<AxisResize>& axes) {
 
 TapOptions tap_options_of(const Call& call) {
   const Attributes& attributes = call.attributes();
-  return {.mode = attributes.text("mode", "nearest"),
+  const std::string mode = attributes.text("mode", "nearest");
+  // A nearest neighbour outside is the element at the end of the axis.
+  const bool excludes_outside = attributes.flag("exclude_outside", false) && mode != "nearest";
+  return {.mode = mode,
           .coordinates = attributes.text("coordinate_transformation_mode", "half_pixel"),
           .nearest = attributes.text("nearest_mode", "round_prefer_floor"),
           .cubic = attributes.real("cubic_coeff_a", -0.75),
           .antialias = attributes.flag("antialias", false),
-          .excludes_outside = attributes.flag("exclude_outside", false),
+          .excludes_outside = excludes_outside,
           .extrapolation = attributes.real("extrapolation_value", 0)};
 }
 
 /// Upsample, and Resize of opset 10: `scales` is the second input or an attribute.
 Outputs record_upsample(const Call& call) {
+  require_inputs(call, 1, 2);
   const Tensor x = call.tensor(0);
   const std::vector<double> scales =
       call.has_input(1) ? reals(call, 1, "scales") : call.attributes().reals("scales");
@@ -215,6 +249,7 @@ Outputs record_upsample(const Call& call) {
 
 Outputs record_resize(const Call& call) {
   if (call.opset() < 11) return record_upsample(call);
+  require_inputs(call, 1, 4);
   const Tensor x = call.tensor(0);
   const std::vector<int> axes = resized_axes(call, x);
   std::vector<AxisResize> resizes;

@@ -26,6 +26,7 @@ double position_of(std::int64_t o, const TapAxis& axis, const std::string& coord
   }
   if (coordinates == "align_corners") return outputs == 1 ? 0 : at * (inputs - 1) / (outputs - 1);
   if (coordinates == "asymmetric") return at / axis.scale;
+  if (coordinates == "tf_half_pixel_for_nn") return (at + 0.5) / axis.scale;  // before opset 13
   if (coordinates == "tf_crop_and_resize") {
     const double extent = (axis.roi_end - axis.roi_begin) * (inputs - 1);
     return axis.roi_begin * (inputs - 1) +
@@ -107,6 +108,19 @@ std::int64_t first_tap(double position, std::int64_t count) {
   return left - count / 2 + (position == floor ? 0 : 1);
 }
 
+/// Throws UserError if the tables would be too large.
+void check_table_size(const TapAxis& axis, const TapOptions& options) {
+  constexpr double kMostTaps = 1 << 22;
+  const double reach = options.mode == "cubic" ? 2 : 1;
+  const double width = options.antialias ? std::min(axis.scale, 1.0) : 1.0;
+  const double taps = static_cast<double>(axis.outputs) * 2 * reach / width;
+  if (!(taps <= kMostTaps))
+    refuse(
+        fmt::format("an axis with {} elements after resizing, at a scale of {}, needs more than "
+                    "2^22 weights",
+                    axis.outputs, axis.scale));
+}
+
 /// Nearest neighbours have one tap with a weight: makes the table that narrow.
 void keep_chosen_tap(Taps& taps) {
   std::vector<std::int64_t> indices;
@@ -123,16 +137,15 @@ void keep_chosen_tap(Taps& taps) {
 
 }  // namespace
 
-bool Taps::is_copy() const {
-  return count == 1 && std::ranges::all_of(weights, [](double weight) { return weight == 1; }) &&
-         std::ranges::count(is_outside, true) == 0;
-}
-
 Taps taps_of(const TapAxis& axis, const TapOptions& options) {
   if (axis.inputs < 1) refuse("an axis without elements cannot be resized");
+  check_table_size(axis, options);
   Taps taps{.outputs = axis.outputs};
   for (std::int64_t o = 0; o < axis.outputs; ++o) {
     const double position = position_of(o, axis, options.coordinates);
+    if (!(std::abs(position) < 0x1p40))
+      refuse(fmt::format("output {} of an axis is at position {} of the input, which is too far", o,
+                         position));
     const double floor = std::floor(position);
     const double ratio = position == floor ? 1 : position - floor;
     std::vector<double> weights = weights_at(ratio, axis.scale, options);
@@ -145,7 +158,7 @@ Taps taps_of(const TapAxis& axis, const TapOptions& options) {
     taps.is_outside.push_back(options.coordinates == "tf_crop_and_resize" &&
                               (position < 0 || position > static_cast<double>(axis.inputs - 1)));
   }
-  if (options.mode == "nearest" && !options.excludes_outside) keep_chosen_tap(taps);
+  if (options.mode == "nearest") keep_chosen_tap(taps);
   return taps;
 }
 

@@ -14,8 +14,8 @@ struct TapOptions {
   std::string nearest = "round_prefer_floor";
   double cubic = -0.75;
   bool antialias = false;
-  bool excludes_outside = false;
-  double extrapolation = 0;  ///< the result outside of x, for tf_crop_and_resize
+  bool excludes_outside = false;  ///< not for nearest
+  double extrapolation = 0;       ///< the result outside of x, for tf_crop_and_resize
 };
 
 struct TapAxis {
@@ -33,12 +33,10 @@ struct Taps {
   std::vector<std::int64_t> indices;  ///< in [0, inputs)
   std::vector<double> weights;
   std::vector<bool> is_outside;  ///< [outputs]: the result is the extrapolation value
-
-  /// True if each output is one element, not scaled and not replaced.
-  bool is_copy() const;
 };
 
-/// Throws UserError for unknown modes. Taps whose weight is 0 for all outputs are left out.
+/// Throws UserError for unknown modes, and if there would be too many taps. Nearest neighbours have
+/// one tap per output.
 Taps taps_of(const TapAxis& axis, const TapOptions& options);
 
 }  // namespace sinter::onnx

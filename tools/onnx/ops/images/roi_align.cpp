@@ -1,6 +1,7 @@
 // RoiAlign: samples each region on a regular grid, and pools the samples of each of its bins.
 #include "sinter/nn.h"
 #include "sinter/views.h"
+#include "tools/onnx/node/operands.h"
 #include "tools/onnx/ops/axes.h"
 #include "tools/onnx/ops/images/sampling.h"
 #include "tools/onnx/ops/op_table.h"
@@ -41,7 +42,11 @@ Tensor sample_positions(const Call& call, const Tensor& begin, const Tensor& end
 }
 
 Outputs record_roi_align(const Call& call) {
+  require_inputs(call, 3, 3);
   const Tensor x = call.tensor(0);
+  if (x.rank() != 4 || call.rank(1) != 2 || call.rank(2) != 1)
+    refuse(fmt::format("its inputs have the ranks {}, {} and {}; they must be 4, 2 and 1", x.rank(),
+                       call.rank(1), call.rank(2)));
   const Attributes& attributes = call.attributes();
   const std::int64_t rows = attributes.integer("output_height", 1);
   const std::int64_t columns = attributes.integer("output_width", 1);

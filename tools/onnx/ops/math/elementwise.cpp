@@ -44,6 +44,11 @@ Outputs record_mean_of_inputs(const Call& call) {
   return {combined<add>(call) / static_cast<double>(call.input_count())};
 }
 
+/// Operand `i` as a Tensor, aligned with the other one.
+Tensor tensor_of(const Call& call, const std::vector<Operand>& operands, std::size_t i) {
+  return operands[i].is_literal() ? call.tensor(i) : operands[i].tensor;
+}
+
 /// The quotient of integers is rounded towards 0.
 Tensor truncated_quotient(const Tensor& a, const Tensor& b) {
   const Tensor quotient = floordiv(a, b);
@@ -56,7 +61,7 @@ Outputs record_div(const Call& call) {
   require_inputs(call, 2, 2);
   const std::vector<Operand> operands = elementwise_operands(call);
   if (is_floating(call.dtype(0))) return {div(operands[0], operands[1])};
-  return {truncated_quotient(call.tensor(0), call.tensor(1))};
+  return {truncated_quotient(tensor_of(call, operands, 0), tensor_of(call, operands, 1))};
 }
 
 /// The remainder has the sign of the divisor, or that of the dividend with fmod = 1.

@@ -4,20 +4,19 @@
 #include "tools/onnx/ops/op_table.h"
 
 #include <numeric>
-#include <optional>
 
 namespace sinter::onnx {
 
 namespace {
 
-/// The reduced axes, and whether they are kept with extent 1. nullopt: the node reduces nothing.
+/// The reduced axes, and whether they are kept with extent 1.
 struct ReducedAxes {
-  std::optional<std::vector<std::int64_t>> axes;
+  std::vector<std::int64_t> axes;
   Keep keep_axes = Keep::yes;
 };
 
 /// Axes are an attribute up to `last_attribute_opset`, then an optional input. No axes means all
-/// axes, or none with noop_with_empty_axes.
+/// axes, or none with noop_with_empty_axes: then the steps before and after the reduction remain.
 ReducedAxes reduced_axes_of(const Call& call, std::int64_t last_attribute_opset) {
   require_inputs(call, 1, 2);
   const int rank = call.rank(0);
@@ -50,14 +49,13 @@ struct ReductionFormula {
 
 Tensor reduced(const Tensor& x, const ReducedAxes& how, Tensor (*reduce)(Operand, Axes, Keep)) {
   // A value of rank 0 has no axes to reduce.
-  if (how.axes->empty()) return x;
-  return reduce(x, *how.axes, how.keep_axes);
+  if (how.axes.empty()) return x;
+  return reduce(x, how.axes, how.keep_axes);
 }
 
 Outputs record_formula(const Call& call, const ReductionFormula& formula) {
   const ReducedAxes how = reduced_axes_of(call, formula.last_attribute_opset);
   const Tensor x = call.tensor(0);
-  if (!how.axes) return {x};
   Tensor value = x;
   // Narrow floats would round the squares and exponentials.
   if ((formula.before || formula.after) && is_floating(x.dtype()) && is_narrow(x.dtype()))
@@ -113,7 +111,7 @@ Outputs record_reduce_log_sum(const Call& call) {
 Outputs record_reduce_log_sum_exp(const Call& call) {
   const ReducedAxes how = reduced_axes_of(call, kOtherAttributeOpset);
   const Tensor x = call.tensor(0);
-  if (!how.axes) return {x};
+  if (how.axes.empty()) return {x};
   const Tensor real = is_floating(x.dtype()) ? x : cast(x, f64);
   return {cast(reduced(real, how, logsumexp), x.dtype())};
 }

@@ -123,6 +123,8 @@ Outputs record_batch_normalization(const Call& call) {
   const double epsilon = call.attributes().real("epsilon", kDefaultEpsilon);
   const double momentum = call.attributes().real("momentum", 0.9F);
   if (call.opset() < 7) call.attributes().ignore("is_test");  // more outputs mean training
+  if (call.opset() < 9 && !call.attributes().flag("spatial", true))
+    refuse("spatial is 0: its statistics are not per channel, which sinter does not import");
   const bool is_training =
       call.opset() >= 14 ? call.attributes().flag("training_mode", false) : call.wants_output(1);
   if (is_training && call.opset() < 14)

@@ -183,7 +183,13 @@ Outputs record_max_unpool(const Call& call) {
     refuse(fmt::format("its output shape has {} extents, but its input has rank {}", wanted.size(),
                        x.rank()));
   std::vector<std::int64_t> added;
-  for (std::size_t i = 0; i < shape.size(); ++i) added.push_back(wanted[i] - number_of(shape[i]));
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::int64_t extent = number_of(shape[i]);
+    if (wanted[i] < extent)
+      refuse(fmt::format("axis {} of its output shape is {}; it must be at least {}", i, wanted[i],
+                         extent));
+    added.push_back(wanted[i] - extent);
+  }
   return {pad(result, std::vector<std::int64_t>(shape.size(), 0), added)};
 }
 

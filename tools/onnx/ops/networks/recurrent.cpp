@@ -179,7 +179,11 @@ Operands operands_of(const Call& call) {
 Tensor initial_state(const Call& call, const Operands& operands, std::size_t input, int d) {
   if (!call.has_input(input))
     return full(call.graph(), {operands.x.shape()[1], operands.hidden}, 0.0, operands.x.dtype());
-  return select(call.tensor(input), operands.is_batch_first ? 1 : 0, d);
+  const Tensor states = call.tensor(input);
+  if (states.rank() != 3 || !states.shape()[2].is(operands.hidden))
+    refuse(fmt::format("an initial state is {}; it must have rank 3 and {} elements at the end",
+                       to_string(states.shape()), operands.hidden));
+  return select(states, operands.is_batch_first ? 1 : 0, d);
 }
 
 Direction direction_of(const Call& call, const Cell& cell, const Operands& operands, int d) {
@@ -203,6 +207,7 @@ Outputs run_cell(const Call& call, const Cell& cell) {
   if (word != "forward" && word != "reverse" && word != "bidirectional")
     refuse(fmt::format("direction is {}; it must be forward, reverse or bidirectional", word));
   require_inputs(call, 3, cell.has_cell_state ? 8 : 6);
+  if (call.opset() < 7) call.attributes().ignore("output_sequence");  // the outputs say so, too
   const int directions = word == "bidirectional" ? 2 : 1;
   const Operands operands = operands_of(call);
   if (const std::int64_t size = call.attributes().integer("hidden_size", operands.hidden);

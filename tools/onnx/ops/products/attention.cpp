@@ -36,6 +36,14 @@ std::int64_t heads_of(const Tensor& x) {
   return x.shape()[1].number();
 }
 
+/// The number of keys of each batch element that count: [batch, 1, 1, 1].
+Tensor key_counts(const Call& call) {
+  const Tensor counts = cast(call.tensor(6), i64);
+  if (counts.rank() != 1)
+    refuse(fmt::format("nonpad_kv_seqlen has rank {}; it must be a vector", counts.rank()));
+  return reshape(counts, {counts.shape()[0], 1, 1, 1});
+}
+
 /// The positions of keys that each query sees, in bool; empty if it sees all. They broadcast to
 /// the scores [batch, heads, queries, keys].
 Tensor seen_positions(const Call& call, const Tensor& scores, const Tensor& offset) {
@@ -53,10 +61,7 @@ Tensor seen_positions(const Call& call, const Tensor& scores, const Tensor& offs
   if (call.attributes().flag("is_causal", false)) restrict_to(key <= query);
   if (left >= 0) restrict_to(key >= query - left);
   if (right >= 0) restrict_to(key <= query + right);
-  if (call.has_input(6)) {
-    const Tensor counts = cast(call.tensor(6), i64);
-    restrict_to(key < reshape(counts, {counts.shape()[0], 1, 1, 1}));
-  }
+  if (call.has_input(6)) restrict_to(key < key_counts(call));
   return seen;
 }
 
@@ -86,8 +91,7 @@ Tensor with_mask(const Call& call, const Tensor& scores, const Tensor& offset) {
 Tensor query_offset(const Call& call, const Tensor& q) {
   if (call.has_input(4)) return call.size_value(call.tensor(4).shape()[2]);
   if (!call.has_input(6)) return {};
-  const Tensor counts = cast(call.tensor(6), i64);
-  return reshape(counts, {counts.shape()[0], 1, 1, 1}) - call.size_value(q.shape()[2]);
+  return key_counts(call) - call.size_value(q.shape()[2]);
 }
 
 /// softmax along the last axis; a row of only −inf gives zeros.
@@ -121,8 +125,9 @@ Outputs record_attention(const Call& call) {
   const Tensor present_key = k;
   const Tensor present_value = v;
   const std::int64_t heads = heads_of(q);
-  if (heads_of(k) < 1 || heads % heads_of(k) != 0)
-    refuse(fmt::format("{} heads cannot share {} heads of keys", heads, heads_of(k)));
+  for (const std::int64_t shared : {heads_of(k), heads_of(v)})
+    if (shared < 1 || heads % shared != 0)
+      refuse(fmt::format("{} heads cannot share {} heads of keys or values", heads, shared));
   k = repeat_heads(k, heads / heads_of(k));
   v = repeat_heads(v, heads / heads_of(v));
 

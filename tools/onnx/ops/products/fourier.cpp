@@ -57,8 +57,7 @@ Tensor table_of(const Call& call, const Transform& transform, bool is_sine) {
       const double value = is_sine ? std::sin(angle) : std::cos(angle);
       table.set_real_at(k * transform.outputs() + j, weight_of(transform, k) * value);
     }
-  return call.constant(fmt::format("{}_{}", call.node().output[0], is_sine ? "sines" : "cosines"),
-                       std::move(table));
+  return call.constant(call.table_name(is_sine ? "sines" : "cosines"), std::move(table));
 }
 
 /// `x` cut or padded with zeros to `length` elements along the last axis.
@@ -139,7 +138,11 @@ Outputs record_stft(const Call& call) {
   if (x.rank() != 3) refuse(fmt::format("its signal has rank {}; it must be 3", x.rank()));
   const std::int64_t step = call.integer(1, "step");
   std::int64_t length = number_of(x.shape()[1]);
-  if (call.has_input(2)) length = number_of(call.shape(2).at(0));
+  if (call.has_input(2)) {
+    if (call.rank(2) != 1)
+      refuse(fmt::format("its window has rank {}; it must be a vector", call.rank(2)));
+    length = number_of(call.shape(2)[0]);
+  }
   if (call.has_input(3)) length = call.integer(3, "length of a frame");
   if (step < 1 || length < 1 || length > number_of(x.shape()[1]))
     refuse(fmt::format("its frames have {} elements, {} apart, of {}", length, step,

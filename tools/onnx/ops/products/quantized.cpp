@@ -2,7 +2,10 @@
 
 #include "ir/record/record.h"
 #include "sinter/library_ops.h"
+#include "tools/onnx/node/call.h"
 #include "tools/onnx/node/limits.h"
+
+#include <fmt/format.h>
 
 namespace sinter::onnx {
 
@@ -15,6 +18,8 @@ struct SignedOperand {
 };
 
 SignedOperand as_signed(Graph& graph, const Tensor& x, const Tensor& zero) {
+  if (x.dtype() != i8 && x.dtype() != u8)
+    refuse(fmt::format("a quantised factor is {}; it must be i8 or u8", name(x.dtype())));
   const Tensor wide_zero = zero.node() ? cast(zero, i32) : Tensor();
   if (x.dtype() == i8) return {.value = x, .zero = wide_zero};
   constexpr int kShift = 128;
