@@ -31,6 +31,8 @@ class GpuMatmul : public testing::Test {
  protected:
   void SetUp() override {
     if (device.is_host()) GTEST_SKIP() << "there is no CUDA device";
+    if (device.name().starts_with("virtual GPU"))
+      GTEST_SKIP() << "NVIDIA's libraries do not run on the virtual GPU";
     if (!find_cublaslt().library) GTEST_SKIP() << find_cublaslt().reason;
   }
 
@@ -229,6 +231,8 @@ class GpuConv : public testing::TestWithParam<ConvKind> {
  protected:
   void SetUp() override {
     if (device.is_host()) GTEST_SKIP() << "there is no CUDA device";
+    if (device.name().starts_with("virtual GPU"))
+      GTEST_SKIP() << "NVIDIA's libraries do not run on the virtual GPU";
     if (!find_cudnn().library) GTEST_SKIP() << find_cudnn().reason;
   }
 

@@ -62,6 +62,8 @@ function(add_virtual_gpu_test group binary test arch schedule approximations)
 endfunction()
 
 list_tests(gpu_tests "${GPU_TESTS}")
+# cuBLASLt and cuDNN do not run on the double of libcuda.
+list(FILTER gpu_tests EXCLUDE REGEX "Gpu(Matmul|Conv|LibraryGraphs)[.]")
 list_tests(parity_tests "${PARITY_TESTS}")
 
 # Each test on sm_90, with correctly rounded approximations and a fair schedule. Then the tests on
