@@ -3,7 +3,8 @@
 #include "runtime/libraries/cuda/cudnn.h"
 
 #include <cstddef>
-#include <type_traits>
+
+#include "tests/unit/runtime/libraries/cuda/same_signature.h"
 
 #include <gtest/gtest.h>
 
@@ -106,21 +107,9 @@ SAME_CUDNN_VALUE(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
 SAME_CUDNN_VALUE(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
 SAME_CUDNN_VALUE(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
 
-// Signatures: the same number of parameters, each of the same size and kind (pointer or number).
-template <class Ours, class Real>
-constexpr bool kSameKind =
-    sizeof(Ours) == sizeof(Real) && std::is_pointer_v<Ours> == std::is_pointer_v<Real>;
-template <class Ours, class Real>
-constexpr bool kSameSignature = false;
-template <class OurResult, class RealResult, class... Ours, class... Real>
-requires(sizeof...(Ours) ==
-         sizeof...(
-             Real)) constexpr bool kSameSignature<OurResult (*)(Ours...), RealResult (*)(Real...)> =
-    (std::is_void_v<OurResult> || sizeof(OurResult*) == sizeof(RealResult*)) &&
-    std::is_pointer_v<OurResult> == std::is_pointer_v<RealResult> && (kSameKind<Ours, Real> && ...);
-
+// Signatures: results and parameters of the same size and kind (pointer or number).
 #define SYMBOL(RESULT, NAME, PARAMETERS) \
-  static_assert(kSameSignature<decltype(sinter::cudnn::Table::NAME), decltype(&::NAME)>);
+  static_assert(test::kSameSignature<decltype(sinter::cudnn::Table::NAME), decltype(&::NAME)>);
 #include "runtime/libraries/cuda/cudnn_symbols.def"
 
 #undef SAME_CUDNN_VALUE
