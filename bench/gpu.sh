@@ -8,7 +8,8 @@
 #                    among them a scan, a cooperative launch and a cluster
 #   bench[:TEXT]     the quick cases of the suite, or those with TEXT in their name or as their group
 #   peers[:SYSTEM]   the same cases on torch_eager, torch_compile, jax_jit, cupy, cub, liger, quack, nvfuser
-#   host[:NAME]      host costs: record, plan, compile, launch and, only if named, cache; needs no GPU
+#   host[:NAME]      host costs: record, plan, compile, launch and, only if named, cache; needs no GPU.
+#                    A bundle has no cache_bench
 #   static           counted figures of kernels against bench/baseline; needs NVRTC, but no GPU; only if named
 #   libraries        matrix products and convolutions by cuBLASLt and cuDNN, and training with them; only if named
 #   constants        the constants that the planner assumes, to OUT_DIR/target.json; only if named
@@ -23,7 +24,7 @@
 set -uo pipefail
 
 usage() {
-  sed -n '5,22s/^# \?//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '5,23s/^# \?//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 

@@ -324,9 +324,13 @@ Groups::KernelNodes Groups::kernel_nodes(int a, int b) const {
     result.nodes = node_union(result.nodes, (*this)[b].nodes);
     stores = node_union(stores, (*this)[b].stores);
   }
-  for (const Node* node : stores)
-    if (is_needed_outside(node, a, b))
-      result.stores.push_back({.node = node, .strides = strides_.lookup(node)});
+  for (const Node* node : stores) {
+    if (!is_needed_outside(node, a, b)) continue;
+    result.stores.push_back({.node = node, .strides = strides_.lookup(node)});
+    if (const auto others = other_strides_.find(node); others != other_strides_.end())
+      for (const std::span<const Extent> strides : others->second)
+        result.stores.push_back({.node = node, .strides = strides});
+  }
   return result;
 }
 

@@ -270,8 +270,10 @@ class Groups {
   // By node id: its first index in `reads_` and `users_`; one more entry at the end.
   std::vector<std::uint32_t> first_read_, first_user_;
   std::vector<const Node*> reads_, users_;
-  /// By node: the strides of its output, unless it is row-major.
+  // By node: the strides of its first output, unless it is row-major, and those of outputs with
+  // other strides (empty: row-major).
   DenseMap<const Node*, std::span<const Extent>> strides_;
+  DenseMap<const Node*, llvm::SmallVector<std::span<const Extent>, 1>> other_strides_;
 };
 
 }  // namespace sinter

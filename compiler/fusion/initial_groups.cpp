@@ -65,8 +65,11 @@ void Groups::find_results(std::span<const Node* const> nodes) {
   for (const OutputInfo& output : graph_.outputs) {
     if (output.is_unwritten) continue;
     // If a value is several outputs, readers use the first one.
-    if (!value(output.node).is_result && !output.strides.empty())
-      strides_[output.node] = output.strides;
+    if (!value(output.node).is_result) {
+      if (!output.strides.empty()) strides_[output.node] = output.strides;
+    } else if (!std::ranges::equal(output.strides, strides_.lookup(output.node))) {
+      other_strides_[output.node].push_back(output.strides);
+    }
     value(output.node).is_result = true;
   }
   for (const UpdateInfo& update : graph_.updates) value(update.value).is_result = true;

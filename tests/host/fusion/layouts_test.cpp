@@ -42,6 +42,18 @@ graph shared(x: f32[64, 48]) {
   EXPECT_LE(result.launches, 4);
 }
 
+/// A kernel of rows can store the row-major concat, but not the one whose segments are contiguous
+/// across rows.
+TEST(Layouts, ConcatOfRowsInTwoLayouts) {
+  run_and_check(R"(
+graph shared_concat(x: f32[1, 2, 1]) {
+  m = max x {axes = [1], keep = true}
+  d = sub x, m
+  y = concat d, x {axis = 1}
+  return y, spaced = y {strides = [1, 2, 1]}
+})");
+}
+
 TEST(Layouts, LongRowsInManyBlocks) {
   run_and_check(R"(
 graph long_rows(x: f32[2, 70000]) {
