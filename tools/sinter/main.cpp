@@ -31,6 +31,7 @@ constexpr const char* kNoOutput = "the output cannot be written";
 // clang-format off
 constexpr Declare* kCommands[] = {
     declare_import,
+    declare_quantize,
     declare_dump,
     declare_run,
     declare_profile,

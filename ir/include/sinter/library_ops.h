@@ -68,6 +68,30 @@ Tensor conv_data_gradient(const Operand& g, const Operand& w, Extents shape,
 Tensor conv_weight_gradient(const Operand& x, const Operand& g, Extents shape,
                             const ConvOptions& options = {});
 
+struct IntegerMatmulOptions {
+  bool transpose_a = false;  ///< as in MatmulOptions
+  bool transpose_b = false;
+  /// Integers that broadcast to the operand and are equal along its axis k. Empty: 0.
+  Tensor zero_a = {};
+  Tensor zero_b = {};
+};
+
+/// The matrix product of (a - zero_a) and (b - zero_b) in i32, for operands of rank 2 or more in i8
+/// or u8. It is composed of a product in i8 and of corrections by sums of the operands. It is exact
+/// unless a result leaves i32. Throws UserError if the shapes do not fit, or for other dtypes.
+Tensor integer_matmul(const Operand& a, const Operand& b, const IntegerMatmulOptions& options = {});
+
+struct IntegerConvOptions : ConvOptions {
+  Tensor zero_x = {};  ///< one integer; empty: 0
+  Tensor zero_w = {};  ///< one integer, or one per filter [k]; empty: 0
+};
+
+/// `conv` of (x - zero_x) and (w - zero_w) in i32, for operands in i8 or u8. The padding counts as
+/// 0. It is composed of a copy of all windows of x, and of a matrix product. The copy has one i8
+/// element for each position of the result and each element of a filter. Throws UserError as `conv`
+/// does.
+Tensor integer_conv(const Operand& x, const Operand& w, const IntegerConvOptions& options = {});
+
 struct AttentionOptions {
   bool is_causal = false;  ///< position i of q sees the positions up to i of k
   std::optional<double> scale = std::nullopt;  ///< of the products; by default 1 / sqrt(d)

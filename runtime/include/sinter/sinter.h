@@ -18,6 +18,7 @@
 #include "sinter/ops.h"
 #include "sinter/options.h"
 #include "sinter/profile.h"
+#include "sinter/quantization.h"
 #include "sinter/report.h"
 #include "sinter/saved.h"
 #include "sinter/shape.h"

@@ -28,6 +28,7 @@ Declare declare_import;
 Declare declare_manual;
 Declare declare_ops;
 Declare declare_profile;
+Declare declare_quantize;
 Declare declare_run;
 Declare declare_tune;
 Declare declare_version;

@@ -3,7 +3,7 @@
 #include "ir/graph/node.h"
 #include "tools/sinter/arguments/options.h"
 #include "tools/sinter/commands/run_graph.h"
-#include "tools/sinter/files/npy.h"
+#include "tools/sinter/files/device_arrays.h"
 #include "tools/sinter/files/weights_folder.h"
 #include "tools/sinter/output/format_numbers.h"
 #include "tools/sinter/output/progress.h"
@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -45,37 +44,6 @@ std::vector<std::string> split_archs(const std::string& text) {
   return archs;
 }
 
-/// `executable` with `arrays` as its weights. Takes them, so that each is in host memory only until
-/// it is on the device.
-Executable with_weights(const Executable& executable, const Graph& graph, HostArrays arrays) {
-  const Device device = executable.device();
-  const Stream stream = device.stream();
-  std::map<std::string, Array> weights;
-  std::vector<Binding> bindings;
-  for (const InputInfo& input : graph.data().inputs) {
-    const auto found = arrays.extract(input.name);
-    if (!found) continue;
-    const HostArray& given = found.mapped();
-    if (input.node->op == Op::scalar) {
-      bindings.push_back(is_floating(given.dtype()) ? Binding(input.name, given.real_at(0))
-                                                    : Binding(input.name, given.integer_at(0)));
-      continue;
-    }
-    const std::vector<std::int64_t> shape(given.shape().begin(), given.shape().end());
-    const Array array = device.empty(given.dtype(), shape);
-    if (std::ranges::equal(given.strides(), row_major(shape))) {
-      device.upload(array, static_cast<const void*>(given.bytes().data()), stream);
-    } else {
-      HostArray values(given.dtype(), shape);
-      copy_elements(given, values);
-      device.upload(array, static_cast<const void*>(values.bytes().data()), stream);
-    }
-    stream.synchronize();
-    bindings.emplace_back(input.name, weights.emplace(input.name, array).first->second);
-  }
-  return bindings.empty() ? executable : executable.with_weights(bindings);
-}
-
 /// `, 2 weights of 1.5 KiB`; empty without weights.
 std::string weights_text(const HostArrays& weights) {
   if (weights.empty()) return {};
@@ -99,9 +67,11 @@ void compile_to_file(const CompileArguments& arguments) {
   Options options = options_for(request, Tune::off);
   // The host device's kernels need no optimisation if they are not saved.
   options.optimize_host = archs.empty() || std::ranges::count(archs, "host") > 0;
-  const Executable executable = with_weights(
-      sinter::compile(graph, request.device, options, arguments.graph.file.c_str(), /*line=*/1),
-      graph, std::move(weights));
+  DeviceArrays arrays(request.device);
+  arrays.add_all(graph, std::move(weights));
+  const Executable executable =
+      sinter::compile(graph, request.device, options, arguments.graph.file.c_str(), /*line=*/1)
+          .with_weights(arrays.bindings());
   {
     const Progress progress(fmt::format("compiling {}", graph.name()), /*total=*/0,
                             arguments.quiet);

@@ -5,8 +5,6 @@
 #include "sinter/error.h"
 #include "sinter/text.h"
 #include "tools/sinter/arguments/options.h"
-#include "tools/sinter/files/npy.h"
-#include "tools/sinter/files/text_file.h"
 #include "tools/sinter/files/weights_folder.h"
 #include "tools/sinter/output/format_numbers.h"
 
@@ -51,17 +49,6 @@ std::map<std::string, std::int64_t> sizes_of(const std::vector<std::string>& wor
   return sizes;
 }
 
-/// Removes the arrays of an earlier import, which would become the contents of inputs.
-void make_weights_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error)
-    throw UserError(
-        fmt::format("{} cannot be created as a folder: {}", folder.string(), error.message()));
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
-    if (entry.path().extension() == ".npy") fs::remove(entry.path(), error);
-}
-
 std::string text_of(const onnx::ImportedModel& model, const fs::path& source) {
   std::string text = fmt::format("// Imported from {}.\n", printable(source.filename().string()));
   for (const onnx::RenamedValue& value : model.renamed)
@@ -91,18 +78,10 @@ void import_to_files(const ImportArguments& arguments) {
     throw UsageError(fmt::format("{} cannot be read: there is no such file", arguments.file));
   const onnx::ImportedModel model = onnx::import_model(source, {.dims = sizes_of(arguments.dims)});
   const fs::path text = fs::path(arguments.folder) / (source.stem().string() + ".sinter");
-  const fs::path weights = weights_folder(text);
-  fs::create_directories(arguments.folder, error);
-  if (error)
-    throw UserError(
-        fmt::format("{} cannot be created as a folder: {}", arguments.folder, error.message()));
-  // The text is written last: without it, the files of an interrupted import are no model.
-  fs::remove(text, error);
-  if (!model.weights.empty() || fs::exists(weights, error)) make_weights_folder(weights);
-  for (const onnx::Weight& weight : model.weights)
-    write_npy((weights / (weight.name + ".npy")).string(), *weight.array);
-  write_text_file(text.string(), text_of(model, source));
-  print_summary(model, text, weights);
+  ModelWriter writer(text);
+  for (const onnx::Weight& weight : model.weights) writer.add_weight(weight.name, *weight.array);
+  writer.finish(text_of(model, source));
+  print_summary(model, text, weights_folder(text));
 }
 
 }  // namespace

@@ -116,24 +116,14 @@ Outputs record_conv_transpose(const Call& call) {
   return {with_bias(conv_transpose(x, w, options), call.optional_tensor(2))};
 }
 
-/// Σ (x − p)(w − q) in i32. Products of bytes are exact in f32 up to 2^24, else in f64.
+/// The zero points are empty, one number, or one number per filter.
 Tensor integer_convolution(const Call& call, const Tensor& x, const Tensor& zero_x, const Tensor& w,
                            const Tensor& zero_w) {
-  const SpatialWindows windows = windows_of_filters(call, x, w);
-  constexpr std::int64_t kMostExactProducts = (1 << 24) / (255 * 255);
-  Extent products = w.shape()[1];
-  for (const std::int64_t extent : windows.kernel) products = products * extent;
-  const bool is_small = products.is_number() && products.number() <= kMostExactProducts;
-  const DType dtype = is_small ? f32 : f64;
-  Tensor left = cast(x, dtype);
-  Tensor right = cast(w, dtype);
-  if (zero_x.node()) left = left - cast(reshape(zero_x, Extents()), dtype);
-  if (zero_w.node()) {
-    const bool is_number = zero_w.rank() == 0 || (zero_w.rank() == 1 && zero_w.shape()[0].is(1));
-    const Tensor zero = cast(zero_w, dtype);
-    right = right - (is_number ? reshape(zero, Extents()) : aligned_to_axis(zero, 0, w.rank()));
-  }
-  return cast(conv(left, right, conv_options(call, windows)), i32);
+  IntegerConvOptions options;
+  static_cast<ConvOptions&>(options) = conv_options(call, windows_of_filters(call, x, w));
+  options.zero_x = zero_x;
+  options.zero_w = zero_w;
+  return integer_conv(x, w, options);
 }
 
 Outputs record_conv_integer(const Call& call) {

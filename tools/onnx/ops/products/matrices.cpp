@@ -49,9 +49,9 @@ Tensor aligned_zero(const Tensor& zero, bool is_per_row) {
 
 Outputs record_matmul_integer(const Call& call) {
   require_inputs(call, 2, 4);
-  return {quantized_product(call.graph(), call.tensor(0),
-                            aligned_zero(call.optional_tensor(2), true), call.tensor(1),
-                            aligned_zero(call.optional_tensor(3), false))};
+  return {integer_matmul(call.tensor(0), call.tensor(1),
+                         {.zero_a = aligned_zero(call.optional_tensor(2), true),
+                          .zero_b = aligned_zero(call.optional_tensor(3), false)})};
 }
 
 /// Inputs: a, its scale and zero point; the same of b; scale and zero point of the result.
@@ -61,8 +61,9 @@ Outputs record_q_linear_matmul(const Call& call) {
     return aligned_zero(cast(call.tensor(i), f32), is_per_row);
   };
   const Tensor product =
-      quantized_product(call.graph(), call.tensor(0), aligned_zero(call.tensor(2), true),
-                        call.tensor(3), aligned_zero(call.tensor(5), false));
+      integer_matmul(call.tensor(0), call.tensor(3),
+                     {.zero_a = aligned_zero(call.tensor(2), true),
+                      .zero_b = aligned_zero(call.tensor(5), false)});
   const Tensor factor = scale(1, true) * scale(4, false) / scale(6, true);
   return {
       to_quantized(cast(product, f32) * factor, aligned_zero(call.tensor(7), true), call.dtype(7))};

@@ -1,0 +1,35 @@
+// Arrays of files on a device, and the bindings of them.
+#pragma once
+
+#include "ir/shape/host_array.h"
+#include "sinter/sinter.h"
+
+#include <list>
+#include <string>
+#include <vector>
+
+namespace sinter::command {
+
+/// Row-major arrays on a device, and numbers. Its bindings refer to it.
+class DeviceArrays {
+ public:
+  explicit DeviceArrays(Device device) : device_(device), stream_(device.stream()) {}
+
+  /// Uploads `values` for the input `name` of `graph`; the only element for a scalar.
+  void add(const Graph& graph, const std::string& name, const HostArray& values);
+  /// Takes `arrays`, so that each is in host memory only until it is on the device.
+  void add_all(const Graph& graph, HostArrays arrays);
+  const std::vector<Binding>& bindings() const { return bindings_; }
+
+ private:
+  Device device_;
+  Stream stream_;
+  std::list<std::string> names_;
+  std::list<Array> arrays_;
+  std::vector<Binding> bindings_;
+};
+
+/// A copy in host memory of a row-major array that work on `stream` writes.
+HostArray downloaded(const Array& array, const Stream& stream);
+
+}  // namespace sinter::command
