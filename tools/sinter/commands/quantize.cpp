@@ -195,7 +195,7 @@ void quantize_to_files(const QuantizeArguments& arguments) {
   if (!examples.bindings().empty()) {
     DeviceArrays bound(device);
     for (const auto& [name, array] : weights) bound.add(graph, name, array);
-    ranges = calibrate(graph, device, bound.bindings(), examples.bindings(),
+    ranges = calibrate(graph, device.stream(), bound.bindings(), examples.bindings(),
                        {.method = arguments.range == "percentile" ? RangeMethod::percentile
                                                                   : RangeMethod::min_max,
                         .percentile = arguments.percentile});
