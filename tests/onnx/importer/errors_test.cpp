@@ -140,10 +140,10 @@ TEST(OnnxErrors, OutputsThatNothingDefines) {
 
 TEST(OnnxErrors, OldAndNewOperatorSets) {
   ModelBuilder builder;
-  builder.input("x", {2}).add("Neg", {"x"}, {"y"}).output("y").opset(5);
+  builder.input("x", {2}).add("Neg", {"x"}, {"y"}).output("y").opset(0);
   EXPECT_EQ(
       builder.error(),
-      "it uses version 5 of the ONNX operators; sinter imports versions 6 to 28: convert it with "
+      "it uses version 0 of the ONNX operators; sinter imports versions 1 to 28: convert it with "
       "onnx.version_converter");
   builder.opset(99);
   EXPECT_THAT(builder.error(), HasSubstr("it uses version 99"));

@@ -13,7 +13,8 @@
 
 namespace sinter::test {
 
-enum class Status : std::uint8_t { passed, failed, unsupported, out_of_scope };
+/// inexact: every result that differs from the expected number is closer to the exact one.
+enum class Status : std::uint8_t { passed, inexact, failed, unsupported, out_of_scope };
 
 struct Verdict {
   Status status = Status::passed;
@@ -52,7 +53,7 @@ class ImportedCase {
   void import();
   void add_small_integers(std::string_view message);
   HostArrays inputs_of(const OnnxData& data) const;
-  std::string difference(const HostArrays& results, const OnnxData& data) const;
+  Verdict compared(const HostArrays& results, const HostArrays& inputs, const OnnxData& data) const;
 
   OnnxCase test_;
   Verdict verdict_;
