@@ -49,8 +49,9 @@ Outputs record_elu(const Call& call) {
 
 Outputs record_selu(const Call& call) {
   require_inputs(call, 1, 1);
-  const double alpha = call.attributes().real("alpha", 1.67326319217681884765625);
-  const double gamma = call.attributes().real("gamma", 1.05070102214813232421875);
+  const bool is_old = call.opset() < 6;
+  const double alpha = call.attributes().real("alpha", is_old ? 1.6732 : 1.67326319217681884765625);
+  const double gamma = call.attributes().real("gamma", is_old ? 1.0507 : 1.05070102214813232421875);
   const Tensor x = call.tensor(0);
   return {above_zero_or(x, expm1(x) * alpha) * gamma};
 }
