@@ -172,19 +172,21 @@ void ImportedCase::import() {
         if (std::string_view(error.what()).find(fmt::format("input '{}' (", input_names_[i])) !=
             std::string_view::npos)
           constants_.emplace(input_names_[i], first.inputs[i]);
-      if (constants_.size() == before) add_small_integers(error.what());
+      if (constants_.size() == before) add_sizes(error.what());
       if (constants_.size() == before) throw;
     }
   }
   symbols_ = solved_symbols(*graph_, inputs_of(first));
 }
 
-/// For values that are computed from inputs but must be known: sizes are integers of rank 0 or 1.
-void ImportedCase::add_small_integers(std::string_view message) {
+/// For values that are computed from inputs but must be known: sizes follow from numbers, and from
+/// vectors of integers.
+void ImportedCase::add_sizes(std::string_view message) {
   if (message.find("computed at run time") == std::string_view::npos) return;
   for (std::size_t i = 0; i < input_names_.size(); ++i) {
     const HostArray& value = data_.front().inputs[i];
-    if (is_integer(value.dtype()) && value.shape().size() <= 1)
+    const bool is_number = value.shape().empty();
+    if (is_number || (is_integer(value.dtype()) && value.shape().size() == 1))
       constants_.emplace(input_names_[i], value);
   }
 }

@@ -51,7 +51,7 @@ class ImportedCase {
 
  private:
   void import();
-  void add_small_integers(std::string_view message);
+  void add_sizes(std::string_view message);
   HostArrays inputs_of(const OnnxData& data) const;
   Verdict compared(const HostArrays& results, const HostArrays& inputs, const OnnxData& data) const;
 

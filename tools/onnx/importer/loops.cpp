@@ -17,6 +17,14 @@ std::vector<ValueRef> all_failed(std::size_t count) {
   return std::vector<ValueRef>(count, std::make_shared<Value>(Value{.is_failed = true}));
 }
 
+/// The outputs of an iteration. After a problem all have failed, so that it is reported once.
+std::vector<ValueRef> import_iteration(ImportState& state, const Subgraph& body,
+                                       std::span<const ValueRef> inputs) {
+  const std::size_t problems = state.problems.count();
+  std::vector<ValueRef> outputs = import_subgraph(state, body, inputs);
+  return state.problems.count() > problems ? all_failed(outputs.size()) : outputs;
+}
+
 /// The outputs of which every iteration gives one element.
 class CollectedOutputs {
  public:
@@ -96,7 +104,7 @@ std::vector<ValueRef> import_loop(ImportState& state, const Call& call,
         Value{.known = KnownValue{.dtype = i64, .shape = {}, .items = {Number::of(i)}}})};
     arguments.push_back(condition.value());
     arguments.insert(arguments.end(), states.begin(), states.end());
-    const std::vector<ValueRef> results = import_subgraph(state, body, arguments);
+    const std::vector<ValueRef> results = import_iteration(state, body, arguments);
     if (has_failed(results)) return all_failed(outputs - 1);
     const auto carried = std::span(results).subspan(1, states.size());
     if (condition.known)
@@ -157,7 +165,7 @@ std::vector<ValueRef> scanned_outputs(ImportState& state, const Subgraph& body,
       const std::int64_t at = plan.input_reversed[i] != 0 ? length - 1 - t : t;
       arguments.push_back(value_of_tensor(select(scanned[i], axes[i], at)));
     }
-    const std::vector<ValueRef> results = import_subgraph(state, body, arguments);
+    const std::vector<ValueRef> results = import_iteration(state, body, arguments);
     if (has_failed(results)) return all_failed(outputs);
     states.assign(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(plan.states));
     collected.add(state, std::span(results).subspan(plan.states));

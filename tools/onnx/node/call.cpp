@@ -86,9 +86,12 @@ Tensor Call::constant(std::string_view name, HostArray array) const {
 Call::RandomStream Call::random_stream() const {
   const std::int64_t offset = recording_.random_draws++;
   if (!attributes_.has("seed")) return {recording_.random_seed(), offset};
-  // Any two seeds are different numbers.
-  const auto bits = std::bit_cast<std::int64_t>(attributes_.real("seed", 0));
-  return {full(graph(), {}, bits, i64), offset};
+  // Dropout has an integer. Other seeds are reals, of which any two are different bits.
+  const bool is_integer =
+      attributes_.find("seed")->type == static_cast<std::int32_t>(AttributeType::integer);
+  const std::int64_t seed = is_integer ? attributes_.integer("seed")
+                                       : std::bit_cast<std::int64_t>(attributes_.real("seed", 0));
+  return {full(graph(), {}, seed, i64), offset};
 }
 
 const KnownValue* Call::known(std::size_t i) const {

@@ -22,19 +22,24 @@ DType floating_dtype(const Call& call, DType otherwise) {
 
 using Draw = Tensor (*)(const Call& call, const std::vector<Extent>& shape, DType dtype);
 
+Tensor scaled(const Tensor& x, double factor, double offset) {
+  const Tensor product = factor == 1 ? x : x * factor;
+  return offset == 0 ? product : product + offset;
+}
+
 /// Uniform in [low, high).
 Tensor draw_uniform(const Call& call, const std::vector<Extent>& shape, DType dtype) {
   const double low = call.attributes().real("low", 0);
   const double high = call.attributes().real("high", 1);
   const Call::RandomStream stream = call.random_stream();
-  return random_uniform(stream.seed, shape, dtype, stream.offset) * (high - low) + low;
+  return scaled(random_uniform(stream.seed, shape, dtype, stream.offset), high - low, low);
 }
 
 Tensor draw_normal(const Call& call, const std::vector<Extent>& shape, DType dtype) {
   const double mean = call.attributes().real("mean", 0);
   const double deviation = call.attributes().real("scale", 1);
   const Call::RandomStream stream = call.random_stream();
-  return random_normal(stream.seed, shape, dtype, stream.offset) * deviation + mean;
+  return scaled(random_normal(stream.seed, shape, dtype, stream.offset), deviation, mean);
 }
 
 /// The shape is an attribute.
