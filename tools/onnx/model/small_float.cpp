@@ -9,17 +9,19 @@ namespace sinter::onnx {
 
 namespace {
 
-using enum ElementType;
-
 // The parameters of https://onnx.ai/onnx/technical/float8.html and float4.html. FNUZ types have
 // only one zero, whose negative is NaN.
 constexpr SmallFloat kSmallFloats[] = {
-    {.type = f4e2m1, .exponent_bits = 2, .mantissa_bits = 1, .bias = 1, .largest = 6},
-    {.type = f6e2m3, .exponent_bits = 2, .mantissa_bits = 3, .bias = 1, .largest = 7.5},
-    {.type = f6e3m2, .exponent_bits = 3, .mantissa_bits = 2, .bias = 3, .largest = 28},
-    {f8e4m3fnuz, true, 4, 3, 8, 240, 0x80},
-    {f8e5m2fnuz, true, 5, 2, 16, 57344, 0x80},
-    {f8e8m0, false, 8, 0, 127, 0x1p127, 0xff},
+    {.type = ElementType::f4e2m1, .exponent_bits = 2, .mantissa_bits = 1, .bias = 1, .largest = 6},
+    {.type = ElementType::f6e2m3,
+     .exponent_bits = 2,
+     .mantissa_bits = 3,
+     .bias = 1,
+     .largest = 7.5},
+    {.type = ElementType::f6e3m2, .exponent_bits = 3, .mantissa_bits = 2, .bias = 3, .largest = 28},
+    {ElementType::f8e4m3fnuz, true, 4, 3, 8, 240, 0x80},
+    {ElementType::f8e5m2fnuz, true, 5, 2, 16, 57344, 0x80},
+    {ElementType::f8e8m0, false, 8, 0, 127, 0x1p127, 0xff},
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ DType floating_dtype(const Call& call, DType otherwise) {
 
 using Draw = Tensor (*)(const Call& call, const std::vector<Extent>& shape, DType dtype);
 
-Tensor scaled(const Tensor& x, double factor, double offset) {
+Tensor affine(const Tensor& x, double factor, double offset) {
   const Tensor product = factor == 1 ? x : x * factor;
   return offset == 0 ? product : product + offset;
 }
@@ -32,14 +32,14 @@ Tensor draw_uniform(const Call& call, const std::vector<Extent>& shape, DType dt
   const double low = call.attributes().real("low", 0);
   const double high = call.attributes().real("high", 1);
   const Call::RandomStream stream = call.random_stream();
-  return scaled(random_uniform(stream.seed, shape, dtype, stream.offset), high - low, low);
+  return affine(random_uniform(stream.seed, shape, dtype, stream.offset), high - low, low);
 }
 
 Tensor draw_normal(const Call& call, const std::vector<Extent>& shape, DType dtype) {
   const double mean = call.attributes().real("mean", 0);
   const double deviation = call.attributes().real("scale", 1);
   const Call::RandomStream stream = call.random_stream();
-  return scaled(random_normal(stream.seed, shape, dtype, stream.offset), deviation, mean);
+  return affine(random_normal(stream.seed, shape, dtype, stream.offset), deviation, mean);
 }
 
 /// The shape is an attribute.
