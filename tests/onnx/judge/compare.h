@@ -17,11 +17,13 @@ inline constexpr double kOnnxRelativeToleranceBf16 = 0x1p-6;
 /// integers, bools and infinities are equal, and NaN matches NaN.
 std::string onnx_difference(const HostArray& actual, const HostArray& expected);
 
-/// The first expected number that differs from `actual`, and the exact one, in words. Empty unless
-/// all elements of `actual` are close to the exact results in f64, and those that differ from the
-/// expected numbers are closer to the exact ones than these are. The expected numbers may only have
-/// rounding errors, because the exact results come from sinter's own definition: at most 4 units in
-/// the last place of the largest result.
+/// The first expected number that differs from `actual`, and the exact one, in words. It is empty
+/// unless three conditions hold:
+///
+/// - All elements of `actual` are close to the exact results in f64.
+/// - Those that differ from the expected numbers are closer to the exact ones than these are.
+/// - The expected numbers have only rounding errors, at most 4 units in the last place of the
+///   largest result. Exact results come from sinter's own definition, which must not differ.
 std::string inexact_expectation(const HostArray& actual, const HostArray& expected,
                                 const HostArray& exact);
 
