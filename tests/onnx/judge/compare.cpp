@@ -40,11 +40,16 @@ std::string value_text(const HostArray& array, std::span<const std::int64_t> ind
 
 }  // namespace
 
+std::string type_difference(const HostArray& actual, const HostArray& expected) {
+  if (actual.dtype() == expected.dtype() && std::ranges::equal(actual.shape(), expected.shape()))
+    return "";
+  return fmt::format("is {}[{}], expected {}[{}]", name(actual.dtype()),
+                     fmt::join(actual.shape(), ", "), name(expected.dtype()),
+                     fmt::join(expected.shape(), ", "));
+}
+
 std::string onnx_difference(const HostArray& actual, const HostArray& expected) {
-  if (actual.dtype() != expected.dtype() || !std::ranges::equal(actual.shape(), expected.shape()))
-    return fmt::format("is {}[{}], expected {}[{}]", name(actual.dtype()),
-                       fmt::join(actual.shape(), ", "), name(expected.dtype()),
-                       fmt::join(expected.shape(), ", "));
+  if (std::string text = type_difference(actual, expected); !text.empty()) return text;
   const bool is_real = is_floating(expected.dtype());
   const double relative = relative_tolerance(expected.dtype());
   std::int64_t failed = 0;
@@ -64,8 +69,8 @@ std::string onnx_difference(const HostArray& actual, const HostArray& expected) 
 
 std::string inexact_expectation(const HostArray& actual, const HostArray& expected,
                                 const HostArray& exact) {
-  const bool are_alike = actual.dtype() == expected.dtype() && is_floating(expected.dtype()) &&
-                         std::ranges::equal(actual.shape(), expected.shape()) &&
+  const bool are_alike = type_difference(actual, expected).empty() &&
+                         is_floating(expected.dtype()) &&
                          std::ranges::equal(actual.shape(), exact.shape());
   if (!are_alike) return "";
   const double relative = relative_tolerance(expected.dtype());

@@ -13,6 +13,9 @@ inline constexpr double kOnnxAbsoluteTolerance = 1e-7;
 /// ONNX allows two units in the last place for bf16.
 inline constexpr double kOnnxRelativeToleranceBf16 = 0x1p-6;
 
+/// The difference of dtypes or shapes in words, or empty.
+std::string type_difference(const HostArray& actual, const HostArray& expected);
+
 /// The first difference in words, or empty. Dtype and shape must be equal, and each element close:
 /// integers, bools and infinities are equal, and NaN matches NaN.
 std::string onnx_difference(const HostArray& actual, const HostArray& expected);

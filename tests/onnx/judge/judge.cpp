@@ -219,15 +219,15 @@ Verdict ImportedCase::compared(const HostArrays& results, const HostArrays& inpu
   return verdict;
 }
 
-Verdict ImportedCase::judge(Runner runner) const {
+template <class Compare>
+Verdict ImportedCase::judge_by(Runner runner, Compare compare) const {
   if (!graph_) return verdict_;
   Verdict verdict;
   try {
     for (const OnnxData& data : data_) {
       const HostArrays inputs = inputs_of(data);
       const std::vector<std::int64_t> symbols = solved_symbols(*graph_, inputs);
-      const HostArrays results = results_of(runner, *graph_, inputs, symbols);
-      const Verdict one = compared(results, inputs, data);
+      const Verdict one = compare(results_of(runner, *graph_, inputs, symbols), inputs, data);
       if (one.status == Status::failed) return one;
       if (one.status != Status::passed) verdict = one;
     }
@@ -235,6 +235,24 @@ Verdict ImportedCase::judge(Runner runner) const {
     return {Status::failed, one_line(error.what())};
   }
   return verdict;
+}
+
+Verdict ImportedCase::judge(Runner runner) const {
+  return judge_by(runner, [&](const HostArrays& results, const HostArrays& inputs,
+                              const OnnxData& data) { return compared(results, inputs, data); });
+}
+
+Verdict ImportedCase::judge_types() const {
+  return judge_by(
+      Runner::oracle,
+      [&](const HostArrays& results, const HostArrays&, const OnnxData& data) -> Verdict {
+        for (std::size_t i = 0; i < data.outputs.size(); ++i) {
+          const std::string text =
+              type_difference(results.at(output_names_.at(i)), data.outputs[i]);
+          if (!text.empty()) return {Status::failed, fmt::format("{} {}", output_names_[i], text)};
+        }
+        return {};
+      });
 }
 
 std::vector<Verdict> judge_on_host(std::span<const ImportedCase> cases) {

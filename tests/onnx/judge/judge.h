@@ -48,11 +48,16 @@ class ImportedCase {
 
   /// Runs all data sets.
   Verdict judge(Runner runner) const;
+  /// The same for random results, of which only dtypes and shapes are expected.
+  Verdict judge_types() const;
 
  private:
   void import();
   void add_sizes(std::string_view message);
   HostArrays inputs_of(const OnnxData& data) const;
+  /// Runs all data sets, and compares the results by `compare(results, inputs, data)`.
+  template <class Compare>
+  Verdict judge_by(Runner runner, Compare compare) const;
   Verdict compared(const HostArrays& results, const HostArrays& inputs, const OnnxData& data) const;
 
   OnnxCase test_;

@@ -11,9 +11,12 @@
 namespace sinter::onnx {
 
 /// The dtype of arrays of `type`; nullopt if there is none. Narrow types have no dtype of their
-/// own. Arrays hold them in a dtype that has all their values: integers of 2 and 4 bits in i8 and
-/// u8, floats of 4 and 6 bits in f8e4m3, f8 without negative zero (FNUZ) in f16, and f8e8m0 in
-/// bf16.
+/// own. Arrays hold them in a dtype that has all their values:
+///
+/// - integers of 2 and 4 bits in i8 and u8
+/// - floats of 4 and 6 bits in f8e4m3
+/// - f8 without negative zero (FNUZ) in f16
+/// - f8e8m0 in bf16
 std::optional<DType> dtype_of(std::int32_t type);
 /// ONNX's name of `type`: `FLOAT`, or `element type 77`.
 std::string element_type_name(std::int32_t type);

@@ -92,8 +92,8 @@ void copy_items(const std::vector<Item>& items, HostArray& array) {
   if (!items.empty()) std::memcpy(array.bytes().data(), items.data(), items.size() * sizeof(Item));
 }
 
-/// int32_data holds the bits of floats of 6 to 16 bits, the values of small integers, and bytes of
-/// several elements of 2 or 4 bits.
+/// int32_data holds the bits of floats of 6 to 16 bits, and the values of small integers. Of types
+/// of 2 and 4 bits, it holds bytes with several elements.
 void set_small_items(const TensorProto& tensor, HostArray& array) {
   const std::vector<std::int32_t>& items = tensor.int32_data;
   if (const ElementType type = narrow_type(tensor.data_type); type != ElementType::undefined) {
