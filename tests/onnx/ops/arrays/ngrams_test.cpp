@@ -11,7 +11,7 @@ using testing::HasSubstr;
 
 /// Counts 5, and (1, 2) and (2, 5) with up to one skip.
 ModelBuilder counting(const char* mode, std::vector<float> weights,
-                      std::vector<std::int64_t> begins = {0, 1}) {
+                      std::vector<std::int64_t> begins = {0, 1}, std::int64_t skips = 1) {
   onnx::AttributeProto factors;
   factors.name = "weights";
   factors.type = static_cast<std::int32_t>(onnx::AttributeType::reals);
@@ -23,7 +23,7 @@ ModelBuilder counting(const char* mode, std::vector<float> weights,
                  integers_attribute("ngram_counts", std::move(begins)),
                  integers_attribute("ngram_indexes", {3, 0, 1}),
                  integer_attribute("min_gram_length", 1), integer_attribute("max_gram_length", 2),
-                 integer_attribute("max_skip_count", 1), factors}))
+                 integer_attribute("max_skip_count", skips), factors}))
       .output("y");
   return builder;
 }
@@ -46,6 +46,9 @@ TEST(OnnxTfIdf, RefusesPoolsThatDoNotFit) {
               HasSubstr("its 2-grams are the elements 2 to 5 of a pool of 5"));
   EXPECT_THAT(counting("LOG", {}).error(), HasSubstr("mode is LOG; it must be TF, IDF or TFIDF"));
   EXPECT_THAT(counting("IDF", {1}).error(), HasSubstr("it has 1 weights for 4 results"));
+  EXPECT_THAT(counting("TF", {}, {0, 1}, std::int64_t{1} << 40).error(),
+              HasSubstr("it counts n-grams of 1 to 2 items with up to 1099511627776 skips at 4 "
+                        "positions; sinter counts those of 1 to 16 items with up to 256 skips"));
 }
 
 }  // namespace

@@ -98,10 +98,15 @@ Outputs record_tf_idf(const Call& call) {
   const std::int64_t skips = call.attributes().integer("max_skip_count");
   const std::vector<std::int64_t> positions = call.attributes().integers("ngram_indexes");
   constexpr std::int64_t kMostResults = std::int64_t{1} << 24;
+  constexpr std::int64_t kMostItems = 16;
+  constexpr std::int64_t kMostSkips = 256;
   const std::int64_t size = positions.empty() ? 0 : *std::ranges::max_element(positions) + 1;
-  if (size < 1 || size > kMostResults || shortest < 1 || skips < 0)
-    refuse(fmt::format("it counts n-grams of {} or more items with up to {} skips at {} positions",
-                       shortest, skips, size));
+  if (size < 1 || size > kMostResults || shortest < 1 || longest > kMostItems || skips < 0 ||
+      skips > kMostSkips)
+    refuse(fmt::format(
+        "it counts n-grams of {} to {} items with up to {} skips at {} positions; sinter "
+        "counts those of 1 to {} items with up to {} skips at up to 2^24 positions",
+        shortest, longest, skips, size, kMostItems, kMostSkips));
   const bool is_vector = x.rank() == 1;
   const Tensor rows = cast(is_vector ? unsqueeze(x, 0) : x, i64);
   const std::int64_t elements = number_of(rows.shape()[1]);

@@ -59,8 +59,8 @@ std::vector<std::int64_t> mel_edges(double low_hertz, double high_hertz, std::in
 /// A table with one triangle of height 1 per band: [dft_length / 2 + 1, bands].
 Outputs record_mel_weight_matrix(const Call& call) {
   require_inputs(call, 5, 5);
-  constexpr std::int64_t kMostLength = std::int64_t{1} << 24;
-  constexpr std::int64_t kMostBands = 4096;
+  constexpr std::int64_t kMostLength = std::int64_t{1} << 16;
+  constexpr std::int64_t kMostBands = 1024;
   const std::int64_t bands = call.integer(0, "number of bands");
   const std::int64_t length = call.integer(1, "length of the transform");
   const std::int64_t rate = call.integer(2, "sample rate");
