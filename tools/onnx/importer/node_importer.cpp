@@ -4,6 +4,7 @@
 #include "sinter/error.h"
 #include "tools/onnx/evaluate/evaluate.h"
 #include "tools/onnx/importer/control_flow.h"
+#include "tools/onnx/importer/unsupported.h"
 #include "tools/onnx/model/element_type.h"
 #include "tools/onnx/model/tensor_data.h"
 #include "tools/onnx/node/element_type_attribute.h"
@@ -137,7 +138,7 @@ class NodeImporter {
       refuse(fmt::format("operators of the domain {} are not supported", shown_name(domain)));
     if (!function && !import_subgraphs && !find_op(node.op_type) && node.op_type != "Constant" &&
         node.op_type != "Identity" && !is_evaluated(node.op_type))
-      refuse("sinter does not import this operator");
+      refuse(std::string(reason_for_refusing(node.op_type)));
     if (std::ranges::any_of(inputs, [](const ValueRef& v) { return v && v->is_failed; }))
       return failed_outputs(node);
     if (function) return import_function(state_, *function, node, inputs, around_);
