@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sinter/ops.h"
 #include "tests/onnx/judge/compare.h"
+#include "tests/onnx/judge/exact.h"
 #include "tests/onnx/judge/results.h"
 
 namespace sinter::test::judge_test {
@@ -57,6 +59,39 @@ TEST(OnnxDifference, ComparesIntegersExactly) {
 TEST(OnnxDifference, ComparesDtypeAndShape) {
   EXPECT_EQ(onnx_difference(reals(f32, {1}), reals(f64, {1})), "is f32[1], expected f64[1]");
   EXPECT_EQ(onnx_difference(reals(f32, {1, 2}), reals(f32, {1})), "is f32[2], expected f32[1]");
+}
+
+TEST(OnnxInexactExpectation, NamesAnExpectedNumberThatIsFartherFromTheExactOne) {
+  EXPECT_EQ(inexact_expectation(reals(f32, {0, 1}), reals(f32, {2e-7, 1}), reals(f64, {1e-9, 1})),
+            "[0] is 2e-07 instead of 1e-09 (1 of 2 elements)");
+  // More than rounding errors: the definitions may differ.
+  EXPECT_EQ(inexact_expectation(reals(f32, {0, 1}), reals(f32, {1e-6, 1}), reals(f64, {1e-9, 1})),
+            "");
+  // Without a difference there is nothing to excuse.
+  EXPECT_EQ(inexact_expectation(reals(f32, {1}), reals(f32, {1}), reals(f64, {1})), "");
+}
+
+TEST(OnnxInexactExpectation, ExcusesNoResultThatIsWorse) {
+  const HostArray exact = reals(f64, {1});
+  // Both are wrong, and the result is farther away.
+  EXPECT_EQ(inexact_expectation(reals(f32, {1.0009}), reals(f32, {0.9995}), exact), "");
+  // As far away on the other side.
+  EXPECT_EQ(inexact_expectation(reals(f64, {1 + 0x1p-10}), reals(f64, {1 - 0x1p-10}), exact), "");
+  // Closer, but not close.
+  EXPECT_EQ(inexact_expectation(reals(f32, {1.002}), reals(f32, {1.1}), exact), "");
+  // One element is excused, the other is wrong.
+  EXPECT_EQ(inexact_expectation(reals(f32, {0, 2}), reals(f32, {2e-7, 1}), reals(f64, {0, 1})), "");
+  EXPECT_EQ(inexact_expectation(reals(f32, {kNan}), reals(f32, {1}), exact), "");
+  EXPECT_EQ(inexact_expectation(integers(i64, {1}), integers(i64, {2}), exact), "");
+  EXPECT_EQ(inexact_expectation(reals(f32, {1, 1}), reals(f32, {1, 2}), exact), "");
+}
+
+TEST(OnnxExactResults, AreThoseOfF64) {
+  Graph graph("exact");
+  const Tensor x = graph.input("x", f16, {graph.extent("n")});
+  graph.output("y", cast(sum(x * x, {0}), bf16));
+  const HostArrays results = exact_results(graph, {{"x", reals(f16, {1 + 0x1p-10, 3})}});
+  EXPECT_EQ(results.at("y").real_at(0), (1 + 0x1p-10) * (1 + 0x1p-10) + 9);
 }
 
 TEST(OnnxResults, EveryChangeOfAVerdictIsReported) {

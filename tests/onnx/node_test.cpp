@@ -89,6 +89,20 @@ TEST(OnnxKeptCasesByOracle, Pass) {
     EXPECT_EQ(text_of(imported.judge(Runner::oracle)), "") << imported.test().name;
 }
 
+/// Their expected values are random numbers of NumPy, but dtypes and shapes must be equal.
+TEST(OnnxRandomCases, HaveTheExpectedTypes) {
+  int count = 0;
+  for (const auto& [family, cases] : cases_by_family())
+    for (OnnxCase test : cases) {
+      if (test.out_of_scope != "random numbers") continue;
+      test.out_of_scope.clear();
+      EXPECT_EQ(text_of(ImportedCase(test).judge_types()), "") << test.name;
+      ++count;
+    }
+  if (cases_by_family().empty()) GTEST_SKIP() << "`bash tools/setup tests` writes the cases";
+  EXPECT_GE(count, 10);
+}
+
 TEST(OnnxKeptCasesOnHost, Pass) {
   const std::vector<ImportedCase> cases = kept_cases();
   const std::vector<Verdict> verdicts = judge_on_host(cases);

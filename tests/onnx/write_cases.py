@@ -22,6 +22,7 @@ import shutil
 import sys
 import warnings
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnx.backend.test
@@ -41,8 +42,13 @@ DTYPES = {
     "float32": "f32", "float64": "f64", "complex64": "c64",
 }
 
-# Integers of 4 and 2 bits, and the dtypes as which sinter imports them.
-NARROW = {"int4": np.int8, "uint4": np.uint8, "int2": np.int8, "uint2": np.uint8}
+# Element types without a dtype of sinter, and the dtypes that hold their values.
+NARROW = {
+    "int4": np.int8, "uint4": np.uint8, "int2": np.int8, "uint2": np.uint8,
+    "float4_e2m1fn": ml_dtypes.float8_e4m3fn, "float6_e2m3fn": ml_dtypes.float8_e4m3fn,
+    "float6_e3m2fn": ml_dtypes.float8_e4m3fn, "float8_e4m3fnuz": np.float16,
+    "float8_e5m2fnuz": np.float16, "float8_e8m0fnu": ml_dtypes.bfloat16,
+}
 
 OUT_OF_SCOPE_DOMAINS = {
     "ai.onnx.ml": "classical machine learning (ai.onnx.ml)",
@@ -50,8 +56,6 @@ OUT_OF_SCOPE_DOMAINS = {
 }
 OUT_OF_SCOPE_OPS = {
     "ImageDecoder": "image decoding",
-    "Loop": "loops",
-    "Scan": "loops",
     "SequenceMap": "sequences",
     "Bernoulli": "random numbers",
     "RandomUniformLike": "random numbers",

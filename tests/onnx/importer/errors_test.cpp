@@ -25,10 +25,23 @@ TEST(OnnxErrors, AllUnsupportedNodesAreListed) {
   EXPECT_EQ(
       builder.error(),
       "the model cannot be imported, because of 3 problems:\n"
-      "  node 'find' (ai.onnx.NonMaxSuppression): sinter does not import this operator\n"
+      "  node 'find' (ai.onnx.NonMaxSuppression): the shape of its result depends on values\n"
       "  node 'gelu' (com.microsoft.FusedGelu): operators of the domain com.microsoft are not "
       "supported\n"
-      "  node 2 (ai.onnx.Unique): sinter does not import this operator");
+      "  node 2 (ai.onnx.Unique): the shape of its result depends on values");
+}
+
+TEST(OnnxErrors, ReasonsOfOperators) {
+  const auto error_of = [](std::string_view type) {
+    ModelBuilder builder;
+    builder.input("x", {2}).add(type, {"x"}, {"y"}).output("y");
+    return builder.error();
+  };
+  EXPECT_THAT(error_of("SplitToSequence"), HasSubstr("sequences are not supported"));
+  EXPECT_THAT(error_of("OptionalHasElement"), HasSubstr("optional values are not supported"));
+  EXPECT_THAT(error_of("StringConcat"), HasSubstr("sinter has no dtype for texts"));
+  EXPECT_THAT(error_of("ImageDecoder"), HasSubstr("sinter does not read files of images"));
+  EXPECT_THAT(error_of("Relu6"), HasSubstr("sinter does not import this operator"));
 }
 
 TEST(OnnxErrors, AParameterThatIsComputedAtRunTime) {
@@ -140,10 +153,10 @@ TEST(OnnxErrors, OutputsThatNothingDefines) {
 
 TEST(OnnxErrors, OldAndNewOperatorSets) {
   ModelBuilder builder;
-  builder.input("x", {2}).add("Neg", {"x"}, {"y"}).output("y").opset(5);
+  builder.input("x", {2}).add("Neg", {"x"}, {"y"}).output("y").opset(0);
   EXPECT_EQ(
       builder.error(),
-      "it uses version 5 of the ONNX operators; sinter imports versions 6 to 28: convert it with "
+      "it uses version 0 of the ONNX operators; sinter imports versions 1 to 28: convert it with "
       "onnx.version_converter");
   builder.opset(99);
   EXPECT_THAT(builder.error(), HasSubstr("it uses version 99"));

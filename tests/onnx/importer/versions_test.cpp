@@ -116,12 +116,37 @@ TEST(OnnxVersions, FunctionsOfUnknownVersions) {
   function.input = {"x"};
   function.output = {"y"};
   function.node.push_back(node("Neg", {"x"}, {"y"}));
-  function.opset_import.emplace_back().version = 5;
+  function.opset_import.emplace_back().version = 29;
   builder.model.functions.push_back(function);
   onnx::NodeProto call = node("Same", {"x"}, {"y"});
   call.domain = "my";
   builder.input("x", {2}).add(call).output("y").opset(1, "my");
-  EXPECT_THAT(builder.error(), HasSubstr("(my.Same): it uses version 5 of the ONNX operators"));
+  EXPECT_THAT(builder.error(), HasSubstr("(my.Same): it uses version 29 of the ONNX operators"));
+}
+
+/// Before opset 6, nodes have hints without effect, and some parameters are attributes.
+TEST(OnnxVersions, ModelsOfVersion1) {
+  ModelBuilder hints;
+  hints.input("x", {2})
+      .add(node("Neg", {"x"}, {"y"}, {integers_attribute("consumed_inputs", {0})}))
+      .output("y")
+      .opset(1);
+  EXPECT_EQ(hints.error(), "");
+  EXPECT_THAT(hints.opset(6).error(), HasSubstr("attribute consumed_inputs is not supported"));
+  ModelBuilder views;
+  views.input("x", {2, 6})
+      .add(node("Reshape", {"x"}, {"r"}, {integers_attribute("shape", {0, 2, -1})}))
+      .add("Concat", {"r", "r"}, {"y"})
+      .output("y")
+      .opset(1);
+  EXPECT_THAT(views.text(), HasSubstr("reshape x {shape = [2, 2, 3]}"));
+  EXPECT_THAT(views.text(), HasSubstr("concat r, r {axis = 1}"));
+  EXPECT_THAT(views.opset(4).error(), HasSubstr("attribute axis is missing"));
+  EXPECT_THAT(views.opset(5).error(), HasSubstr("input 1 is missing"));
+  ModelBuilder selu;
+  selu.input("x", {2}).add("Selu", {"x"}, {"y"}).output("y").opset(1);
+  EXPECT_THAT(selu.text(), HasSubstr("1.0507\n"));
+  EXPECT_THAT(selu.opset(6).text(), HasSubstr("1.050701\n"));
 }
 
 }  // namespace

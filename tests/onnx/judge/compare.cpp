@@ -22,6 +22,17 @@ bool is_close(double actual, double expected, double relative) {
   return std::abs(actual - expected) <= kOnnxAbsoluteTolerance + relative * std::abs(expected);
 }
 
+/// The distance of 1 from the next number.
+double unit_of(DType dtype) {
+  switch (dtype) {
+    case DType::f64: return 0x1p-52;
+    case DType::f32: return 0x1p-23;
+    case DType::f16: return 0x1p-10;
+    case DType::bf16: return 0x1p-7;
+    default: return 0;
+  }
+}
+
 std::string value_text(const HostArray& array, std::span<const std::int64_t> index) {
   return is_floating(array.dtype()) ? fmt::format("{}", array.real(index))
                                     : fmt::format("{}", array.integer(index));
@@ -29,11 +40,16 @@ std::string value_text(const HostArray& array, std::span<const std::int64_t> ind
 
 }  // namespace
 
+std::string type_difference(const HostArray& actual, const HostArray& expected) {
+  if (actual.dtype() == expected.dtype() && std::ranges::equal(actual.shape(), expected.shape()))
+    return "";
+  return fmt::format("is {}[{}], expected {}[{}]", name(actual.dtype()),
+                     fmt::join(actual.shape(), ", "), name(expected.dtype()),
+                     fmt::join(expected.shape(), ", "));
+}
+
 std::string onnx_difference(const HostArray& actual, const HostArray& expected) {
-  if (actual.dtype() != expected.dtype() || !std::ranges::equal(actual.shape(), expected.shape()))
-    return fmt::format("is {}[{}], expected {}[{}]", name(actual.dtype()),
-                       fmt::join(actual.shape(), ", "), name(expected.dtype()),
-                       fmt::join(expected.shape(), ", "));
+  if (std::string text = type_difference(actual, expected); !text.empty()) return text;
   const bool is_real = is_floating(expected.dtype());
   const double relative = relative_tolerance(expected.dtype());
   std::int64_t failed = 0;
@@ -49,6 +65,36 @@ std::string onnx_difference(const HostArray& actual, const HostArray& expected) 
   }
   if (failed == 0) return "";
   return fmt::format("{} ({} of {} elements differ)", first, failed, expected.size());
+}
+
+std::string inexact_expectation(const HostArray& actual, const HostArray& expected,
+                                const HostArray& exact) {
+  const bool are_alike = type_difference(actual, expected).empty() &&
+                         is_floating(expected.dtype()) &&
+                         std::ranges::equal(actual.shape(), exact.shape());
+  if (!are_alike) return "";
+  const double relative = relative_tolerance(expected.dtype());
+  double largest = 0;
+  for (std::int64_t i = 0; i < exact.size(); ++i)
+    if (std::isfinite(exact.real_at(i))) largest = std::max(largest, std::abs(exact.real_at(i)));
+  const double rounding = 4 * unit_of(expected.dtype()) * largest;
+  std::int64_t inexact = 0;
+  std::string first;
+  for (std::int64_t i = 0; i < expected.size(); ++i) {
+    const std::vector<std::int64_t> index = unravel_index(expected.shape(), i);
+    const double found = actual.real(index);
+    const double wanted = expected.real(index);
+    const double truth = exact.real(index);
+    if (!is_close(found, truth, relative)) return "";
+    if (is_close(found, wanted, relative)) continue;
+    const double error = std::abs(wanted - truth);
+    if (!(std::abs(found - truth) < error && error <= rounding)) return "";
+    if (inexact++ == 0)
+      first =
+          fmt::format("[{}] is {:.6g} instead of {:.6g}", fmt::join(index, ", "), wanted, truth);
+  }
+  if (inexact == 0) return "";
+  return fmt::format("{} ({} of {} elements)", first, inexact, expected.size());
 }
 
 }  // namespace sinter::test

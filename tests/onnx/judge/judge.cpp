@@ -8,9 +8,10 @@
 
 #include "ir/graph/node.h"
 #include "ir/oracle/interpret.h"
-#include "ir/verify/symbol_sizes.h"
 #include "sinter/error.h"
 #include "tests/onnx/judge/compare.h"
+#include "tests/onnx/judge/exact.h"
+#include "tests/onnx/judge/symbols.h"
 #include "tests/support/run/compile_together.h"
 #include "tests/support/run/run.h"
 #include "tools/onnx/import.h"
@@ -45,17 +46,6 @@ std::string one_line(std::string text) {
       result += ' ';
   while (result.ends_with(' ')) result.pop_back();
   return result;
-}
-
-std::vector<std::int64_t> solve(const Graph& graph, const HostArrays& inputs) {
-  std::vector<InputShape> shapes;
-  for (const auto& [name, values] : inputs) shapes.push_back({name, values.shape()});
-  const std::size_t count = graph.data().extents->symbols().size();
-  std::vector<std::int64_t> symbols =
-      solve_symbols(graph.data(), shapes, std::vector<std::int64_t>(count, kUnknownSize));
-  for (std::int64_t& size : symbols) size = std::max<std::int64_t>(size, 0);
-  check_sizes(graph, symbols);
-  return symbols;
 }
 
 HostArrays oracle_results(const Graph& graph, const HostArrays& inputs,
@@ -106,11 +96,21 @@ HostArrays results_of(Runner runner, const Graph& graph, const HostArrays& input
   return {};
 }
 
+/// No results if the graph has none that are exact.
+HostArrays exact_results_or_none(const Graph& graph, const HostArrays& inputs) {
+  try {
+    return exact_results(graph, inputs);
+  } catch (const UserError&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 std::string text_of(const Verdict& verdict) {
   switch (verdict.status) {
     case Status::passed: return "";
+    case Status::inexact: return "the expected numbers are inexact: " + verdict.reason;
     case Status::failed: return "failed: " + verdict.reason;
     case Status::unsupported: return "unsupported: " + verdict.reason;
     case Status::out_of_scope: return "out of scope: " + verdict.reason;
@@ -172,19 +172,21 @@ void ImportedCase::import() {
         if (std::string_view(error.what()).find(fmt::format("input '{}' (", input_names_[i])) !=
             std::string_view::npos)
           constants_.emplace(input_names_[i], first.inputs[i]);
-      if (constants_.size() == before) add_small_integers(error.what());
+      if (constants_.size() == before) add_sizes(error.what());
       if (constants_.size() == before) throw;
     }
   }
-  symbols_ = solve(*graph_, inputs_of(first));
+  symbols_ = solved_symbols(*graph_, inputs_of(first));
 }
 
-/// For values that are computed from inputs but must be known: sizes are integers of rank 0 or 1.
-void ImportedCase::add_small_integers(std::string_view message) {
+/// For values that are computed from inputs but must be known: sizes follow from numbers, and from
+/// vectors of integers.
+void ImportedCase::add_sizes(std::string_view message) {
   if (message.find("computed at run time") == std::string_view::npos) return;
   for (std::size_t i = 0; i < input_names_.size(); ++i) {
     const HostArray& value = data_.front().inputs[i];
-    if (is_integer(value.dtype()) && value.shape().size() <= 1)
+    const bool is_number = value.shape().empty();
+    if (is_number || (is_integer(value.dtype()) && value.shape().size() == 1))
       constants_.emplace(input_names_[i], value);
   }
 }
@@ -196,30 +198,61 @@ HostArrays ImportedCase::inputs_of(const OnnxData& data) const {
   return inputs;
 }
 
-std::string ImportedCase::difference(const HostArrays& results, const OnnxData& data) const {
+Verdict ImportedCase::compared(const HostArrays& results, const HostArrays& inputs,
+                               const OnnxData& data) const {
+  Verdict verdict;
+  HostArrays exact;
   for (std::size_t i = 0; i < data.outputs.size(); ++i) {
-    const auto found = results.find(output_names_.at(i));
-    if (found == results.end()) return fmt::format("there is no output {}", output_names_[i]);
+    const std::string& name = output_names_.at(i);
+    const auto found = results.find(name);
+    if (found == results.end()) return {Status::failed, fmt::format("there is no output {}", name)};
     const std::string text = onnx_difference(found->second, data.outputs[i]);
-    if (!text.empty()) return fmt::format("{} {}", output_names_[i], text);
+    if (text.empty()) continue;
+    if (exact.empty()) exact = exact_results_or_none(*graph_, inputs);
+    const auto truth = exact.find(name);
+    const std::string inexact =
+        truth == exact.end() ? ""
+                             : inexact_expectation(found->second, data.outputs[i], truth->second);
+    if (inexact.empty()) return {Status::failed, fmt::format("{} {}", name, text)};
+    verdict = {Status::inexact, fmt::format("{} {}", name, inexact)};
   }
-  return "";
+  return verdict;
 }
 
-Verdict ImportedCase::judge(Runner runner) const {
+template <class Compare>
+Verdict ImportedCase::judge_by(Runner runner, Compare compare) const {
   if (!graph_) return verdict_;
+  Verdict verdict;
   try {
     for (const OnnxData& data : data_) {
       const HostArrays inputs = inputs_of(data);
-      const std::vector<std::int64_t> symbols = solve(*graph_, inputs);
-      const HostArrays results = results_of(runner, *graph_, inputs, symbols);
-      if (const std::string text = difference(results, data); !text.empty())
-        return {Status::failed, text};
+      const std::vector<std::int64_t> symbols = solved_symbols(*graph_, inputs);
+      const Verdict one = compare(results_of(runner, *graph_, inputs, symbols), inputs, data);
+      if (one.status == Status::failed) return one;
+      if (one.status != Status::passed) verdict = one;
     }
   } catch (const std::exception& error) {
     return {Status::failed, one_line(error.what())};
   }
-  return {};
+  return verdict;
+}
+
+Verdict ImportedCase::judge(Runner runner) const {
+  return judge_by(runner, [&](const HostArrays& results, const HostArrays& inputs,
+                              const OnnxData& data) { return compared(results, inputs, data); });
+}
+
+Verdict ImportedCase::judge_types() const {
+  return judge_by(
+      Runner::oracle,
+      [&](const HostArrays& results, const HostArrays&, const OnnxData& data) -> Verdict {
+        for (std::size_t i = 0; i < data.outputs.size(); ++i) {
+          const std::string text =
+              type_difference(results.at(output_names_.at(i)), data.outputs[i]);
+          if (!text.empty()) return {Status::failed, fmt::format("{} {}", output_names_[i], text)};
+        }
+        return {};
+      });
 }
 
 std::vector<Verdict> judge_on_host(std::span<const ImportedCase> cases) {

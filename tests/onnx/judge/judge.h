@@ -13,7 +13,8 @@
 
 namespace sinter::test {
 
-enum class Status : std::uint8_t { passed, failed, unsupported, out_of_scope };
+/// inexact: every result that differs from the expected number is closer to the exact one.
+enum class Status : std::uint8_t { passed, inexact, failed, unsupported, out_of_scope };
 
 struct Verdict {
   Status status = Status::passed;
@@ -47,12 +48,17 @@ class ImportedCase {
 
   /// Runs all data sets.
   Verdict judge(Runner runner) const;
+  /// The same for random results, of which only dtypes and shapes are expected.
+  Verdict judge_types() const;
 
  private:
   void import();
-  void add_small_integers(std::string_view message);
+  void add_sizes(std::string_view message);
   HostArrays inputs_of(const OnnxData& data) const;
-  std::string difference(const HostArrays& results, const OnnxData& data) const;
+  /// Runs all data sets, and compares the results by `compare(results, inputs, data)`.
+  template <class Compare>
+  Verdict judge_by(Runner runner, Compare compare) const;
+  Verdict compared(const HostArrays& results, const HostArrays& inputs, const OnnxData& data) const;
 
   OnnxCase test_;
   Verdict verdict_;

@@ -62,6 +62,31 @@ TEST(OnnxTensorData, UnpacksIntegersOfFourBits) {
   EXPECT_EQ(array.integer_at(2), 7);
 }
 
+/// Elements of 6 bits cross the bytes of raw data, but have items of their own in int32_data.
+TEST(OnnxTensorData, UnpacksFloatsOfFourToEightBits) {
+  TensorProto four = tensor_of(ElementType::f4e2m1, {3});
+  four.raw_data = "\x91\x07";
+  EXPECT_EQ(array_of(four, ".").dtype(), f8e4m3);
+  EXPECT_EQ(array_of(four, ".").real_at(0), 0.5);
+  EXPECT_EQ(array_of(four, ".").real_at(1), -0.5);
+  EXPECT_EQ(array_of(four, ".").real_at(2), 6);
+  TensorProto six = tensor_of(ElementType::f6e2m3, {3});
+  // 1, 8 and 63, in six bits each.
+  six.raw_data = std::string_view("\x01\xf2\x03", 3);
+  for (const bool is_raw : {true, false}) {
+    EXPECT_EQ(array_of(six, ".").real_at(0), 0.125) << is_raw;
+    EXPECT_EQ(array_of(six, ".").real_at(1), 1) << is_raw;
+    EXPECT_EQ(array_of(six, ".").real_at(2), -7.5) << is_raw;
+    six.raw_data.reset();
+    six.int32_data = {1, 8, 63};
+  }
+  TensorProto eight = tensor_of(ElementType::f8e4m3fnuz, {2});
+  eight.int32_data = {0x7f, 1};
+  EXPECT_EQ(array_of(eight, ".").dtype(), f16);
+  EXPECT_EQ(array_of(eight, ".").real_at(0), 240);
+  EXPECT_EQ(array_of(eight, ".").real_at(1), 0x1p-10);
+}
+
 TEST(OnnxTensorData, ReportsDataThatDoesNotFit) {
   TensorProto tensor = tensor_of(ElementType::f32, {2, 3});
   tensor.float_data = {1, 2};

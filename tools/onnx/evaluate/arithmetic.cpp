@@ -1,6 +1,7 @@
 // Elementwise operators on known values. Integers may be expressions over symbols; where the result
 // would depend on their sizes, the node is recorded instead.
 #include "ir/shape/extent.h"
+#include "ir/types/casts.h"
 #include "tools/onnx/evaluate/evaluators.h"
 #include "tools/onnx/model/element_type.h"
 
@@ -26,11 +27,10 @@ bool fits(const Number& number, DType dtype) {
   return value <= most && value >= -most - 1;
 }
 
-/// `value` rounded to `dtype`; nullopt for dtypes narrower than f32.
+/// `value` rounded to `dtype`; nullopt for f8.
 MaybeNumber rounded(double value, DType dtype) {
-  if (dtype == f32) return Number::of_real(static_cast<float>(value));
-  if (dtype == f64) return Number::of_real(value);
-  return std::nullopt;
+  if (is_f8(dtype)) return std::nullopt;
+  return Number::of_real(round_as_op(dtype, value));
 }
 
 /// Expressions of a floating dtype are sizes, which it holds exactly.
@@ -218,6 +218,10 @@ MaybeNumber ceil_number(const Number& a) {
 MaybeNumber sqrt_number(const Number& a) {
   return a.is_real ? std::optional(Number::of_real(std::sqrt(a.real))) : std::nullopt;
 }
+MaybeNumber relu_number(const Number& a) {
+  if (a.is_real && std::isnan(a.real)) return std::nullopt;
+  return max_numbers(a, a.is_real ? Number::of_real(0) : Number::of(0));
+}
 MaybeNumber abs_number(const Number& a) {
   if (a.is_real) return Number::of_real(std::fabs(a.real));
   if (provably_nonnegative(a.extent)) return a;
@@ -256,12 +260,12 @@ KnownOutputs evaluate_cast(const Call& call) {
   call.attributes().ignore("round_mode");
   const auto number = static_cast<std::int32_t>(type);
   const auto to = dtype_of(number);
-  if (number != type || !to || is_packed_type(number)) return std::nullopt;
+  if (number != type || !to || narrow_bits(number) != 0) return std::nullopt;
   return cast_to(call.known(0, "elements"), *to);
 }
 
 KnownOutputs evaluate_cast_like(const Call& call) {
-  if (call.input_count() != 2 || call.packed_bits(1) != 0 || is_f8(call.dtype(1)))
+  if (call.input_count() != 2 || call.narrow(1) != ElementType::undefined || is_f8(call.dtype(1)))
     return std::nullopt;
   call.attributes().ignore("saturate");
   call.attributes().ignore("round_mode");
@@ -310,6 +314,7 @@ constexpr EvaluatorRow kArithmetic[] = {
     {"Neg", evaluate_unary<neg_number>},
     {"Not", evaluate_unary<not_number>},
     {"Or", evaluate_binary<or_numbers, true>},
+    {"Relu", evaluate_unary<relu_number>},
     {"Sqrt", evaluate_unary<sqrt_number>},
     {"Sub", evaluate_binary<sub_numbers>},
     {"Sum", evaluate_n_ary<add_numbers>},

@@ -157,6 +157,7 @@ KnownOutputs evaluate_unsqueeze(const Call& call) {
 }
 
 KnownOutputs evaluate_reshape(const Call& call) {
+  if (call.input_count() != 2) return std::nullopt;
   const KnownValue& x = call.known(0, "elements");
   const bool allows_zero = call.attributes().flag("allowzero", false);
   std::vector<std::int64_t> shape = call.integers(1, "shape");

@@ -1,62 +1,15 @@
 #include "tools/onnx/importer/control_flow.h"
 
-#include "ir/graph/node.h"
-#include "sinter/ops.h"
+#include "tools/onnx/importer/flex_attention.h"
+#include "tools/onnx/importer/loops.h"
+#include "tools/onnx/importer/subgraph.h"
+
+#include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
 namespace sinter::onnx {
-
-namespace {
-
-/// The value called `name` in a function or branch, as a value of the caller.
-ValueRef value_from(const Scope& scope, std::string_view name, std::string_view what) {
-  ValueRef value = scope.find(name);
-  if (!value) refuse(fmt::format("{} has no value '{}' for its output", what, shown_name(name)));
-  return value;
-}
-
-std::vector<ValueRef> import_branch(ImportState& state, const GraphProto& branch,
-                                    const Scope& scope, const NodeSurroundings& around,
-                                    const char* name) {
-  const std::string path = fmt::format(" in {} of an If{}", name, around.path);
-  const NodeSurroundings inside{.opsets = around.opsets,
-                                .attributes = around.attributes,
-                                .path = path,
-                                .depth = around.depth + 1};
-  Scope inner(&scope);
-  add_initializers(state, branch, inner, path);
-  import_nodes(state, branch.node, inner, inside);
-  std::vector<ValueRef> outputs;
-  for (const ValueInfoProto& output : branch.output)
-    outputs.push_back(value_from(inner, output.name, name));
-  return outputs;
-}
-
-/// The outputs of both branches, selected by the condition at run time.
-std::vector<ValueRef> selected(ImportState& state, const Tensor& condition,
-                               std::span<const ValueRef> on_true,
-                               std::span<const ValueRef> on_false) {
-  if (on_true.size() != on_false.size())
-    refuse(fmt::format("its branches have {} and {} outputs", on_true.size(), on_false.size()));
-  std::vector<ValueRef> outputs;
-  for (std::size_t i = 0; i < on_true.size(); ++i) {
-    outputs.push_back(std::make_shared<Value>());
-    outputs.back()->is_failed = on_true[i]->is_failed || on_false[i]->is_failed;
-    if (outputs.back()->is_failed) continue;
-    const Tensor a = state.recording.tensor(*on_true[i]);
-    const Tensor b = state.recording.tensor(*on_false[i]);
-    if (type_text(*a.node()) != type_text(*b.node()))
-      refuse(
-          fmt::format("its condition is computed at run time, and output {} is {} in one branch "
-                      "and {} in the other; their types must be equal",
-                      i, type_text(*a.node()), type_text(*b.node())));
-    outputs.back()->tensor = where(reshape(condition, Extents()), a, b);
-  }
-  return outputs;
-}
-
-}  // namespace
 
 std::vector<ValueRef> import_function(ImportState& state, const FunctionProto& function,
                                       const NodeProto& node, std::span<const ValueRef> inputs,
@@ -98,20 +51,50 @@ std::vector<ValueRef> import_function(ImportState& state, const FunctionProto& f
   return outputs;
 }
 
-std::vector<ValueRef> import_if(ImportState& state, const Call& call, const Scope& scope,
+namespace {
+
+/// Records one branch of an `If` whose condition is known. Otherwise records both branches, and
+/// selects their outputs, which must then have equal types.
+std::vector<ValueRef> import_if(ImportState& state, const Call& call,
+                                std::span<const ValueRef> /*inputs*/, const Scope& scope,
                                 const NodeSurroundings& around) {
-  const GraphProto& then_branch = call.attributes().graph("then_branch");
-  const GraphProto& else_branch = call.attributes().graph("else_branch");
+  const auto branch = [&](bool is_true) {
+    const char* const name = is_true ? "then_branch" : "else_branch";
+    const Subgraph subgraph{.graph = call.attributes().graph(name),
+                            .name = is_true ? "then_branch of an If" : "else_branch of an If",
+                            .scope = scope,
+                            .around = around};
+    return import_subgraph(state, subgraph, {});
+  };
   if (call.known(0)) {
-    const bool is_true = call.flag(0, "condition");
-    return import_branch(state, is_true ? then_branch : else_branch, scope, around,
-                         is_true ? "then_branch" : "else_branch");
+    call.attributes().ignore("then_branch");
+    call.attributes().ignore("else_branch");
+    return branch(call.flag(0, "condition"));
   }
-  const std::vector<ValueRef> on_true =
-      import_branch(state, then_branch, scope, around, "then_branch");
-  const std::vector<ValueRef> on_false =
-      import_branch(state, else_branch, scope, around, "else_branch");
+  const std::vector<ValueRef> on_true = branch(true);
+  const std::vector<ValueRef> on_false = branch(false);
   return selected(state, call.tensor(0), on_true, on_false);
+}
+
+struct ControlFlowRow {
+  std::string_view domain;
+  std::string_view type;
+  ImportSubgraphs import;
+};
+
+constexpr ControlFlowRow kControlFlow[] = {
+    {"", "If", import_if},
+    {"", "Loop", import_loop},
+    {"", "Scan", import_scan},
+    {"ai.onnx.preview", "FlexAttention", import_flex_attention},
+};
+
+}  // namespace
+
+ImportSubgraphs find_control_flow(std::string_view domain, std::string_view type) {
+  const auto* const found = std::ranges::find_if(
+      kControlFlow, [&](const auto& row) { return row.domain == domain && row.type == type; });
+  return found == std::end(kControlFlow) ? nullptr : found->import;
 }
 
 }  // namespace sinter::onnx

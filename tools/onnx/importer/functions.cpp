@@ -10,7 +10,7 @@ namespace sinter::onnx {
 namespace {
 
 /// The versions of the operators that the importer knows.
-constexpr std::int64_t kFirstOpset = 6;
+constexpr std::int64_t kFirstOpset = 1;
 constexpr std::int64_t kLastOpset = 28;
 
 }  // namespace

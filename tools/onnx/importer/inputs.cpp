@@ -84,7 +84,7 @@ void add_inputs(const GraphProto& graph, std::int64_t ir_version, Dimensions& di
       continue;
     }
     const auto value = std::make_shared<Value>();
-    if (input.type.tensor_type) value->packed_bits = packed_bits(input.type.tensor_type->elem_type);
+    if (input.type.tensor_type) value->narrow = narrow_type(input.type.tensor_type->elem_type);
     try {
       if (input.name.empty()) refuse("it has no name");
       if (const auto given = constants.find(input.name); given != constants.end())

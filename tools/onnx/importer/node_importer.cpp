@@ -4,8 +4,10 @@
 #include "sinter/error.h"
 #include "tools/onnx/evaluate/evaluate.h"
 #include "tools/onnx/importer/control_flow.h"
+#include "tools/onnx/importer/unsupported.h"
 #include "tools/onnx/model/element_type.h"
 #include "tools/onnx/model/tensor_data.h"
+#include "tools/onnx/node/element_type_attribute.h"
 #include "tools/onnx/ops/op_table.h"
 
 #include <algorithm>
@@ -39,15 +41,15 @@ std::string description_of(const NodeProto& node, std::size_t number, const std:
                      shown_name(node.op_type), path);
 }
 
-ValueRef value_of(HostArray array, int packed_bits = 0) {
-  return std::make_shared<Value>(Value{.array = std::make_shared<const HostArray>(std::move(array)),
-                                       .packed_bits = packed_bits});
+ValueRef value_of(HostArray array, ElementType narrow = ElementType::undefined) {
+  return std::make_shared<Value>(
+      Value{.array = std::make_shared<const HostArray>(std::move(array)), .narrow = narrow});
 }
 
 /// The value of `tensor`, which is read at its first use.
 ValueRef shared_value(ImportState& state, const TensorProto& tensor) {
   ValueRef& value = state.constants[&tensor];
-  if (!value) value = value_of(array_of(tensor, state.folder), packed_bits(tensor.data_type));
+  if (!value) value = value_of(array_of(tensor, state.folder), narrow_type(tensor.data_type));
   return value;
 }
 
@@ -86,7 +88,7 @@ class NodeImporter {
 
   void run() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (!has_room(nodes_[i])) return;
+      if (!take_room(state_, cost_of(nodes_[i]))) return;
       const std::string where = description_of(nodes_[i], i, around_.path);
       std::vector<ValueRef> outputs;
       try {
@@ -100,19 +102,6 @@ class NodeImporter {
   }
 
  private:
-  /// False if the model is too large, which is reported once.
-  bool has_room(const NodeProto& node) {
-    if (state_.is_too_large) return false;
-    state_.nodes_left -= cost_of(node);
-    const bool has_many_ops = state_.recording.graph.data().nodes.size() > kMostRecorded;
-    if (state_.nodes_left >= 0 && !has_many_ops) return true;
-    state_.is_too_large = true;
-    state_.problems.add("the model",
-                        has_many_ops ? "the importer would record more than 2^22 ops for it"
-                                     : "with all functions inlined it has more than 2^20 nodes");
-    return false;
-  }
-
   static std::vector<ValueRef> failed_outputs(const NodeProto& node) {
     const auto failed = std::make_shared<Value>(Value{.is_failed = true});
     return std::vector<ValueRef>(node.output.size(), failed);
@@ -144,11 +133,12 @@ class NodeImporter {
     const std::vector<ValueRef> inputs = inputs_of(node);
     const FunctionProto* const function = state_.functions.find(node);
     const std::string_view domain = domain_of(node.domain);
-    if (!function && !domain.empty())
+    const ImportSubgraphs import_subgraphs = find_control_flow(domain, node.op_type);
+    if (!function && !import_subgraphs && !domain.empty())
       refuse(fmt::format("operators of the domain {} are not supported", shown_name(domain)));
-    if (!function && !is_control_flow(node.op_type) && !find_op(node.op_type) &&
-        node.op_type != "Constant" && node.op_type != "Identity" && !is_evaluated(node.op_type))
-      refuse("sinter does not import this operator");
+    if (!function && !import_subgraphs && !find_op(node.op_type) && node.op_type != "Constant" &&
+        node.op_type != "Identity" && !is_evaluated(node.op_type))
+      refuse(std::string(reason_for_refusing(node.op_type)));
     if (std::ranges::any_of(inputs, [](const ValueRef& v) { return v && v->is_failed; }))
       return failed_outputs(node);
     if (function) return import_function(state_, *function, node, inputs, around_);
@@ -156,9 +146,11 @@ class NodeImporter {
     if (opset == around_.opsets.end()) refuse("the version of the operator set ai.onnx is missing");
     const Call call(node, inputs, around_.attributes, opset->second, state_.recording,
                     state_.folder);
-    std::vector<ValueRef> outputs = is_control_flow(node.op_type)
-                                        ? import_if(state_, call, scope_, around_)
+    std::vector<ValueRef> outputs = import_subgraphs
+                                        ? import_subgraphs(state_, call, inputs, scope_, around_)
                                         : outputs_of(call, inputs);
+    constexpr std::int64_t kLastWithConsumedInputs = 5;
+    if (opset->second <= kLastWithConsumedInputs) call.attributes().ignore("consumed_inputs");
     call.attributes().refuse_unused();
     if (outputs.size() < node.output.size() &&
         std::ranges::any_of(node.output.begin() + static_cast<std::ptrdiff_t>(outputs.size()),
@@ -175,15 +167,20 @@ class NodeImporter {
       call.input(0);  // is not missing
       return {inputs[0]};
     }
+    const ElementType narrow = narrow_type_of_outputs(call);
     if (auto known = evaluate(call, state_.elements_left)) {
       for (KnownValue& value : *known)
-        outputs.push_back(std::make_shared<Value>(Value{.known = std::move(value)}));
+        outputs.push_back(
+            std::make_shared<Value>(Value{.known = std::move(value), .narrow = narrow}));
       return outputs;
     }
     const OpRow* const row = find_op(call.node().op_type);
-    if (!row) refuse("its inputs are computed at run time; sinter imports it for constants only");
+    if (!row)
+      for (std::size_t i = 0; i < call.input_count(); ++i) call.known(i, "elements");
+    if (!row)
+      refuse("the importer evaluates it only for small arrays and dtypes of 32 bits or more");
     for (const Tensor& tensor : row->record(call))
-      outputs.push_back(std::make_shared<Value>(Value{.tensor = tensor}));
+      outputs.push_back(std::make_shared<Value>(Value{.tensor = tensor, .narrow = narrow}));
     return outputs;
   }
 
@@ -220,6 +217,20 @@ class NodeImporter {
 };
 
 }  // namespace
+
+bool take_room(ImportState& state, std::int64_t nodes) {
+  if (state.is_too_large) return false;
+  state.nodes_left -= nodes;
+  const bool has_many_ops = state.recording.graph.data().nodes.size() > kMostRecorded;
+  if (state.nodes_left >= 0 && !has_many_ops) return true;
+  state.is_too_large = true;
+  state.problems.add("the model",
+                     has_many_ops
+                         ? "the importer would record more than 2^22 ops for it"
+                         : "with all functions inlined and loops unrolled, it has more than 2^20 "
+                           "nodes");
+  return false;
+}
 
 void import_nodes(ImportState& state, std::span<const NodeProto> nodes, Scope& scope,
                   const NodeSurroundings& around) {

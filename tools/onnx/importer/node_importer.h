@@ -42,6 +42,9 @@ struct NodeSurroundings {
 void import_nodes(ImportState& state, std::span<const NodeProto> nodes, Scope& scope,
                   const NodeSurroundings& around);
 
+/// Counts so many nodes more. False if the model is too large, which the problems report once.
+bool take_room(ImportState& state, std::int64_t nodes);
+
 /// Adds the initialisers of a graph to `scope`.
 void add_initializers(ImportState& state, const GraphProto& graph, Scope& scope,
                       const std::string& path);

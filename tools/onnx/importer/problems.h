@@ -13,6 +13,7 @@ class Problems {
   /// `where` is a node, an input or an initialiser: `node 'mul' (ai.onnx.Mul)`.
   void add(std::string_view where, std::string_view reason);
   bool empty() const { return lines_.empty(); }
+  std::size_t count() const { return count_; }
   /// Throws UserError with all problems if there are any. It lists at most 1000.
   void throw_if_any() const;
 

@@ -14,6 +14,7 @@ struct ElementTypeRow {
   ElementType type;
   std::string_view name;
   std::optional<DType> dtype;
+  int narrow_bits = 0;
 };
 
 constexpr ElementTypeRow kElementTypes[] = {
@@ -35,15 +36,17 @@ constexpr ElementTypeRow kElementTypes[] = {
     {ElementType::c128, "COMPLEX128", {}},
     {ElementType::bf16, "BFLOAT16", DType::bf16},
     {ElementType::f8e4m3fn, "FLOAT8E4M3FN", DType::f8e4m3},
-    {ElementType::f8e4m3fnuz, "FLOAT8E4M3FNUZ", {}},
+    {ElementType::f8e4m3fnuz, "FLOAT8E4M3FNUZ", DType::f16, 8},
     {ElementType::f8e5m2, "FLOAT8E5M2", DType::f8e5m2},
-    {ElementType::f8e5m2fnuz, "FLOAT8E5M2FNUZ", {}},
-    {ElementType::u4, "UINT4", DType::u8},
-    {ElementType::i4, "INT4", DType::i8},
-    {ElementType::f4e2m1, "FLOAT4E2M1", {}},
-    {ElementType::f8e8m0, "FLOAT8E8M0", {}},
-    {ElementType::u2, "UINT2", DType::u8},
-    {ElementType::i2, "INT2", DType::i8},
+    {ElementType::f8e5m2fnuz, "FLOAT8E5M2FNUZ", DType::f16, 8},
+    {ElementType::u4, "UINT4", DType::u8, 4},
+    {ElementType::i4, "INT4", DType::i8, 4},
+    {ElementType::f4e2m1, "FLOAT4E2M1", DType::f8e4m3, 4},
+    {ElementType::f8e8m0, "FLOAT8E8M0", DType::bf16, 8},
+    {ElementType::u2, "UINT2", DType::u8, 2},
+    {ElementType::i2, "INT2", DType::i8, 2},
+    {ElementType::f6e2m3, "FLOAT6E2M3", DType::f8e4m3, 6},
+    {ElementType::f6e3m2, "FLOAT6E3M2", DType::f8e4m3, 6},
 };
 
 const ElementTypeRow* element_type_row(std::int32_t type) {
@@ -64,14 +67,13 @@ std::string element_type_name(std::int32_t type) {
   return row ? std::string(row->name) : fmt::format("element type {}", type);
 }
 
-int packed_bits(std::int32_t type) {
-  switch (static_cast<ElementType>(type)) {
-    case ElementType::u4:
-    case ElementType::i4: return 4;
-    case ElementType::u2:
-    case ElementType::i2: return 2;
-    default: return 0;
-  }
+int narrow_bits(std::int32_t type) {
+  const ElementTypeRow* const row = element_type_row(type);
+  return row ? row->narrow_bits : 0;
+}
+
+ElementType narrow_type(std::int32_t type) {
+  return narrow_bits(type) == 0 ? ElementType::undefined : static_cast<ElementType>(type);
 }
 
 }  // namespace sinter::onnx

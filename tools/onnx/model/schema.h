@@ -40,6 +40,8 @@ enum class ElementType : std::int32_t {
   f8e8m0 = 24,
   u2 = 25,
   i2 = 26,
+  f6e2m3 = 27,
+  f6e3m2 = 28,
 };
 
 /// The values of AttributeProto.AttributeType.

@@ -4,6 +4,7 @@
 #include "sinter/shape.h"
 #include "tools/onnx/model/element_type.h"
 #include "tools/onnx/model/external_data.h"
+#include "tools/onnx/model/small_float.h"
 
 #include <cstring>
 
@@ -37,15 +38,32 @@ std::int64_t count_elements(std::span<const std::int64_t> dims) {
       fmt::format("its data has {} {}, but its shape and type need {}", found, unit, wanted));
 }
 
-/// Unpacks integers of `bits` bits, of which the lowest comes first.
-void unpack(std::string_view bytes, int bits, HostArray& array) {
-  const int per_byte = 8 / bits;
-  const int count = 1 << bits;
+/// Sets an element of a narrow type from its bits.
+void set_narrow(ElementType type, int bits, std::int64_t i, HostArray& array) {
+  if (const SmallFloat* const format = small_float(type))
+    return array.set_real_at(i, small_float_value(*format, bits));
+  const int count = 1 << narrow_bits(static_cast<std::int32_t>(type));
+  array.set_integer_at(i, array.dtype() == i8 && bits >= count / 2 ? bits - count : bits);
+}
+
+/// Unpacks elements of a narrow type, of which the lowest bits come first.
+void unpack(std::string_view bytes, ElementType type, HostArray& array) {
+  const int bits = narrow_bits(static_cast<std::int32_t>(type));
+  const auto byte_at = [&](std::int64_t i) {
+    const auto offset = static_cast<std::size_t>(i);
+    return offset < bytes.size() ? static_cast<unsigned char>(bytes[offset]) : 0;
+  };
   for (std::int64_t i = 0; i < array.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(bytes[static_cast<std::size_t>(i / per_byte)]);
-    const int number = byte >> (bits * static_cast<int>(i % per_byte)) & (count - 1);
-    array.set_integer_at(i, array.dtype() == i8 && number >= count / 2 ? number - count : number);
+    const std::int64_t at = i * bits / 8;
+    const int two_bytes = byte_at(at) | byte_at(at + 1) << 8;
+    set_narrow(type, two_bytes >> (i * bits % 8) & ((1 << bits) - 1), i, array);
   }
+}
+
+/// True if an item of int32_data holds several elements: those of 2 and 4 bits.
+bool has_packed_items(std::int32_t type) {
+  const int bits = narrow_bits(type);
+  return bits == 2 || bits == 4;
 }
 
 void check_bools(const HostArray& array) {
@@ -56,13 +74,13 @@ void check_bools(const HostArray& array) {
 }
 
 std::int64_t raw_size(const TensorProto& tensor, DType dtype, std::int64_t count) {
-  const int bits = packed_bits(tensor.data_type);
+  const int bits = narrow_bits(tensor.data_type);
   return bits != 0 ? (count * bits + 7) / 8 : count * size_of(dtype);
 }
 
 void set_raw(const TensorProto& tensor, std::string_view bytes, HostArray& array) {
-  if (const int bits = packed_bits(tensor.data_type); bits != 0)
-    unpack(bytes, bits, array);
+  if (const ElementType type = narrow_type(tensor.data_type); type != ElementType::undefined)
+    unpack(bytes, type, array);
   else if (!bytes.empty())
     std::memcpy(array.bytes().data(), bytes.data(), bytes.size());
   if (array.dtype() == boolean) check_bools(array);
@@ -74,14 +92,20 @@ void copy_items(const std::vector<Item>& items, HostArray& array) {
   if (!items.empty()) std::memcpy(array.bytes().data(), items.data(), items.size() * sizeof(Item));
 }
 
-/// int32_data holds the bits of f16, bf16 and f8, the values of small integers, and bytes of
-/// several integers.
+/// int32_data holds the bits of floats of 6 to 16 bits, and the values of small integers. Of types
+/// of 2 and 4 bits, it holds bytes with several elements.
 void set_small_items(const TensorProto& tensor, HostArray& array) {
   const std::vector<std::int32_t>& items = tensor.int32_data;
-  if (const int bits = packed_bits(tensor.data_type); bits != 0) {
+  if (const ElementType type = narrow_type(tensor.data_type); type != ElementType::undefined) {
+    if (!has_packed_items(tensor.data_type)) {
+      const int mask = (1 << narrow_bits(tensor.data_type)) - 1;
+      for (std::size_t i = 0; i < items.size(); ++i)
+        set_narrow(type, items[i] & mask, static_cast<std::int64_t>(i), array);
+      return;
+    }
     std::string bytes;
     for (const std::int32_t item : items) bytes += static_cast<char>(item);
-    return unpack(bytes, bits, array);
+    return unpack(bytes, type, array);
   }
   const auto size = static_cast<std::size_t>(size_of(array.dtype()));
   for (std::size_t i = 0; i < items.size(); ++i)
@@ -150,7 +174,7 @@ HostArray array_of(const TensorProto& tensor, const std::filesystem::path& folde
     return array;
   }
   const TypedField field = field_of(tensor, *dtype);
-  const std::int64_t items = is_packed_type(tensor.data_type) ? bytes : count;
+  const std::int64_t items = has_packed_items(tensor.data_type) ? bytes : count;
   if (field.items != static_cast<std::size_t>(items)) fail_count(field.items, items, field.unit);
   HostArray array(*dtype, tensor.dims);
   set_items(tensor, array);

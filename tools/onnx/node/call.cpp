@@ -4,6 +4,7 @@
 #include "sinter/error.h"
 
 #include <algorithm>
+#include <bit>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -82,11 +83,19 @@ Tensor Call::constant(std::string_view name, HostArray array) const {
   return recording_.tensor(value);
 }
 
+Call::RandomStream Call::random_stream() const {
+  const std::int64_t offset = recording_.random_draws++;
+  if (!attributes_.has("seed")) return {recording_.random_seed(), offset};
+  // Dropout has an integer. Other seeds are reals, of which any two are different bits.
+  const bool is_integer =
+      attributes_.find("seed")->type == static_cast<std::int32_t>(AttributeType::integer);
+  const std::int64_t seed = is_integer ? attributes_.integer("seed")
+                                       : std::bit_cast<std::int64_t>(attributes_.real("seed", 0));
+  return {full(graph(), {}, seed, i64), offset};
+}
+
 const KnownValue* Call::known(std::size_t i) const {
-  if (!has_input(i)) return nullptr;
-  Value& value = *inputs_[i];
-  if (!value.known && value.array) value.known = known_value_of(*value.array);
-  return value.known ? &*value.known : nullptr;
+  return has_input(i) ? known_contents(*inputs_[i]) : nullptr;
 }
 
 std::string Call::described(std::size_t i, std::string_view what) const {

@@ -43,8 +43,8 @@ class Call {
   /// The type of an input. Constants are not recorded for it.
   DType dtype(std::size_t i) const;
   std::vector<Extent> shape(std::size_t i) const;
-  /// 2 or 4 for integers of so many bits, whose dtype is i8 or u8; else 0.
-  int packed_bits(std::size_t i) const { return input(i).packed_bits; }
+  /// The element type of an input if it has no dtype of its own, else undefined.
+  ElementType narrow(std::size_t i) const { return input(i).narrow; }
   int rank(std::size_t i) const { return static_cast<int>(shape(i).size()); }
   Tensor tensor(std::size_t i) const;
   /// An empty Tensor if the node omits the input.
@@ -58,6 +58,14 @@ class Call {
   /// An array that the importer has computed, as a weight of the graph. Throws UserError if such
   /// arrays of all nodes become too large.
   Tensor constant(std::string_view name, HostArray array) const;
+
+  /// The seed and the offset for the random numbers that the node draws. No other node has the
+  /// same pair. The attribute `seed` fixes the seed; otherwise it is an input of the graph.
+  struct RandomStream {
+    Operand seed;
+    std::int64_t offset = 0;
+  };
+  RandomStream random_stream() const;
 
   /// The contents of an input if the importer knows them, else nullptr.
   const KnownValue* known(std::size_t i) const;

@@ -1,4 +1,4 @@
-// Attributes that name an element type.
+// Element types that attributes and operators give to outputs.
 #pragma once
 
 #include "tools/onnx/node/call.h"
@@ -7,14 +7,18 @@
 
 namespace sinter::onnx {
 
-/// An element type as a dtype. Integers of 2 and 4 bits are stored as i8 and u8.
+/// An element type as a dtype.
 struct ElementTarget {
   DType dtype = f32;
-  int packed_bits = 0;  ///< 2 or 4 for such integers, else 0
+  ElementType narrow = ElementType::undefined;  ///< the type if the dtype is not its own
 };
 
 /// The element type that the attribute names. Throws UserError if it is missing or has no dtype.
 ElementTarget element_named(const Call& call, std::string_view attribute);
+
+/// The element type of a node's outputs if it has no dtype of its own, else undefined. It is that
+/// of a cast or quantisation, or of the elements that the node moves.
+ElementType narrow_type_of_outputs(const Call& call);
 
 /// The dtype that the attribute names. Throws UserError if it is missing or has no dtype of its
 /// own.

@@ -46,6 +46,13 @@ Tensor Recording::extents(const KnownValue& value) {
   return reshape(concat(parts, 0), fixed_extents(value.shape));
 }
 
+Tensor Recording::random_seed() {
+  if (!random_seed_.node())
+    random_seed_ =
+        weight("random_seed", std::make_shared<const HostArray>(i64, std::vector<std::int64_t>()));
+  return random_seed_;
+}
+
 Tensor Recording::tensor(Value& value) {
   if (value.tensor.node()) return value.tensor;
   if (!value.array && value.known->is_fixed())

@@ -30,15 +30,21 @@ struct Recording {
   /// constants become weights. Extents become ops.
   Tensor tensor(Value& value);
 
+  /// The seed of random numbers: an input of the graph whose default is 0.
+  Tensor random_seed();
+
   Graph graph;
   UniqueNames names;
   std::vector<Weight> weights;
-  std::int64_t table_bytes = 0;  ///< of weights that the importer has computed
+  std::int64_t table_bytes = 0;   ///< of weights that the importer has computed
+  std::int64_t random_draws = 0;  ///< nodes that draw random numbers, so far
 
  private:
   Tensor constant(const HostArray& array);
   Tensor weight(std::string_view name, std::shared_ptr<const HostArray> array);
   Tensor extents(const KnownValue& value);
+
+  Tensor random_seed_;
 };
 
 }  // namespace sinter::onnx

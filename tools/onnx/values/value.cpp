@@ -6,6 +6,11 @@
 
 namespace sinter::onnx {
 
+const KnownValue* known_contents(Value& value) {
+  if (!value.known && value.array) value.known = known_value_of(*value.array);
+  return value.known ? &*value.known : nullptr;
+}
+
 ValueRef Scope::find(std::string_view name) const {
   for (const Scope* scope = this; scope; scope = scope->outer_)
     if (const auto found = scope->values_.find(name); found != scope->values_.end())

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sinter/graph.h"
+#include "tools/onnx/model/schema.h"
 #include "tools/onnx/values/known_value.h"
 
 #include <memory>
@@ -18,10 +19,14 @@ struct Value {
   Tensor tensor = {};
   std::shared_ptr<const HostArray> array = {};  ///< an initialiser or a constant
   std::optional<KnownValue> known = {};
-  int packed_bits = 0;      ///< 2 or 4 for small integers, which are stored as bytes; else 0
+  /// The element type if it has no dtype of its own (model/element_type.h), else undefined.
+  ElementType narrow = ElementType::undefined;
   bool is_default = false;  ///< an initialiser that callers of the model may replace
   bool is_failed = false;   ///< its node cannot be imported
 };
+
+/// The contents of a value if the importer knows them, else nullptr.
+const KnownValue* known_contents(Value& value);
 
 /// Several names may refer to one value: Identity and calls of functions copy nothing.
 using ValueRef = std::shared_ptr<Value>;

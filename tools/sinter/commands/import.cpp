@@ -90,7 +90,7 @@ void declare_import(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<ImportArguments>();
   CLI::App& command =
       *app.add_subcommand("import", "Turn an ONNX model into a graph in text form and its weights");
-  command.add_option("FILE", arguments->file, "A model, MODEL.onnx, of operator sets 6 to 28")
+  command.add_option("FILE", arguments->file, "A model, MODEL.onnx, of operator sets 1 to 28")
       ->type_name("")
       ->required();
   command

@@ -18,11 +18,18 @@ namespace {
 std::vector<Extent> extents_of(const Tensor& x) { return {x.shape().begin(), x.shape().end()}; }
 
 /// An extent of 0 copies that of x, unless allowzero is set; one extent may be -1.
+/// An attribute before opset 5.
+std::vector<Extent> wanted_shape(const Call& call) {
+  if (call.opset() >= 5) return call.extents(1, "shape");
+  const std::vector<std::int64_t> shape = call.attributes().integers("shape");
+  return {shape.begin(), shape.end()};
+}
+
 Outputs record_reshape(const Call& call) {
-  require_inputs(call, 2, 2);
+  require_inputs(call, 1, 2);
   const Tensor x = call.tensor(0);
   const bool allows_zero = call.attributes().flag("allowzero", false);
-  std::vector<Extent> shape = call.extents(1, "shape");
+  std::vector<Extent> shape = wanted_shape(call);
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (!shape[i].is(0) || allows_zero) continue;
     if (i >= x.shape().size())
@@ -220,7 +227,10 @@ Outputs record_split(const Call& call) {
 Outputs record_concat(const Call& call) {
   require_inputs(call, 1, 1 << 20);
   require_one_dtype(call);
-  const int axis = checked_axis(call.attributes().integer("axis"), call.rank(0));
+  const Attributes& attributes = call.attributes();
+  const std::int64_t wanted =
+      call.opset() < 4 ? attributes.integer("axis", 1) : attributes.integer("axis");
+  const int axis = checked_axis(wanted, call.rank(0));
   return {concat(call.tensors(), axis)};
 }
 

@@ -49,8 +49,9 @@ Outputs record_elu(const Call& call) {
 
 Outputs record_selu(const Call& call) {
   require_inputs(call, 1, 1);
-  const double alpha = call.attributes().real("alpha", 1.67326319217681884765625);
-  const double gamma = call.attributes().real("gamma", 1.05070102214813232421875);
+  const bool is_old = call.opset() < 6;
+  const double alpha = call.attributes().real("alpha", is_old ? 1.6732 : 1.67326319217681884765625);
+  const double gamma = call.attributes().real("gamma", is_old ? 1.0507 : 1.05070102214813232421875);
   const Tensor x = call.tensor(0);
   return {above_zero_or(x, expm1(x) * alpha) * gamma};
 }
@@ -138,23 +139,8 @@ Outputs record_softmax_like(const Call& call) {
   return {reshape(function(call, reshape(x, matrix), axis), x.shape())};
 }
 
-/// In inference, the input is the output, and the mask is true, or 1 before opset 10.
-Outputs record_dropout(const Call& call) {
-  require_inputs(call, 1, 3);
-  call.attributes().ignore("seed");
-  call.attributes().ignore("ratio");
-  if (call.opset() < 7) call.attributes().ignore("is_test");  // sinter imports inference
-  const Tensor x = call.tensor(0);
-  const bool is_training = call.has_input(2) && call.flag(2, "training modes");
-  const bool drops = is_training && (!call.has_input(1) || call.real(1, "ratios") != 0);
-  if (drops) refuse("training_mode is true; sinter imports inference, which drops nothing");
-  const DType mask = call.opset() < 10 ? x.dtype() : boolean;
-  return {x, full(call.graph(), x.shape(), number_of_dtype(1, mask), mask)};
-}
-
 constexpr OpRow kActivations[] = {
     {"Celu", record_celu},
-    {"Dropout", record_dropout},
     {"Elu", record_elu},
     {"Gelu", record_gelu},
     {"HardSigmoid", record_hard_sigmoid},

@@ -1,7 +1,10 @@
 // Casts, quantisation and dequantisation.
+#include "tools/onnx/model/element_type.h"
+#include "tools/onnx/model/small_float.h"
 #include "tools/onnx/node/element_type_attribute.h"
 #include "tools/onnx/node/operands.h"
 #include "tools/onnx/node/positions.h"
+#include "tools/onnx/ops/math/small_float_casts.h"
 #include "tools/onnx/ops/op_table.h"
 
 #include <limits>
@@ -33,9 +36,15 @@ Tensor cast_to_f8(const Tensor& x, DType to, bool saturates) {
   return cast(where(abs(real) >= kFirstAboveF8E5M2, infinite, real), to);
 }
 
+/// The bits of the integers of an element type.
+int integer_bits(const ElementTarget& type) {
+  const int bits = narrow_bits(static_cast<std::int32_t>(type.narrow));
+  return bits != 0 ? bits : 8 * size_of(type.dtype);
+}
+
 /// The lowest bits of whole numbers, as in every cast to a smaller integer.
 Tensor cast_to_packed(const Tensor& x, const ElementTarget& to) {
-  const int sign = 1 << (to.packed_bits - 1);
+  const int sign = 1 << (integer_bits(to) - 1);
   const Tensor low = bitwise_and(cast(x, i32), 2 * sign - 1);
   return cast(is_signed(to.dtype) ? bitwise_xor(low, sign) - sign : low, to.dtype);
 }
@@ -44,9 +53,11 @@ Tensor cast_as_onnx(const Call& call, const ElementTarget& target) {
   const Tensor x = call.tensor(0);
   const DType to = target.dtype;
   const bool saturates = call.attributes().flag("saturate", true);
-  call.attributes().ignore("round_mode");  // of a dtype that sinter does not have
-  if (x.dtype() == to && call.packed_bits(0) == target.packed_bits) return x;
-  if (target.packed_bits != 0) return cast_to_packed(x, target);
+  const std::string mode = call.attributes().text("round_mode", "up");
+  if (x.dtype() == to && call.narrow(0) == target.narrow) return x;
+  if (small_float(target.narrow))
+    return cast_to_small_float(x, target.narrow, saturates, scale_rounding(mode));
+  if (target.narrow != ElementType::undefined) return cast_to_packed(x, target);
   if (x.dtype() == to) return x;
   if (to == boolean) return ne(x, 0);  // NaN is true
   return is_f8(to) ? cast_to_f8(x, to, saturates) : cast(x, to);
@@ -59,12 +70,15 @@ Outputs record_cast(const Call& call) {
 
 Outputs record_cast_like(const Call& call) {
   require_inputs(call, 2, 2);
-  return {cast_as_onnx(call, {.dtype = call.dtype(1), .packed_bits = call.packed_bits(1)})};
+  return {cast_as_onnx(call, {.dtype = call.dtype(1), .narrow = call.narrow(1)})};
 }
 
 Outputs record_bit_cast(const Call& call) {
   require_inputs(call, 1, 1);
   const Tensor x = call.tensor(0);
+  if (call.narrow(0) != ElementType::undefined)
+    refuse(fmt::format("its input is {}, whose bits sinter does not keep",
+                       element_type_name(call.narrow(0))));
   // A bool is a byte of 0 or 1.
   const Tensor bits = x.dtype() == boolean ? cast(x, u8) : x;
   return {bitcast(bits, dtype_named(call, "to"))};
@@ -104,23 +118,25 @@ struct QuantizedRange {
 
 QuantizedRange quantized_range(const ElementTarget& target) {
   const DType dtype = target.dtype;
-  const int bits = target.packed_bits != 0 ? target.packed_bits : 8 * size_of(dtype);
-  const double count = static_cast<double>(std::uint64_t{1} << bits);
+  const double count = static_cast<double>(std::uint64_t{1} << integer_bits(target));
   return is_signed(dtype) ? QuantizedRange{-count / 2, count / 2 - 1}
                           : QuantizedRange{0, count - 1};
 }
 
 ElementTarget quantized_target(const Call& call) {
   const std::int64_t given = call.attributes().integer("output_dtype", 0);
-  if (call.has_input(2)) return {.dtype = call.dtype(2), .packed_bits = call.packed_bits(2)};
+  if (call.has_input(2)) return {.dtype = call.dtype(2), .narrow = call.narrow(2)};
   return given == 0 ? ElementTarget{.dtype = u8} : element_named(call, "output_dtype");
 }
 
-void check_quantized(DType dtype) {
+void check_quantized(const ElementTarget& target) {
+  const DType dtype = target.dtype;
   const bool is_small_integer = is_integer(dtype) && size_of(dtype) <= 2;
-  if (!is_small_integer && !is_f8(dtype))
-    refuse(fmt::format("its output is {}; sinter quantises to integers of up to 16 bits, and to f8",
-                       name(dtype)));
+  if (!is_small_integer && !is_f8(dtype) && !small_float(target.narrow))
+    refuse(
+        fmt::format("its output is {}; sinter quantises to integers of up to 16 bits, and to "
+                    "floats of up to 8 bits",
+                    name(dtype)));
 }
 
 Outputs record_quantize(const Call& call) {
@@ -128,11 +144,13 @@ Outputs record_quantize(const Call& call) {
   const Tensor x = call.tensor(0);
   const ElementTarget target = quantized_target(call);
   const DType dtype = target.dtype;
-  check_quantized(dtype);
+  check_quantized(target);
   const bool saturates = call.attributes().flag("saturate", true);
   if (call.attributes().integer("precision", 0) != 0) refuse("precision is not 0");
   const Tensor scale = spread_over(call, x, cast(call.tensor(1), f32));
   const Tensor scaled = cast(x, f32) / scale;
+  if (small_float(target.narrow))
+    return {cast_to_small_float(scaled, target.narrow, saturates, ScaleRounding::up)};
   if (is_f8(dtype)) return {cast_to_f8(scaled, dtype, saturates)};
   Tensor moved = round(scaled);
   if (call.has_input(2)) moved = moved + spread_over(call, x, cast(call.tensor(2), f32));
