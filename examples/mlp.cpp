@@ -76,8 +76,8 @@ int demonstrate() {
   bool is_accurate = accuracy >= kMinAccuracy;
   const Arrays trained_on = images(data.train);
   for (const DType dtype : {i8, f8e4m3}) {
-    const float own = accuracy_of(mlp::quantized_accuracy(
-        data.held_out.size(), dtype, stream, bound(parameters), bound(trained_on)));
+    const float own = accuracy_of(mlp::quantized_accuracy(data.held_out.size(), dtype, stream,
+                                                          bound(parameters), bound(trained_on)));
     std::printf("with products of %s: held-out accuracy %.4f\n", std::string(name(dtype)).c_str(),
                 static_cast<double>(own));
     is_accurate &= own >= accuracy - kMaxLoss8Bit;

@@ -1,4 +1,5 @@
 // Products and convolutions of 8-bit integers with zero points, composed of `matmul` in i32.
+#include "ir/composites/padded_matmul.h"
 #include "ir/library_ops/conv_shape.h"
 #include "ir/record/composite.h"
 #include "ir/record/record.h"
@@ -13,6 +14,8 @@ namespace {
 
 constexpr std::string_view kIntegerMatmul = "integer_matmul";
 constexpr std::string_view kIntegerConv = "integer_conv";
+/// Of k and n, as cuBLASLt needs for i8.
+constexpr std::int64_t kMultiple = 4;
 
 /// An operand in i8 and its zero point in i32. For u8, both are lower by 128.
 struct SignedOperand {
@@ -33,8 +36,7 @@ SignedOperand as_signed(std::string_view op, const Operand& x, const Tensor& zer
   if (node.dtype == i8) return {.levels = x.tensor, .zero_point = wide};
   constexpr int kShift = 128;
   GraphData& graph = *x.tensor.graph();
-  const auto shift =
-      tensor(graph, constant(graph, op, Literal::of(-kShift), i32, x.location));
+  const auto shift = tensor(graph, constant(graph, op, Literal::of(-kShift), i32, x.location));
   return {.levels = cast(cast(x, i32) - kShift, i8), .zero_point = has_zero ? wide + shift : shift};
 }
 
@@ -58,8 +60,8 @@ Tensor one_number(const Tensor& zero_point, Location location) {
   return reshape(zero_point, Extents());
 }
 
-/// `levels` with `zero_point`, which stands for the number 0, around the spatial axes.
-Tensor padded(const SignedOperand& x, const ConvGeometry& geometry) {
+/// The levels of x with `zero_point`, the level of the number 0, around the spatial axes.
+Tensor padded_levels(const SignedOperand& x, const ConvGeometry& geometry) {
   const auto rank = static_cast<std::size_t>(x.levels.rank());
   AxesVector begin(rank, 0);
   AxesVector end(rank, 0);
@@ -74,7 +76,7 @@ Tensor padded(const SignedOperand& x, const ConvGeometry& geometry) {
   return cast(pad(cast(x.levels, i32) - x.zero_point, begin, end) + x.zero_point, i8);
 }
 
-/// The windows of x as matrices [n, groups, positions, elements of a filter].
+/// The windows of x as matrices [groups, n * positions, elements of a filter].
 Tensor window_matrices(Tensor x, std::span<const Extent> filter, const ConvGeometry& geometry) {
   const std::size_t spatial = filter.size() - 2;
   for (std::size_t i = 0; i < spatial; ++i) {
@@ -83,17 +85,17 @@ Tensor window_matrices(Tensor x, std::span<const Extent> filter, const ConvGeome
     x = unfold(x, static_cast<int>(i + 2), covered, geometry.strides[i]);
     if (dilation > 1) x = slice(x, -1, 0, covered, static_cast<int>(dilation));
   }
-  // [n, channels, positions..., filter...] to [n, groups, positions..., channels, filter...]
+  // [n, channels, positions..., filter...] to [groups, n, positions..., channels, filter...]
   const std::span<const Extent> shape = x.shape();
   ShapeVector grouped = {shape[0], geometry.groups, filter[1]};
   grouped.append(shape.begin() + 2, shape.end());
-  AxesVector order = {0, 1};
+  AxesVector order = {1, 0};
   for (std::size_t i = 0; i < spatial; ++i) order.push_back(static_cast<std::int64_t>(3 + i));
   order.push_back(2);
   for (std::size_t i = 0; i < spatial; ++i)
     order.push_back(static_cast<std::int64_t>(3 + spatial + i));
   const Tensor by_position = permute(reshape(x, grouped), order);
-  const Extent matrices[] = {shape[0], geometry.groups, product(shape.subspan(2, spatial)),
+  const Extent matrices[] = {geometry.groups, shape[0] * product(shape.subspan(2, spatial)),
                              product(filter.subspan(1))};
   return reshape(by_position, matrices);
 }
@@ -115,9 +117,9 @@ Tensor integer_matmul(const Operand& a, const Operand& b, const IntegerMatmulOpt
   const SignedOperand right = as_signed(kIntegerMatmul, b, options.zero_b);
   const Tensor p = swapped(left.zero_point, options.transpose_a);
   const Tensor q = swapped(right.zero_point, options.transpose_b);
-  Tensor result =
-      matmul(with_location(left.levels, a), with_location(right.levels, b),
-             {.transpose_a = options.transpose_a, .transpose_b = options.transpose_b});
+  Tensor result = padded_matmul(
+      with_location(left.levels, a), with_location(right.levels, b),
+      {.transpose_a = options.transpose_a, .transpose_b = options.transpose_b}, kMultiple);
   const std::int64_t axis_of_a = options.transpose_a ? -2 : -1;
   if (q.node())
     result = result - swapped(sums_along(left.levels, axis_of_a), options.transpose_a) * q;
@@ -145,25 +147,35 @@ Tensor integer_conv(const Operand& x, const Operand& w, const IntegerConvOptions
          fmt::format("x is {} and w {}; both need one to three spatial axes after two others",
                      type_text(image), type_text(filters)),
          x.location);
+  for (const Extent extent : filters.shape.subspan(2))
+    if (!extent.is_number())
+      fail(kIntegerConv,
+           fmt::format("w is {}; its spatial extents must be numbers", type_text(filters)),
+           w.location);
   const ConvGeometry geometry = conv_geometry(kIntegerConv, options, spatial, x.location);
   const ShapeVector shape =
       conv_shape(kIntegerConv, image.shape, filters.shape, geometry, x.location);
-  SignedOperand levels =
-      as_signed(kIntegerConv, x, one_number(options.zero_x, x.location));
-  levels.levels = window_matrices(padded(levels, geometry), filters.shape, geometry);
+  SignedOperand levels = as_signed(kIntegerConv, x, one_number(options.zero_x, x.location));
+  levels.levels = window_matrices(padded_levels(levels, geometry), filters.shape, geometry);
   const Extent groups = geometry.groups;
   const Extent filters_per_group = floor_div(filters.shape[0], groups);
   const Extent matrix[] = {groups, filters_per_group, product(filters.shape.subspan(1))};
   Tensor zero_w = options.zero_w;
   if (zero_w.node() && zero_w.rank() > 0) {
     const Extent per_filter[] = {groups, filters_per_group, 1};
-    zero_w = product(zero_w.shape()).is(1) ? reshape(zero_w, Extents())
-                                           : reshape(zero_w, per_filter);
+    zero_w =
+        product(zero_w.shape()).is(1) ? reshape(zero_w, Extents()) : reshape(zero_w, per_filter);
   }
-  const Tensor product_of_levels =
-      integer_matmul(with_location(reshape(w, matrix), w), with_location(levels.levels, x),
-                     {.transpose_b = true, .zero_a = zero_w, .zero_b = levels.zero_point});
-  return reshape(product_of_levels, shape);
+  const Tensor sums =
+      integer_matmul(with_location(levels.levels, x), with_location(reshape(w, matrix), w),
+                     {.transpose_b = true, .zero_a = levels.zero_point, .zero_b = zero_w});
+  // [groups, n * positions, filters] to [n, groups, filters, positions...]
+  ShapeVector apart = {groups, shape[0]};
+  apart.append(shape.begin() + 2, shape.end());
+  apart.push_back(filters_per_group);
+  AxesVector order = {1, 0, static_cast<std::int64_t>(apart.size()) - 1};
+  for (int axis = 0; axis < spatial; ++axis) order.push_back(2 + axis);
+  return reshape(permute(reshape(sums, apart), order), shape);
 }
 
 }  // namespace sinter

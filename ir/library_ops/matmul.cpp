@@ -15,16 +15,6 @@ struct Matrix {
   bool transpose;
 };
 
-/// True if `node` is a view that swaps the last two axes of its operand, and moves no other.
-bool swaps_last_axes(const Node& node) {
-  if (node.op != Op::permute || node.rank() < 2) return false;
-  const std::span<const std::int64_t> axes = attribute(node, "axes").integers;
-  const auto last = static_cast<std::int64_t>(axes.size()) - 1;
-  for (std::int64_t i = 0; i + 2 <= last; ++i)
-    if (axes[static_cast<std::size_t>(i)] != i) return false;
-  return axes[static_cast<std::size_t>(last)] == last - 1;
-}
-
 /// `x` as a matrix. A vector becomes one row, or one column if `is_column`. The library reads the
 /// operand of a transposed view instead of a copy of the view.
 Matrix matrix_of(const Operand& x, bool transpose, bool is_column) {

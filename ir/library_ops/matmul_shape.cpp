@@ -76,4 +76,13 @@ bool is_matmul_result(DType operand, DType result) {
   }
 }
 
+bool swaps_last_axes(const Node& node) {
+  if (node.op != Op::permute || node.rank() < 2) return false;
+  const std::span<const std::int64_t> axes = attribute(node, "axes").integers;
+  const auto last = static_cast<std::int64_t>(axes.size()) - 1;
+  for (std::int64_t i = 0; i + 2 <= last; ++i)
+    if (axes[static_cast<std::size_t>(i)] != i) return false;
+  return axes[static_cast<std::size_t>(last)] == last - 1;
+}
+
 }  // namespace sinter

@@ -19,4 +19,7 @@ DType matmul_dtype(const Node& a, const Node& b, Location location);
 /// True if a product of operands of `operand` may have the dtype `result`.
 bool is_matmul_result(DType operand, DType result);
 
+/// True if `node` is a view that swaps the last two axes of its operand, and moves no other.
+bool swaps_last_axes(const Node& node);
+
 }  // namespace sinter

@@ -48,13 +48,14 @@ Observed observed(const Graph& graph, std::span<const std::string> weights) {
 void check_examples(const Graph& graph, std::span<const std::vector<Binding>> examples,
                     const CalibrationOptions& options) {
   if (examples.empty())
-    throw UserError(fmt::format(
-        "calibrate: graph {} has no example to run on; bind its inputs at least once",
-        graph.name()));
+    throw UserError(
+        fmt::format("calibrate: graph {} has no example to run on; bind its inputs at least once",
+                    graph.name()));
   if (!(options.percentile > 0 && options.percentile <= 100))
-    throw UserError(fmt::format("calibrate: the percentile is {}; it must be above 0 and at most "
-                                "100",
-                                options.percentile));
+    throw UserError(
+        fmt::format("calibrate: the percentile is {}; it must be above 0 and at most "
+                    "100",
+                    options.percentile));
 }
 
 /// Runs on every example. `use` gets the number of the example, and a function that returns the
@@ -83,20 +84,20 @@ std::vector<ValueRange> ranges_of_all(Observed& to, const Stream& stream, Bindin
     ranges.push_back({.value = to.names[i], .low = INFINITY, .high = -INFINITY});
   }
   if (ranges.empty()) return ranges;
-  run_all<float>(
-      compile(to.graph, stream.device()).with_weights(weights), stream, examples, {}, [&](std::size_t example, const auto& elements) {
-        for (std::size_t i = 0; i < ranges.size(); ++i) {
-          const double low = elements(2 * i)[0];
-          const double high = elements(2 * i + 1)[0];
-          if (!std::isfinite(low) || !std::isfinite(high) || low > high)
-            throw UserError(
-                fmt::format("calibrate: {} is from {} to {} in example {}; its elements must be "
-                            "finite, and there must be some",
-                            ranges[i].value, low, high, example));
-          ranges[i].low = std::min(ranges[i].low, low);
-          ranges[i].high = std::max(ranges[i].high, high);
-        }
-      });
+  run_all<float>(compile(to.graph, stream.device()).with_weights(weights), stream, examples, {},
+                 [&](std::size_t example, const auto& elements) {
+                   for (std::size_t i = 0; i < ranges.size(); ++i) {
+                     const double low = elements(2 * i)[0];
+                     const double high = elements(2 * i + 1)[0];
+                     if (!std::isfinite(low) || !std::isfinite(high) || low > high)
+                       throw UserError(fmt::format(
+                           "calibrate: {} is from {} to {} in example {}; its elements must be "
+                           "finite, and there must be some",
+                           ranges[i].value, low, high, example));
+                     ranges[i].low = std::min(ranges[i].low, low);
+                     ranges[i].high = std::max(ranges[i].high, high);
+                   }
+                 });
   return ranges;
 }
 
@@ -130,7 +131,8 @@ class Ends {
       return part;
     };
     low_.narrow(part_of(0, [&](double count) { return count <= share_ * total; }));
-    high_.narrow(part_of(kParts - 1, [&](double count) { return total - count <= share_ * total; }));
+    high_.narrow(
+        part_of(kParts - 1, [&](double count) { return total - count <= share_ * total; }));
   }
 
   ValueRange range(const std::string& value) const {

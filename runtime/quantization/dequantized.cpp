@@ -24,7 +24,8 @@ const Node* levels_of(const Node* node) {
 
 /// `parameter` with the rank of `levels`, without repeated elements; nullopt if it has more
 /// elements than `levels`.
-std::optional<Tensor> aligned(GraphData& graph, const Node* parameter, const Node& levels) {
+std::optional<Tensor> in_rank_of_levels(GraphData& graph, const Node* parameter,
+                                        const Node& levels) {
   while (parameter->op == Op::broadcast_to) parameter = parameter->operand(0);
   const Tensor value = tensor(graph, parameter);
   if (parameter->rank() > levels.rank()) return std::nullopt;
@@ -64,11 +65,11 @@ std::optional<Dequantized> match_product(GraphData& graph, const Node* shifted,
   }
   if (!levels) return std::nullopt;
   if (zero_point && is_f8(levels->dtype)) return std::nullopt;
-  const std::optional<Tensor> scale = aligned(graph, factor, *levels);
+  const std::optional<Tensor> scale = in_rank_of_levels(graph, factor, *levels);
   if (!scale) return std::nullopt;
   Dequantized result{.levels = tensor(graph, levels), .zero_point = {}, .scale = cast(*scale, f32)};
   if (zero_point) {
-    const std::optional<Tensor> zero = aligned(graph, zero_point, *levels);
+    const std::optional<Tensor> zero = in_rank_of_levels(graph, zero_point, *levels);
     if (!zero) return std::nullopt;
     result.zero_point = *zero;
   }
@@ -113,8 +114,6 @@ bool is_equal_along(const Tensor& parameter, std::int64_t axis, int rank) {
   return parameter.shape()[from_front].is(1);
 }
 
-bool is_one_number(const Tensor& parameter) {
-  return !parameter.node() || parameter.rank() == 0;
-}
+bool is_one_number(const Tensor& parameter) { return !parameter.node() || parameter.rank() == 0; }
 
 }  // namespace sinter

@@ -1,5 +1,6 @@
 // fold_dequantization: products of 8-bit operands instead of dequantised ones.
 #include "compiler/simplify/graph_sweep.h"
+#include "ir/composites/padded_matmul.h"
 #include "ir/library_ops/conv_shape.h"
 #include "ir/text/print.h"
 #include "runtime/quantization/dequantized.h"
@@ -14,6 +15,9 @@
 namespace sinter {
 
 namespace {
+
+/// Of k and n, as cuBLASLt needs for f8.
+constexpr std::int64_t kMultipleOfF8 = 16;
 
 /// The replacement of a product, or the reason why there is none.
 struct Folded {
@@ -49,7 +53,9 @@ Folded fold_matmul(const Node& node, const Dequantized& a, const Dequantized& b,
     return {.product = {}, .reason = "one operand is an integer, the other one is not"};
   const Tensor sums =
       is_f8(a.levels.dtype())
-          ? matmul(left, right, {.transpose_a = swaps_a, .transpose_b = swaps_b, .result = f32})
+          ? padded_matmul(left, right,
+                          {.transpose_a = swaps_a, .transpose_b = swaps_b, .result = f32},
+                          kMultipleOfF8)
           : cast(integer_matmul(left, right,
                                 {.transpose_a = swaps_a,
                                  .transpose_b = swaps_b,

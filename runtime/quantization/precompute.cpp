@@ -41,9 +41,7 @@ class StoredValues {
   static constexpr double kUnknown = -1;
   static constexpr double kNever = std::numeric_limits<double>::infinity();
 
-  static bool is_input(const Node* node) {
-    return node->op == Op::input || node->op == Op::scalar;
-  }
+  static bool is_input(const Node* node) { return node->op == Op::input || node->op == Op::scalar; }
 
   /// The bytes of `node`; never stored if its shape has a symbol.
   static double own_bytes(const Node* node) {
@@ -127,7 +125,7 @@ class NewNames {
   std::set<std::string> taken_;
 };
 
-/// Copies a graph with fewer inputs. Nodes of inputs contain their position, so they are made anew.
+/// Copies a graph with fewer inputs. Nodes of inputs contain their position, so all are made again.
 class CopyWithFewerInputs {
  public:
   CopyWithFewerInputs(const GraphData& from, std::span<const std::string> removable)
@@ -215,8 +213,8 @@ PrecomputedGraph precompute(const Graph& graph, std::span<const std::string> wei
     const std::string name = names.of(node);
     result.weights.output(name, tensor(source, source.nodes[node->id]));
     stored[node] =
-        result.graph.input(name, node->dtype, std::vector<Extent>(node->shape.begin(),
-                                                                  node->shape.end()))
+        result.graph
+            .input(name, node->dtype, std::vector<Extent>(node->shape.begin(), node->shape.end()))
             .node();
   }
   sweep(data, [&](const Node& node, std::span<const Node* const> operands) {

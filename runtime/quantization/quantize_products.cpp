@@ -6,6 +6,7 @@
 #include "sinter/error.h"
 #include "sinter/nn.h"
 #include "sinter/quantization.h"
+#include "sinter/views.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +26,7 @@ constexpr double kMostF8e4m3 = 448;  ///< the largest number of f8e4m3
 constexpr double kLeastScale = 1e-30;
 
 /// Scale and zero point of an operand that is no weight.
-struct Grid {
+struct LevelGrid {
   double scale = 1;
   std::int64_t zero_point = 0;
 };
@@ -33,7 +34,7 @@ struct Grid {
 /// Rounds to f32, the dtype in which graphs divide by the scale.
 double in_f32(double number) { return static_cast<double>(static_cast<float>(number)); }
 
-Grid grid_of(const ValueRange& range, const QuantizationOptions& options) {
+LevelGrid grid_of(const ValueRange& range, const QuantizationOptions& options) {
   if (!std::isfinite(range.low) || !std::isfinite(range.high) || range.low > range.high)
     throw UserError(
         fmt::format("{}: the range of {} is [{}, {}]; both ends must be finite and in order", kName,
@@ -89,7 +90,8 @@ class Quantizer {
   std::string reason_to_skip(const Node& node) const {
     if (node.op == Op::conv && options_.dtype != i8)
       return fmt::format("convolutions of {} do not exist", name(options_.dtype));
-    if (node.op == Op::conv && !is_weight_[node.operand(1)->id]) return "its filters are no weights";
+    if (node.op == Op::conv && !is_weight_[node.operand(1)->id])
+      return "its filters are no weights";
     for (const Node* operand : node.operands)
       if (!is_weight_[operand->id] && !grids_.contains(named_[operand->id]))
         return fmt::format("its operand {} has no range", named_[operand->id]);
@@ -102,38 +104,41 @@ class Quantizer {
     const Operand x = operand_at(data_, operand, &product);
     const std::string& name_of_x = named_[original.id];
     Tensor levels;
-    Tensor scale;
     Tensor real;
     if (is_weight_[original.id]) {
-      scale = scale_of_weight(product, index, x).label(name_of_x + "_scale");
-      levels = quantize(x, scale, 0, options_.dtype).label(name_of_x + "_levels");
+      // Tensor cores take 8-bit operands with consecutive elements along the summed axis.
+      const bool turns = product.op == Op::matmul && summed_axis(product, index) != -1;
+      const Operand w = turns ? Operand(transpose(x, -2, -1)) : x;
+      const Tensor scale = scale_of_weight(product, w).label(name_of_x + "_scale");
+      levels = quantize(w, scale, 0, options_.dtype).label(name_of_x + "_levels");
       real = dequantize(levels, scale);
+      if (turns) real = transpose(real, -2, -1);
     } else {
-      const Grid& grid = grids_.at(name_of_x);
+      const LevelGrid& grid = grids_.at(name_of_x);
       levels = quantize(x, grid.scale, grid.zero_point, options_.dtype);
       real = dequantize(levels, grid.scale, grid.zero_point);
     }
     return cast(real, operand->dtype).node();
   }
 
-  Tensor scale_of_weight(const Node& product, std::size_t index, const Operand& w) const {
-    const double most = options_.dtype == i8 ? kMostI8 : kMostF8e4m3;
-    const Tensor largest = max(abs(cast(w, f32)), reduced_axes_of(product, index), keep);
-    return maximum(largest, kLeastScale) / most;
-  }
-
-  /// The axes of a weight that share a scale: all of them, or those that the product sums.
-  std::vector<std::int64_t> reduced_axes_of(const Node& product, std::size_t index) const {
-    const int rank = product.operand(index)->rank();
-    std::vector<std::int64_t> axes;
-    if (!options_.per_axis || product.op == Op::conv) {
-      for (int axis = options_.per_axis ? 1 : 0; axis < rank; ++axis) axes.push_back(axis);
-      return axes;
-    }
+  /// The axis of operand `index` that a matrix product sums: -2 or -1.
+  static int summed_axis(const Node& product, std::size_t index) {
     const bool is_transposed =
         attribute(product, index == 0 ? "transpose_a" : "transpose_b").integer != 0;
-    axes.push_back((index == 0) != is_transposed ? rank - 1 : rank - 2);
-    return axes;
+    return (index == 0) != is_transposed ? -1 : -2;
+  }
+
+  /// The scale of a weight, whose last axis is the summed one of a matrix product. Elements share
+  /// it along all axes, or along those that the product sums.
+  Tensor scale_of_weight(const Node& product, const Operand& w) const {
+    const int rank = w.tensor.rank();
+    std::vector<std::int64_t> axes = {-1};
+    if (!options_.per_axis || product.op == Op::conv) {
+      axes.clear();
+      for (int axis = options_.per_axis ? 1 : 0; axis < rank; ++axis) axes.push_back(axis);
+    }
+    const double most = options_.dtype == i8 ? kMostI8 : kMostF8e4m3;
+    return maximum(max(abs(cast(w, f32)), axes, keep), kLeastScale) / most;
   }
 
   QuantizedGraph result_;
@@ -142,7 +147,7 @@ class Quantizer {
   std::vector<bool> is_weight_;     ///< by id
   std::vector<std::string> named_;  ///< by id, before any change
   const QuantizationOptions& options_;
-  std::map<std::string, Grid> grids_;  ///< by value
+  std::map<std::string, LevelGrid> grids_;  ///< by value
 };
 
 }  // namespace

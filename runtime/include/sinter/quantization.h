@@ -1,12 +1,10 @@
 // Post-training quantisation: matrix products and convolutions of 8-bit operands, whose ranges are
 // measured on examples.
 //
-//   calibrate            measures the ranges of the operands that are no weights
-//   quantize_products    rounds every operand to 8 bits and back (QDQ: quantize, dequantize)
-//   fold_dequantization  turns products of dequantised operands into products of 8-bit operands
-//   precompute           moves what depends on weights alone into a graph that runs once
-//
-// Each takes a graph and returns another one. None changes the graph that it takes.
+// `calibrate` measures the ranges of the operands that are no weights. `quantize_products` rounds
+// every operand to 8 bits and back (QDQ: quantize, dequantize). `fold_dequantization` turns
+// products of dequantised operands into products of 8-bit operands. `precompute` moves what depends
+// on weights alone into a graph that runs once. None changes the graph that it takes.
 #pragma once
 
 #include <cstdint>
@@ -40,11 +38,11 @@ struct CalibrationOptions {
   double percentile = 99.99;
 };
 
-/// Runs `graph` on `examples` in `stream`, and returns the ranges of the operands of matrix products and
-/// convolutions that do not depend on weights alone, in the order of the graph. Each example binds
-/// the inputs that `weights` does not bind. Updates are not written. Throws UserError if there is
-/// no example, if an operand has no elements, or if one is NaN or infinite. Also throws the errors
-/// of compile and Context::run.
+/// Runs `graph` on `examples` in `stream`, and returns the ranges of operands of matrix products
+/// and convolutions, in the order of the graph. Operands that depend on weights alone have none.
+/// Each example binds the inputs that `weights` does not bind. Updates are not written. Throws
+/// UserError if there is no example, if an operand has no elements, or if one is NaN or infinite.
+/// Also throws the errors of compile and Context::run.
 std::vector<ValueRange> calibrate(const Graph& graph, const Stream& stream, BindingList weights,
                                   std::span<const std::vector<Binding>> examples,
                                   const CalibrationOptions& options = {});
@@ -71,9 +69,9 @@ struct QuantizationOptions {
 };
 
 /// Puts each floating operand of matrix products and convolutions through `quantize` and
-/// `dequantize`. The scale of a weight, an operand that depends on the inputs `weights` alone, is
-/// max |w| / 127 for i8 and max |w| / 448 for f8e4m3. The scale of another operand follows from its
-/// range in `ranges`, extended to contain 0. Skips products without a weight or range that they
+/// `dequantize`. A weight is an operand that depends on the inputs `weights` alone. Its scale is
+/// max |w| / 127 for i8, and max |w| / 448 for f8e4m3. The scale of another operand follows from
+/// its range in `ranges`, extended to contain 0. Skips products without a weight or range that they
 /// need. Throws UserError for another dtype, an unknown weight, a range that is not finite, or a
 /// weight that the graph updates.
 QuantizedGraph quantize_products(const Graph& graph, std::span<const std::string> weights,

@@ -85,9 +85,9 @@ class Examples {
     HostArray in_order(all.dtype(), {all.shape().begin(), all.shape().end()});
     copy_elements(all, in_order);
     const std::span<std::byte> bytes = result.bytes();
-    std::ranges::copy(in_order.bytes().subspan(static_cast<std::size_t>(index) * bytes.size(),
-                                               bytes.size()),
-                      bytes.begin());
+    std::ranges::copy(
+        in_order.bytes().subspan(static_cast<std::size_t>(index) * bytes.size(), bytes.size()),
+        bytes.begin());
     return result;
   }
 
@@ -101,7 +101,7 @@ std::int64_t bytes_of(const HostArrays& arrays) {
   return bytes;
 }
 
-std::vector<std::string> names_of(const HostArrays& arrays) {
+std::vector<std::string> array_names(const HostArrays& arrays) {
   std::vector<std::string> names;
   for (const auto& [name, array] : arrays) names.push_back(name);
   return names;
@@ -189,22 +189,21 @@ void quantize_to_files(const QuantizeArguments& arguments) {
   if (weights.empty())
     throw UsageError(fmt::format("{}: there are no weights in {}", arguments.file,
                                  weights_folder(arguments.file).string()));
-  const std::vector<std::string> names = names_of(weights);
+  const std::vector<std::string> names = array_names(weights);
   const Examples examples(graph, read_inputs(graph, arguments.inputs), device);
   std::vector<ValueRange> ranges;
   if (!examples.bindings().empty()) {
     DeviceArrays bound(device);
     for (const auto& [name, array] : weights) bound.add(graph, name, array);
-    ranges = calibrate(graph, device.stream(), bound.bindings(), examples.bindings(),
-                       {.method = arguments.range == "percentile" ? RangeMethod::percentile
-                                                                  : RangeMethod::min_max,
-                        .percentile = arguments.percentile});
+    ranges = calibrate(
+        graph, device.stream(), bound.bindings(), examples.bindings(),
+        {.method = arguments.range == "percentile" ? RangeMethod::percentile : RangeMethod::min_max,
+         .percentile = arguments.percentile});
   }
-  QuantizedGraph quantized =
-      quantize_products(graph, names, ranges,
-                        {.dtype = arguments.dtype == "i8" ? i8 : f8e4m3,
-                         .per_axis = !arguments.per_tensor,
-                         .zero_points = !arguments.symmetric});
+  QuantizedGraph quantized = quantize_products(graph, names, ranges,
+                                               {.dtype = arguments.dtype == "i8" ? i8 : f8e4m3,
+                                                .per_axis = !arguments.per_tensor,
+                                                .zero_points = !arguments.symmetric});
   print_skipped(quantized.skipped);
   int products = quantized.products;
   if (!arguments.qdq) {
@@ -219,8 +218,8 @@ void quantize_to_files(const QuantizeArguments& arguments) {
   const HostArrays stored = new_weights(model, weights, device);
   ModelWriter writer(text);
   for (const auto& [name, array] : stored) writer.add_weight(name, array);
-  writer.finish(fmt::format("// Quantised from {}.\n{}", fs::path(arguments.file).filename().string(),
-                            print(model.graph)));
+  writer.finish(fmt::format("// Quantised from {}.\n{}",
+                            fs::path(arguments.file).filename().string(), print(model.graph)));
   fmt::print("{}: {} in {}\n", text.string(), counted(products, "product"),
              arguments.qdq ? arguments.dtype + ", as quantize and dequantize" : "8 bits");
   fmt::print("{}: {} of {}, which were {}\n", weights_folder(text).string(),
@@ -246,13 +245,15 @@ void declare_quantize(CLI::App& app, Action& action) {
       ->type_name("DIR")
       ->required();
   command
-      .add_option("--inputs", arguments->inputs,
-                  "Inputs from .npy files, on which ranges are measured. An array with one more "
-                  "axis in front has several examples. A model that is quantised already needs none")
+      .add_option(
+          "--inputs", arguments->inputs,
+          "Inputs from .npy files, on which ranges are measured. An array with one more "
+          "axis in front has several examples. A model that is quantised already needs none")
       ->type_name("NAME=FILE")
       ->allow_extra_args();
   static constexpr const char* kDtypes[] = {"i8", "f8e4m3"};
-  command.add_option("--dtype", arguments->dtype, "The 8-bit dtype; f8e4m3 for matrix products only")
+  command
+      .add_option("--dtype", arguments->dtype, "The 8-bit dtype; f8e4m3 for matrix products only")
       ->check(one_of(kDtypes))
       ->type_name("DTYPE")
       ->capture_default_str();

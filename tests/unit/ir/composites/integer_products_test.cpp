@@ -38,7 +38,7 @@ class IntegerProducts : public testing::TestWithParam<Zeros> {};
 
 TEST_P(IntegerProducts, MatmulIsTheSumOfProducts) {
   const auto [of_a, of_b, has_zeros] = GetParam();
-  constexpr std::int64_t kRows = 3, kCommon = 5, kColumns = 4;
+  constexpr std::int64_t kRows = 3, kCommon = 5, kColumns = 6;
   const HostArray a = random_array(of_a, {kRows, kCommon}, 1);
   const HostArray b = random_array(of_b, {kColumns, kCommon}, 2);
   const HostArray zero_a = random_array(of_a, {kRows, 1}, 3);
