@@ -35,7 +35,7 @@ TEST_P(RunParity, ResultsAreThoseOfTheHostDevice) {
     std::vector<Size> named;
     for (const auto& [name, value] : sizes) named.push_back({name, value});
     run_and_compare_with_host(default_device(), graph, named,
-                              {.candidates = false, .misaligned = true});
+                              {.candidates = false, .unfused = runs_unfused(), .misaligned = true});
   }
 }
 
@@ -65,7 +65,7 @@ TEST_P(PatternParity, ResultsAreThoseOfTheHostDevice) {
     DeviceState device(gpu.state()->driver, gpu.ordinal());
     device.target = small.target(device.target);
     run_and_compare_with_host(Device(&device), small.graph(), small.named_sizes(),
-                              {.candidates = false, .replay = false});
+                              {.candidates = false, .replay = false, .unfused = runs_unfused()});
   }
 }
 

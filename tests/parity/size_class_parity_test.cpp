@@ -26,8 +26,9 @@ TEST_P(SizeClassParity, EndsOfClassesGiveTheResultsOfTheHostDevice) {
     SCOPED_TRACE(small.name);
     DeviceState device(gpu.state()->driver, gpu.ordinal());
     device.target = small.target(device.target);
-    run_and_compare_with_host(Device(&device), small.graph(), small.named_sizes(),
-                              {.candidates = false, .replay = false, .misaligned = true});
+    run_and_compare_with_host(
+        Device(&device), small.graph(), small.named_sizes(),
+        {.candidates = false, .replay = false, .unfused = runs_unfused(), .misaligned = true});
   }
 }
 

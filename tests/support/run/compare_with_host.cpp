@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <string_view>
 
 #include "ir/graph/node.h"
@@ -65,6 +66,11 @@ void expect_host_bits(std::string_view device, const std::set<std::string>& name
                                    fmt::join(*index, ", "), element_text(actual, *index), device,
                                    element_text(expected, *index));
   }
+}
+
+bool runs_unfused() {
+  const char* const value = std::getenv("SINTER_TEST_UNFUSED");
+  return !value || std::string_view(value) != "off";
 }
 
 RunResult run_and_compare_with_host(Device gpu, const Graph& graph, std::vector<Size> sizes,

@@ -13,6 +13,11 @@ namespace sinter::test {
 /// only. All devices give them the same bits.
 std::set<std::string> exact_results(const Graph& graph);
 
+/// False if SINTER_TEST_UNFUSED is `off`. Kernels of single nodes take half of the compile time of
+/// the golden graphs, so one group of virtual GPUs runs them
+/// (tests/virtual_gpu/register_tests.cmake).
+bool runs_unfused();
+
 /// run_and_check_on(gpu, …). In addition, the exact results must have the bits that the host device
 /// gives; any two NaNs are equal, because devices choose the payload.
 RunResult run_and_compare_with_host(Device gpu, const Graph& graph, std::vector<Size> sizes = {},

@@ -146,9 +146,10 @@ bool Granule::replaces(const PastAccess& past, const Access& access, const Threa
   // Strong reads stay, as they may have observed a write.
   if ((past.flags | flags_of(access)) & (AccessFlags::kStrong | AccessFlags::kWrite)) return false;
   if (past.segment < thread.ordered_below) return true;
+  const std::uint32_t own = thread.block->id.launch;
   if (past.has(AccessFlags::kReadOnly) &&
-      !(access.kind == AccessKind::read_only &&
-        order.launch_of(past.segment) == thread.block->id.launch))
+      !(access.kind == AccessKind::read_only && order.launch_of(past.segment) == own) &&
+      !order.is_of_launch_before(past.segment, own))
     return false;
   return order.unordered(past.group(), thread) == 0;
 }

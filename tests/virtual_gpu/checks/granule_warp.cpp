@@ -38,10 +38,13 @@ Relation relation_of(const PastAccess& past, const WarpAccess& access, int at, i
                                                                              : Relation::unknown;
 }
 
-/// False if the past access and the new one may be a race between a write and an `ld.global.nc`.
-bool allows_read_only(const PastAccess& past, const WarpAccess& access, Relation relation) {
+/// False if the past access and the new one may be a race between a write and an `ld.global.nc`,
+/// which needs both in one launch.
+bool allows_read_only(const PastAccess& past, const WarpAccess& access, Relation relation,
+                      const HappensBefore& order) {
   return relation == Relation::before_launch ||
-         !((past.flags | access.record.flags) & AccessFlags::kReadOnly);
+         !((past.flags | access.record.flags) & AccessFlags::kReadOnly) ||
+         order.launch_of(past.segment) != access.block->id.launch;
 }
 
 /// True if no later access conflicts with the past read but not with the new one. See
@@ -51,9 +54,11 @@ bool is_replaced(const PastAccess& past, const WarpAccess& access, int at, int g
   if (past.has(AccessFlags::kStrong | AccessFlags::kWrite)) return false;
   const Relation relation = relation_of(past, access, at, granule_shift, false, order);
   if (relation == Relation::before_launch) return true;
-  const bool needs_read_only = past.has(AccessFlags::kReadOnly) &&
-                               !(access.record.has(AccessFlags::kReadOnly) &&
-                                 order.launch_of(past.segment) == access.block->id.launch);
+  const std::uint32_t own = access.block->id.launch;
+  const bool needs_read_only =
+      past.has(AccessFlags::kReadOnly) &&
+      !(access.record.has(AccessFlags::kReadOnly) && order.launch_of(past.segment) == own) &&
+      !order.is_of_launch_before(past.segment, own);
   return relation == Relation::ordered && !needs_read_only;
 }
 
@@ -83,7 +88,7 @@ bool Granule::try_warp(const WarpAccess& access, int at, int granule_shift, Happ
 bool Granule::try_write(const WarpAccess& access, int at, int granule_shift, HappensBefore& order) {
   const auto allows = [&](const PastAccess& past) {
     const Relation relation = relation_of(past, access, at, granule_shift, true, order);
-    return relation != Relation::unknown && allows_read_only(past, access, relation);
+    return relation != Relation::unknown && allows_read_only(past, access, relation, order);
   };
   if (!allows(write_) || !allows(reads_)) return false;
   const AccessHistories& histories = order.histories();
@@ -100,7 +105,8 @@ bool Granule::try_write(const WarpAccess& access, int at, int granule_shift, Hap
 bool Granule::try_read(const WarpAccess& access, int at, int granule_shift, HappensBefore& order) {
   const PastAccess& record = access.record;
   const Relation relation = relation_of(write_, access, at, granule_shift, true, order);
-  if (relation == Relation::unknown || !allows_read_only(write_, access, relation)) return false;
+  if (relation == Relation::unknown || !allows_read_only(write_, access, relation, order))
+    return false;
   if (reads_.segment && reads_.is_like(record)) {
     reads_.lanes |= record.lanes;
     reads_.line = record.line;

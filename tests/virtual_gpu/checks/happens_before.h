@@ -100,6 +100,11 @@ class HappensBefore {
   /// share the clock. False if only clocks of single threads can tell.
   bool is_segment_before(std::uint32_t segment, const BlockClock& block,
                          const WarpClock& warp) const;
+  /// True if the whole launch of the segment is ordered before the other launch. It has ended, so
+  /// it makes no more accesses.
+  bool is_of_launch_before(std::uint32_t segment, std::uint32_t launch) const {
+    return is_retired(segment) || is_launch_before(launch_of(segment), launch);
+  }
   ThreadPosition position_of(const AccessStamp& past) const;
   /// The stamp of an access that the thread makes now.
   AccessStamp stamp(const ThreadClock& thread, std::int32_t line) const;

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <random>
+#include <vector>
 
 #include "tests/virtual_gpu/checks/tests/order_fixture.h"
 
@@ -40,6 +41,26 @@ TEST_F(WarpAccessTest, RepeatedReadsOfSeveralWarpsAddNothing) {
     return order_.histories().size();
   };
   EXPECT_EQ(read_all(1), read_all(500));
+}
+
+TEST_F(WarpAccessTest, ReadOnlyLoadsOfEarlierLaunchesAreForgotten) {
+  begin();
+  EXPECT_FALSE(write_row(block(0), 0));
+  std::vector<std::uint32_t> before = {launch_};
+  begin();  // ordered with no other launch, so that none of them has all earlier ones before it
+  const auto read_by_two_blocks = [&] {
+    begin(before);
+    before.push_back(launch_);
+    for (const std::uint32_t number : {0, 1})
+      EXPECT_FALSE(read_row(block(number), 0, kAllLanes, AccessKind::read_only));
+    return order_.histories().size();
+  };
+  // A set for the first block of each launch, and none per lane.
+  EXPECT_EQ(read_by_two_blocks(), 1U);
+  for (std::size_t i = 2; i < 50; ++i) EXPECT_EQ(read_by_two_blocks(), i);
+  for (std::uint32_t set = 1; set <= 49; ++set) EXPECT_EQ(order_.histories()[set].length, 1U);
+  begin();
+  EXPECT_TRUE(write_row(block(0), 0)) << "no order with the last readers";
 }
 
 TEST_F(WarpAccessTest, ARowConflictsWithASingleLane) {
