@@ -1,0 +1,72 @@
+#include "runtime/libraries/algorithms/stored_algorithm.h"
+
+#include <fmt/format.h>
+
+#include "runtime/support/archive.h"
+
+namespace sinter {
+
+namespace {
+
+/// Another number for another form of the bytes.
+constexpr int kAlgorithmFormat = 1;
+/// More than any algorithm needs; a damaged size must not plan an arena of petabytes.
+constexpr std::int64_t kMostStoredWorkspace = std::int64_t{1} << 40;
+
+struct AlgorithmEntry {
+  int format = kAlgorithmFormat;
+  std::string key;
+  std::int64_t workspace_bytes = 0;
+  std::vector<std::byte> data;
+};
+
+template <class Archive, SameOrConst<AlgorithmEntry> Entry>
+void fields(Archive& archive, Entry& entry) {
+  archive(entry.format, entry.key, entry.workspace_bytes, entry.data);
+}
+
+}  // namespace
+
+std::string AlgorithmKey::text() const {
+  return fmt::format("{}\n{}\n{}", library, device, problem);
+}
+
+std::vector<std::byte> to_bytes(const AlgorithmKey& key, const StoredAlgorithm& algorithm) {
+  ArchiveWriter writer;
+  writer(AlgorithmEntry{
+      .key = key.text(), .workspace_bytes = algorithm.workspace_bytes, .data = algorithm.data});
+  return writer.take();
+}
+
+ParsedAlgorithm parse_algorithm(const AlgorithmKey& key, std::span<const std::byte> bytes) {
+  AlgorithmEntry entry;
+  try {
+    ArchiveReader reader(bytes);
+    reader(entry);
+    reader.finish();
+  } catch (const InvalidData& invalid) {
+    return {.problem = fmt::format("it is damaged: {}", invalid.what)};
+  }
+  if (entry.format != kAlgorithmFormat)
+    return {.problem = fmt::format("it has the format {}, not {}", entry.format, kAlgorithmFormat)};
+  if (entry.key != key.text()) return {.problem = "it is of another problem"};
+  if (entry.workspace_bytes < 0 || entry.workspace_bytes > kMostStoredWorkspace)
+    return {.problem = fmt::format("its workspace has {} bytes", entry.workspace_bytes)};
+  return {.algorithm = StoredAlgorithm{.workspace_bytes = entry.workspace_bytes,
+                                       .data = std::move(entry.data)}};
+}
+
+void take_or_choose(AlgorithmStore* store, const AlgorithmKey& key, const AlgorithmChoice& choice) {
+  if (store)
+    if (const auto bytes = store->find(key)) {
+      const ParsedAlgorithm parsed = parse_algorithm(key, *bytes);
+      const std::string refusal =
+          parsed.algorithm ? choice.take(*parsed.algorithm) : parsed.problem;
+      if (refusal.empty()) return;
+      store->log_refusal(key, refusal);
+    }
+  const std::optional<StoredAlgorithm> chosen = choice.choose();
+  if (store && chosen) store->put(key, to_bytes(key, *chosen));
+}
+
+}  // namespace sinter
