@@ -23,7 +23,8 @@ ConvArrays arrays_of(ConvKind kind, const OpaqueCall& call) {
 /// The convolution by oneDNN; null if products compute it.
 std::shared_ptr<const OneDnnConv> onednn_conv_of(const ConvProblem& problem) {
   const OneDnn* const library = host_onednn();
-  return library ? onednn_conv(*library, problem) : nullptr;
+  if (!library || is_faster_as_product(problem)) return nullptr;
+  return onednn_conv(*library, problem);
 }
 
 int enqueue_conv(ConvKind kind, const OpaqueCall& call) {

@@ -226,6 +226,13 @@ struct OneDnnConvs {
 
 }  // namespace
 
+bool is_faster_as_product(const ConvProblem& problem) {
+  constexpr std::int64_t kHalfBlock = 8;
+  if (problem.kind == ConvKind::data_gradient)
+    return problem.groups == 1 && problem.channels < kHalfBlock;
+  return product_of(problem.filter_size) == 1;
+}
+
 std::shared_ptr<const OneDnnConv> onednn_conv(const OneDnn& library, const ConvProblem& problem) {
   if (problem.dtype != f32) return nullptr;
   static auto& all = *new OneDnnConvs;  // never destroyed: threads may use it at the end

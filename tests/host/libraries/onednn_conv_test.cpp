@@ -137,5 +137,22 @@ INSTANTIATE_TEST_SUITE_P(Kinds, OneDnnConvs,
                                                                           : "WeightGradient";
                          });
 
+TEST(OneDnnConvChoice, LeavesOneTapAndFewChannelsToProducts) {
+  const ConvProblem one_tap{.channels = 16, .filters = 16};
+  ConvProblem taps = one_tap;
+  taps.filter_size = {1, 3, 3};
+  EXPECT_TRUE(is_faster_as_product(one_tap));
+  EXPECT_FALSE(is_faster_as_product(taps));
+  ConvProblem gradient = one_tap;
+  gradient.kind = ConvKind::weight_gradient;
+  EXPECT_TRUE(is_faster_as_product(gradient));
+  gradient.kind = ConvKind::data_gradient;
+  EXPECT_FALSE(is_faster_as_product(gradient));
+  gradient.channels = 3;
+  EXPECT_TRUE(is_faster_as_product(gradient));
+  gradient.channels = gradient.groups = 4;
+  EXPECT_FALSE(is_faster_as_product(gradient));
+}
+
 }  // namespace
 }  // namespace sinter::test::onednn_conv_test
