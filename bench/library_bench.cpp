@@ -57,9 +57,9 @@ std::vector<Extent> extents_of(const std::vector<std::int64_t>& shape) {
 
 /// A convolution of 3 x 3 taps as in residual networks: 32 images of `range` squared pixels, or one
 /// on the host device. `record` records it, or a gradient, with operands of these extents.
-void taps(benchmark::State& state, DType dtype, const std::vector<std::int64_t>& a,
-          const std::vector<std::int64_t>& b, const std::vector<std::int64_t>& y,
-          const std::function<Tensor(const Tensor& a, const Tensor& b)>& record) {
+void convolve(benchmark::State& state, DType dtype, const std::vector<std::int64_t>& a,
+              const std::vector<std::int64_t>& b, const std::vector<std::int64_t>& y,
+              const std::function<Tensor(const Tensor& a, const Tensor& b)>& record) {
   Graph graph("convolution");
   graph.output(
       "y", record(graph.input("a", dtype, extents_of(a)), graph.input("b", dtype, extents_of(b))));
@@ -75,20 +75,20 @@ const std::vector<std::int64_t> kFilterShape = {kChannels, kChannels, 3, 3};
 
 void convolution(benchmark::State& state, DType dtype, const ConvOptions& options) {
   const auto image = image_shape(state);
-  taps(state, dtype, image, kFilterShape, image,
-       [&](const Tensor& x, const Tensor& w) { return conv(x, w, options); });
+  convolve(state, dtype, image, kFilterShape, image,
+           [&](const Tensor& x, const Tensor& w) { return conv(x, w, options); });
 }
 
 void data_gradient(benchmark::State& state, DType dtype, const ConvOptions& options) {
   const auto image = image_shape(state);
-  taps(state, dtype, image, kFilterShape, image, [&](const Tensor& y, const Tensor& w) {
+  convolve(state, dtype, image, kFilterShape, image, [&](const Tensor& y, const Tensor& w) {
     return conv_data_gradient(y, w, extents_of(image), options);
   });
 }
 
 void weight_gradient(benchmark::State& state, DType dtype, const ConvOptions& options) {
   const auto image = image_shape(state);
-  taps(state, dtype, image, image, kFilterShape, [&](const Tensor& x, const Tensor& y) {
+  convolve(state, dtype, image, image, kFilterShape, [&](const Tensor& x, const Tensor& y) {
     return conv_weight_gradient(x, y, extents_of(kFilterShape), options);
   });
 }

@@ -1,7 +1,9 @@
 #include "runtime/libraries/onednn/onednn.h"
 
 #include <memory>
+#include <mutex>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <dlfcn.h>
@@ -63,6 +65,14 @@ std::string fill_library(OneDnn& library, void* handle) {
   return {};
 }
 
+/// Libraries are never closed, so their functions stay valid.
+const OneDnn* keep_library(std::unique_ptr<const OneDnn> library) {
+  static std::mutex mutex;
+  static auto* const kept = new std::vector<std::unique_ptr<const OneDnn>>;
+  const std::lock_guard lock(mutex);
+  return kept->emplace_back(std::move(library)).get();
+}
+
 }  // namespace
 
 std::string OneDnn::version_text() const { return fmt::format("{}.{}.{}", major, minor, patch); }
@@ -100,8 +110,7 @@ OneDnnOrReason open_onednn(const std::string& choice) {
     auto library = std::make_unique<OneDnn>();
     library->path = library_file(handle).path;
     const std::string why_not = fill_library(*library, handle);
-    // Never destroyed, because the library is never closed.
-    if (why_not.empty()) return {.library = library.release(), .reason = {}};
+    if (why_not.empty()) return {.library = keep_library(std::move(library)), .reason = {}};
     reason = fmt::format("{} {}", library->path, why_not);
   }
   if (choice.empty()) return {.reason = fmt::format("oneDNN was not found: {}", reason)};
