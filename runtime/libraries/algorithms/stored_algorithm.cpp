@@ -1,5 +1,7 @@
 #include "runtime/libraries/algorithms/stored_algorithm.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "runtime/support/archive.h"
@@ -8,13 +10,10 @@ namespace sinter {
 
 namespace {
 
-/// Another number for another form of the bytes.
-constexpr int kAlgorithmFormat = 1;
 /// More than any algorithm needs; a damaged size must not plan an arena of petabytes.
 constexpr std::int64_t kMostStoredWorkspace = std::int64_t{1} << 40;
 
 struct AlgorithmEntry {
-  int format = kAlgorithmFormat;
   std::string key;
   std::int64_t workspace_bytes = 0;
   std::vector<std::byte> data;
@@ -22,7 +21,7 @@ struct AlgorithmEntry {
 
 template <class Archive, SameOrConst<AlgorithmEntry> Entry>
 void fields(Archive& archive, Entry& entry) {
-  archive(entry.format, entry.key, entry.workspace_bytes, entry.data);
+  archive(entry.key, entry.workspace_bytes, entry.data);
 }
 
 }  // namespace
@@ -35,20 +34,25 @@ std::vector<std::byte> to_bytes(const AlgorithmKey& key, const StoredAlgorithm& 
   ArchiveWriter writer;
   writer(AlgorithmEntry{
       .key = key.text(), .workspace_bytes = algorithm.workspace_bytes, .data = algorithm.data});
-  return writer.take();
+  const auto mark = std::as_bytes(std::span(kAlgorithmMark));
+  std::vector<std::byte> bytes(mark.begin(), mark.end());
+  const std::vector<std::byte> entry = writer.take();
+  bytes.insert(bytes.end(), entry.begin(), entry.end());
+  return bytes;
 }
 
 ParsedAlgorithm parse_algorithm(const AlgorithmKey& key, std::span<const std::byte> bytes) {
+  const auto mark = std::as_bytes(std::span(kAlgorithmMark));
+  if (bytes.size() < mark.size() || !std::ranges::equal(bytes.first(mark.size()), mark))
+    return {.problem = "it is damaged: it has another mark or format"};
   AlgorithmEntry entry;
   try {
-    ArchiveReader reader(bytes);
+    ArchiveReader reader(bytes.subspan(mark.size()));
     reader(entry);
     reader.finish();
   } catch (const InvalidData& invalid) {
     return {.problem = fmt::format("it is damaged: {}", invalid.what)};
   }
-  if (entry.format != kAlgorithmFormat)
-    return {.problem = fmt::format("it has the format {}, not {}", entry.format, kAlgorithmFormat)};
   if (entry.key != key.text()) return {.problem = "it is of another problem"};
   if (entry.workspace_bytes < 0 || entry.workspace_bytes > kMostStoredWorkspace)
     return {.problem = fmt::format("its workspace has {} bytes", entry.workspace_bytes)};

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sinter {
@@ -28,6 +29,9 @@ struct StoredAlgorithm {
 
   friend bool operator==(const StoredAlgorithm&, const StoredAlgorithm&) = default;
 };
+
+/// The bytes of algorithms begin with it. Another number is another form.
+inline constexpr std::string_view kAlgorithmMark = "sinter algorithm 1\n";
 
 /// The key is part of the bytes, so an entry of another problem is recognised.
 std::vector<std::byte> to_bytes(const AlgorithmKey& key, const StoredAlgorithm& algorithm);
