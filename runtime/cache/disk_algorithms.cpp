@@ -9,16 +9,16 @@ namespace sinter {
 
 namespace {
 
-CacheName entry_of(const AlgorithmKey& key) { return name_of("algorithm\n" + key.text()); }
+CacheName algorithm_entry(const AlgorithmKey& key) { return name_of("algorithm\n" + key.text()); }
 
 }  // namespace
 
 std::optional<std::vector<std::byte>> DiskAlgorithms::find(const AlgorithmKey& key) {
-  return disk_cache(options_.cache).find(entry_of(key), DiskCache::Lookup::uncounted);
+  return disk_cache(options_.cache).find(algorithm_entry(key), DiskCache::Lookup::uncounted);
 }
 
 void DiskAlgorithms::put(const AlgorithmKey& key, std::span<const std::byte> bytes) {
-  disk_cache(options_.cache).store(entry_of(key), bytes);
+  disk_cache(options_.cache).store(algorithm_entry(key), bytes);
 }
 
 void DiskAlgorithms::log_refusal(const AlgorithmKey& key, const std::string& why) {

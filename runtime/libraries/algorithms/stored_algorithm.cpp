@@ -1,6 +1,7 @@
 #include "runtime/libraries/algorithms/stored_algorithm.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -34,10 +35,10 @@ std::vector<std::byte> to_bytes(const AlgorithmKey& key, const StoredAlgorithm& 
   ArchiveWriter writer;
   writer(AlgorithmEntry{
       .key = key.text(), .workspace_bytes = algorithm.workspace_bytes, .data = algorithm.data});
-  const auto mark = std::as_bytes(std::span(kAlgorithmMark));
-  std::vector<std::byte> bytes(mark.begin(), mark.end());
   const std::vector<std::byte> entry = writer.take();
-  bytes.insert(bytes.end(), entry.begin(), entry.end());
+  std::vector<std::byte> bytes(kAlgorithmMark.size() + entry.size());
+  std::memcpy(bytes.data(), kAlgorithmMark.data(), kAlgorithmMark.size());
+  std::ranges::copy(entry, bytes.begin() + kAlgorithmMark.size());
   return bytes;
 }
 

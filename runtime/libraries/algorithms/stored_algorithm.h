@@ -58,7 +58,7 @@ class AlgorithmStore {
   virtual void log_refusal(const AlgorithmKey& key, const std::string& why) = 0;
 };
 
-/// What a library does with algorithms.
+/// How a library takes and chooses algorithms.
 struct AlgorithmChoice {
   /// Takes a stored algorithm. Returns why the library refuses it; empty: it was taken.
   std::function<std::string(const StoredAlgorithm&)> take;

@@ -266,7 +266,7 @@ std::vector<std::byte> json_of(const Cudnn& library, const CudnnDescriptor& plan
   return json;
 }
 
-AlgorithmKey algorithm_key(const Cudnn& library, const CudnnQuery& query) {
+AlgorithmKey plan_key(const Cudnn& library, const CudnnQuery& query) {
   return {
       .library = fmt::format("cuDNN {} for CUDA {}", library.table.cudnnGetVersion(),
                              library.table.cudnnGetCudartVersion()),
@@ -296,7 +296,7 @@ std::string CudnnPlan::take_stored(const CudnnQuery& query, const StoredAlgorith
 }
 
 void CudnnPlan::prepare(const CudnnQuery& query, AlgorithmStore* algorithms) {
-  take_or_choose(algorithms, algorithm_key(library_, query),
+  take_or_choose(algorithms, plan_key(library_, query),
                  {.take = [&](const auto& stored) { return take_stored(query, stored); },
                   .choose = [&] { return ask_heuristics(query); }});
 }

@@ -36,8 +36,8 @@ class CudnnPlan {
   CudnnPlan(const Cudnn& library, CudnnDevice& device)
       : library_(library), device_(device), plan_(library) {}
 
-  /// Finds the plan, in the device's context and with the mutex of its handle: that of
-  /// `algorithms`, which may be null, else the first one of the heuristics. Call it once, and
+  /// Finds the plan: that of `algorithms`, which may be null, else the first one of the heuristics.
+  /// The device's context must be current, and the mutex of its handle locked. Call it once, and
   /// first. Throws UserError if no engine supports the convolution, and DriverError if cuDNN fails.
   void prepare(const CudnnQuery& query, AlgorithmStore* algorithms);
 

@@ -52,12 +52,12 @@ class OneDnnConv {
   Memory memory_;
 };
 
-/// True if products compute the convolution faster than oneDNN. With one tap, the image is an
-/// operand of a product as it is, and copies into oneDNN's layouts cost up to half of the time. The
+/// True if products compute the convolution faster than oneDNN. With one tap, the image itself is
+/// an operand of a product. Copies into oneDNN's layouts would cost up to half of the time. The
 /// data gradient of less than half a block of channels computes whole blocks.
 bool is_faster_as_product(const ConvProblem& problem);
 
-/// The convolution of `problem`, made at its first use; null if products should compute it: other
+/// The convolution of `problem`, made at its first use. Null if products should compute it: other
 /// dtypes than f32, empty arrays, and sizes without a fast implementation.
 std::shared_ptr<const OneDnnConv> onednn_conv(const OneDnn& library, const ConvProblem& problem);
 

@@ -9,21 +9,21 @@ namespace {
 
 using namespace dnnl;
 
-using Lengths = std::vector<std::int64_t>;
+using LengthVector = std::vector<std::int64_t>;
 
 /// Appends those of the last `axes` axes.
-void append_spatial(Lengths& lengths, const ConvProblem::Sizes& sizes, int axes) {
+void append_spatial(LengthVector& lengths, const ConvProblem::Sizes& sizes, int axes) {
   lengths.insert(lengths.end(), sizes.end() - axes, sizes.end());
 }
 
-Lengths spatial(const ConvProblem::Sizes& sizes, int axes) {
-  Lengths lengths;
+LengthVector spatial_lengths(const ConvProblem::Sizes& sizes, int axes) {
+  LengthVector lengths;
   append_spatial(lengths, sizes, axes);
   return lengths;
 }
 
-Lengths extents_of(ConvRole role, const ConvProblem& part) {
-  Lengths extents;
+LengthVector extents_of(ConvRole role, const ConvProblem& part) {
+  LengthVector extents;
   switch (role) {
     case ConvRole::x: extents = {part.images, part.channels}; break;
     case ConvRole::y: extents = {part.images, part.filters}; break;
@@ -39,11 +39,11 @@ Lengths extents_of(ConvRole role, const ConvProblem& part) {
 }
 
 /// Strides of an array's part in memory: those of the whole array.
-Lengths strides_of(ConvRole role, const ConvParts& parts) {
-  Lengths of_whole = extents_of(role, parts.whole);
+LengthVector memory_strides(ConvRole role, const ConvParts& parts) {
+  LengthVector of_whole = extents_of(role, parts.whole);
   const std::size_t rank = extents_of(role, parts.part).size();
   if (of_whole.size() > rank) of_whole.erase(of_whole.begin());  // a part of one group
-  Lengths strides(rank, 1);
+  LengthVector strides(rank, 1);
   for (std::size_t i = rank - 1; i-- > 0;) strides[i] = strides[i + 1] * of_whole[i + 1];
   return strides;
 }
@@ -55,13 +55,13 @@ struct ConvLayouts {
 /// Strides, dilations and padding as oneDNN counts them.
 struct ConvWindow {
   explicit ConvWindow(const ConvProblem& part)
-      : strides(spatial(part.strides, part.axes)),
-        dilations(spatial(part.dilations, part.axes)),
-        begin(spatial(part.padding_begin, part.axes)),
-        end(spatial(part.padding_end, part.axes)) {
+      : strides(spatial_lengths(part.strides, part.axes)),
+        dilations(spatial_lengths(part.dilations, part.axes)),
+        begin(spatial_lengths(part.padding_begin, part.axes)),
+        end(spatial_lengths(part.padding_end, part.axes)) {
     for (std::int64_t& dilation : dilations) --dilation;
   }
-  Lengths strides, dilations, begin, end;
+  LengthVector strides, dilations, begin, end;
 };
 
 /// True if no primitive supports the convolution, which is no failure.
@@ -142,7 +142,7 @@ struct RoleNames {
   int argument;
 };
 
-RoleNames names_of(ConvRole role, ConvKind kind) {
+RoleNames role_names(ConvRole role, ConvKind kind) {
   switch (role) {
     case ConvRole::x:
       if (kind == ConvKind::data_gradient) return {dnnl_query_diff_src_md, DNNL_ARG_DIFF_SRC};
@@ -179,9 +179,9 @@ bool PartConv::prepare(const ConvParts& parts) {
   if (!operation_ || operation_.implementation().starts_with("ref")) return false;
   scratchpad_bytes_ = operation_.scratchpad_bytes();
   for (const ConvRole role : kConvRoles) {
-    const RoleNames names = names_of(role, kind);
+    const RoleNames names = role_names(role, kind);
     PartArray array{.in_memory = OneDnnLayout::with_strides(library_, extents_of(role, parts.part),
-                                                            strides_of(role, parts)),
+                                                            memory_strides(role, parts)),
                     .in_primitive = operation_.layout(names.layout),
                     .argument = names.argument,
                     .bytes = 0,
