@@ -35,10 +35,12 @@ struct CountedAlgorithms final : AlgorithmStore {
     refusals.push_back(why);
   }
 
-  /// Replaces the entry of the last problem by an algorithm with other data.
-  void damage(std::size_t bytes) {
-    put(last, to_bytes(last, {.workspace_bytes = 0,
-                              .data = std::vector<std::byte>(bytes, std::byte{0x5a})}));
+  StoredAlgorithm last_algorithm() const {
+    return parse_algorithm(last, entries.at(last.text())).algorithm.value();
+  }
+  /// Replaces the data of the last problem.
+  void replace_last(std::vector<std::byte> data) {
+    put(last, to_bytes(last, {.workspace_bytes = 0, .data = std::move(data)}));
     puts = 0;
   }
 
@@ -83,16 +85,25 @@ class StoredProducts : public StoredAlgorithms {
     ASSERT_EQ(find_cublaslt().library->table.cublasLtCreate(&handle),
               cublaslt::CUBLAS_STATUS_SUCCESS);
   }
-  /// Prepares a plan as a new process would, and multiplies.
+  /// Prepares a plan as a new process would.
+  void prepare(CublasltPlan& plan, DType dtype) {
+    const OnDevice current(device.ordinal());
+    plan.prepare({.problem = {.a_dtype = dtype,
+                              .b_dtype = dtype,
+                              .result_dtype = dtype,
+                              .m = 320,
+                              .n = 96,
+                              .k = 4096},
+                  .device = device.ordinal(),
+                  .most_workspace = 32 << 20},
+                 &store);
+  }
   std::vector<float> product() {
     const Array a = numbers({320, 4096}, 1e-3F), b = numbers({4096, 96}, 2e-3F);
     const Array result = device.empty(f32, {320, 96});
-    CublasltQuery query{.problem = {.m = 320, .n = 96, .k = 4096},
-                        .device = device.ordinal(),
-                        .most_workspace = 32 << 20};
-    const OnDevice current(device.ordinal());
     CublasltPlan plan(*find_cublaslt().library, handle);
-    plan.prepare(query, &store);
+    prepare(plan, f32);
+    const OnDevice current(device.ordinal());
     const Array workspace = workspace_of(plan);
     plan.enqueue(a.pointer(), b.pointer(), result.pointer(), workspace.pointer(),
                  static_cast<cuda::CUstream>(stream.handle()));
@@ -111,9 +122,12 @@ TEST_F(StoredProducts, ALaterPlanAsksNothingAndHasEqualBits) {
 }
 
 TEST_F(StoredProducts, ARefusedAlgorithmIsReplaced) {
+  CublasltPlan doubles(*find_cublaslt().library, handle);
+  prepare(doubles, f64);
+  const std::vector<std::byte> of_doubles = store.last_algorithm().data;
   const std::vector<float> first = product();
-  for (const std::size_t bytes : {std::size_t{64}, std::size_t{3}}) {
-    store.damage(bytes);
+  for (const std::vector<std::byte>& data : {of_doubles, std::vector<std::byte>(3)}) {
+    store.replace_last(data);
     EXPECT_EQ(product(), first);
     EXPECT_EQ(store.puts, 1);
     EXPECT_THAT(store.refusals, SizeIs(1));
@@ -178,7 +192,9 @@ TEST_F(StoredConvs, ALaterPlanAsksNothingAndHasEqualBits) {
 TEST_F(StoredConvs, ARefusedPlanIsReplaced) {
   for (const ConvKind kind : kKinds) {
     const std::vector<float> first = conv(kind);
-    store.damage(100);
+    std::vector<std::byte> half = store.last_algorithm().data;
+    half.resize(half.size() / 2);
+    store.replace_last(half);
     EXPECT_EQ(conv(kind), first);
     EXPECT_EQ(store.puts, 1);
     EXPECT_THAT(store.refusals, SizeIs(1));
