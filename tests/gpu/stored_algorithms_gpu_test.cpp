@@ -1,5 +1,5 @@
-// Algorithms of cuBLASLt and plans of cuDNN that outlive the process: a later plan asks nothing,
-// has equal bits, and replaces an algorithm that the library refuses.
+// Algorithms of cuBLASLt and plans of cuDNN that outlive the process. A later plan asks no heuristic
+// and has equal bits. It replaces an algorithm that the library refuses.
 #include <map>
 #include <mutex>
 #include <string>

@@ -22,7 +22,7 @@ struct OneDnnConv::Round {
 
 namespace {
 
-constexpr std::int64_t kPartAlignment = 64;  // a line of the cache
+constexpr std::int64_t kCopyAlignment = 64;  // a line of the cache
 /// Images whose operands are copied at once: enough for the threads, few enough for the memory.
 constexpr std::int64_t kImagesOfRound = 16;
 /// Threads cost more than they save on fewer products than this.
@@ -103,13 +103,13 @@ void OneDnnConv::plan_memory() {
   for (const ConvRole role : kConvRoles) {
     const bool is_shared = is_operand(role, kind) || adds();
     memory_.offset[at(role)] = memory_.shared;
-    memory_.bytes[at(role)] = is_shared ? round_up(conv_.bytes(role), kPartAlignment) : 0;
+    memory_.bytes[at(role)] = is_shared ? round_up(conv_.bytes(role), kCopyAlignment) : 0;
     memory_.shared += memory_.bytes[at(role)] * parts_in_round(role);
   }
-  memory_.of_result = round_up(conv_.scratchpad_bytes(), kPartAlignment);
+  memory_.of_result = round_up(conv_.scratchpad_bytes(), kCopyAlignment);
   const bool needs_result = conv_.bytes(result_role(kind)) > 0 || adds();
   memory_.of_thread =
-      memory_.of_result + (needs_result ? round_up(conv_.result_bytes(), kPartAlignment) : 0);
+      memory_.of_result + (needs_result ? round_up(conv_.result_bytes(), kCopyAlignment) : 0);
 }
 
 std::int64_t OneDnnConv::workspace_bytes() const {
