@@ -125,9 +125,9 @@ ToolStatus status_of_host_blas() {
         fmt::format("{}{}{}, {}", opened.blas->name(), opened.blas->version().empty() ? "" : " ",
                     opened.blas->version(), opened.blas->path());
   } else if (!environment_variable("SINTER_HOST_BLAS").empty()) {
-    tool.found = "none, as SINTER_HOST_BLAS says: loops compute products and convolutions";
+    tool.found = "none, as SINTER_HOST_BLAS says: loops compute products";
   } else {
-    tool.problem = "no BLAS was found, so slower loops compute products and convolutions";
+    tool.problem = "no BLAS was found, so slower loops compute products";
     tool.remedy = kHostBlasAdvice;
   }
   return tool;
