@@ -2,6 +2,7 @@
 // host device without one. A multiplication with its addition counts as two operations.
 #include "sinter/sinter.h"
 
+#include <functional>
 #include <vector>
 
 #include <benchmark/benchmark.h>
@@ -14,6 +15,8 @@ const Device& device() {
   static const Device device = default_device();
   return device;
 }
+
+constexpr std::int64_t kChannels = 128;  ///< of convolutions
 
 /// Replays `graph`, whose inputs are a and b and whose output is y.
 void replay(benchmark::State& state, const Graph& graph, const Array& a, const Array& b,
@@ -48,17 +51,46 @@ void product(benchmark::State& state, DType dtype, const MatmulOptions& options)
          device().empty(y.dtype(), {n, n}), 2.0 * static_cast<double>(n * n * n));
 }
 
-/// A convolution of 3 x 3 taps as in residual networks: 32 images of `range` squared pixels.
-void convolution(benchmark::State& state, DType dtype, const ConvOptions& options) {
-  const std::int64_t images = device().is_host() ? 1 : 32, channels = 128, size = state.range(0);
+std::vector<Extent> extents_of(const std::vector<std::int64_t>& shape) {
+  return {shape.begin(), shape.end()};
+}
+
+/// A convolution of 3 x 3 taps as in residual networks: 32 images of `range` squared pixels, or one
+/// on the host device. `record` records it, or a gradient, with operands of these extents.
+void convolve(benchmark::State& state, DType dtype, const std::vector<std::int64_t>& a,
+              const std::vector<std::int64_t>& b, const std::vector<std::int64_t>& y,
+              const std::function<Tensor(const Tensor& a, const Tensor& b)>& record) {
   Graph graph("convolution");
-  const Tensor y = conv(graph.input("a", dtype, {images, channels, size, size}),
-                        graph.input("b", dtype, {channels, channels, 3, 3}), options);
-  graph.output("y", y);
-  replay(state, graph, device().empty(dtype, {images, channels, size, size}),
-         device().empty(dtype, {channels, channels, 3, 3}),
-         device().empty(dtype, {images, channels, size, size}),
-         2.0 * static_cast<double>(images * channels * channels * 9 * size * size));
+  graph.output(
+      "y", record(graph.input("a", dtype, extents_of(a)), graph.input("b", dtype, extents_of(b))));
+  const std::int64_t images = device().is_host() ? 1 : 32, size = state.range(0);
+  replay(state, graph, device().empty(dtype, a), device().empty(dtype, b), device().empty(dtype, y),
+         2.0 * static_cast<double>(images * kChannels * kChannels * 9 * size * size));
+}
+
+std::vector<std::int64_t> image_shape(const benchmark::State& state) {
+  return {device().is_host() ? 1 : 32, kChannels, state.range(0), state.range(0)};
+}
+const std::vector<std::int64_t> kFilterShape = {kChannels, kChannels, 3, 3};
+
+void convolution(benchmark::State& state, DType dtype, const ConvOptions& options) {
+  const auto image = image_shape(state);
+  convolve(state, dtype, image, kFilterShape, image,
+           [&](const Tensor& x, const Tensor& w) { return conv(x, w, options); });
+}
+
+void data_gradient(benchmark::State& state, DType dtype, const ConvOptions& options) {
+  const auto image = image_shape(state);
+  convolve(state, dtype, image, kFilterShape, image, [&](const Tensor& y, const Tensor& w) {
+    return conv_data_gradient(y, w, extents_of(image), options);
+  });
+}
+
+void weight_gradient(benchmark::State& state, DType dtype, const ConvOptions& options) {
+  const auto image = image_shape(state);
+  convolve(state, dtype, image, image, kFilterShape, [&](const Tensor& x, const Tensor& y) {
+    return conv_weight_gradient(x, y, extents_of(kFilterShape), options);
+  });
 }
 
 void sizes_of_products(benchmark::internal::Benchmark* benchmark) {
@@ -84,6 +116,9 @@ BENCHMARK_CAPTURE(convolution, tf32, f32, {.padding_begin = {1, 1}, .allow_tf32 
     ->Apply(sizes_of_convolutions);
 BENCHMARK_CAPTURE(convolution, f16, f16, {.padding_begin = {1, 1}})->Apply(sizes_of_convolutions);
 BENCHMARK_CAPTURE(convolution, bf16, bf16, {.padding_begin = {1, 1}})->Apply(sizes_of_convolutions);
+BENCHMARK_CAPTURE(data_gradient, f32, f32, {.padding_begin = {1, 1}})->Apply(sizes_of_convolutions);
+BENCHMARK_CAPTURE(weight_gradient, f32, f32, {.padding_begin = {1, 1}})
+    ->Apply(sizes_of_convolutions);
 
 }  // namespace
 }  // namespace sinter

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "runtime/libraries/algorithms/stored_algorithm.h"
 #include "runtime/support/archive.h"
 #include "runtime/support/report_fields.h"
 
@@ -70,6 +71,7 @@ StoredDescription describe_stored(std::span<const std::byte> payload) {
                        "ELF"))
     return {.kind = StoredKind::host_object};
   if (text.starts_with('{')) return {.kind = StoredKind::tunings};
+  if (text.starts_with(kAlgorithmMark)) return {.kind = StoredKind::algorithm};
   if (auto unit = read_unit<NvrtcUnit>(payload); unit && !unit->image.empty()) {
     constexpr std::string_view kTarget = ".target ";
     const std::size_t at = unit->ptx.find(kTarget);

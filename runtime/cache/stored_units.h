@@ -27,7 +27,7 @@ std::optional<StoredHostUnit> unpack_host_unit(std::span<const std::byte> packed
                                                std::size_t kernels);
 
 /// The kind of a disk cache entry.
-enum class StoredKind { gpu_kernels, host_kernels, host_object, tunings, compiler };
+enum class StoredKind { gpu_kernels, host_kernels, host_object, tunings, algorithm, compiler };
 
 struct StoredDescription {
   StoredKind kind = StoredKind::compiler;

@@ -12,6 +12,7 @@
 #include "ir/shape/extent.h"
 #include "ir/support/elapsed.h"
 #include "ir/text/print.h"
+#include "runtime/cache/disk_algorithms.h"
 #include "runtime/cache/disk_cache.h"
 #include "runtime/compile/nvrtc_units.h"
 #include "runtime/compile_service/compile_service.h"
@@ -236,8 +237,9 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
           {.source = emitted[i].sources[0],
            .schedule = emitted[i].schedules[0],
            .unit = nullptr,
-           .opaque = std::make_shared<OpaqueBinding>(describe_call(program, program.kernels[i]),
-                                                     from.functions, from.device)});
+           .opaque = std::make_shared<OpaqueBinding>(
+               describe_call(program, program.kernels[i]), from.functions, from.device,
+               std::make_shared<DiskAlgorithms>(from.options))});
       variant->kernels.back().opaque->check(request.symbols);
       continue;
     }

@@ -97,14 +97,16 @@ CallDescription describe_call(const Program& program, const Kernel& kernel) {
 }
 
 OpaqueBinding::OpaqueBinding(CallDescription call, const OpaqueFunctions& functions,
-                             const Driver& driver, bool is_host_device, int device)
+                             const Driver& driver, bool is_host_device, int device,
+                             std::shared_ptr<AlgorithmStore> algorithms)
     : driver_(driver),
       is_host_device_(is_host_device),
       device_(device),
+      algorithms_(std::move(algorithms)),
       call_(std::move(call)),
       function_(functions.at(call_.function)),
-      display_name_(fmt::format("{}{}", is_library_name(call_.function) ? "" : "opaque ",
-                                call_.function)),
+      display_name_(
+          fmt::format("{}{}", is_library_name(call_.function) ? "" : "opaque ", call_.function)),
       may_be_captured_(function_->can_capture) {
   if (!function_->can_capture) capture_refusal_ = "it is registered as not capturable";
 }
@@ -134,7 +136,8 @@ OpaqueSizes OpaqueBinding::sizes(const OpaqueArrays& arrays) const {
           .outputs = arrays.outputs,
           .attributes = call_.attributes,
           .is_host_device = is_host_device_,
-          .device = device_};
+          .device = device_,
+          .algorithms = is_library_name(call_.function) ? algorithms_.get() : nullptr};
 }
 
 template <class Function>

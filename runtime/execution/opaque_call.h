@@ -15,6 +15,7 @@
 #include "compiler/program/kernel.h"
 #include "ir/record/opaque.h"
 #include "runtime/device/device_state.h"
+#include "runtime/libraries/algorithms/stored_algorithm.h"
 
 namespace sinter {
 
@@ -54,10 +55,14 @@ struct OpaqueArrays {
 /// One call of a program. Immutable except for the capture refusal; threads may share it.
 class OpaqueBinding {
  public:
-  OpaqueBinding(CallDescription call, const OpaqueFunctions& functions, const DeviceState& device)
-      : OpaqueBinding(std::move(call), functions, device.driver, device.is_host, device.ordinal) {}
+  /// `algorithms` keeps the choices of libraries; it may be null.
+  OpaqueBinding(CallDescription call, const OpaqueFunctions& functions, const DeviceState& device,
+                std::shared_ptr<AlgorithmStore> algorithms = nullptr)
+      : OpaqueBinding(std::move(call), functions, device.driver, device.is_host, device.ordinal,
+                      std::move(algorithms)) {}
   OpaqueBinding(CallDescription call, const OpaqueFunctions& functions, const Driver& driver,
-                bool is_host_device, int device);
+                bool is_host_device, int device,
+                std::shared_ptr<AlgorithmStore> algorithms = nullptr);
 
   const OpaqueFunction& function() const { return *function_; }
   const CallDescription& call() const { return call_; }
@@ -93,6 +98,7 @@ class OpaqueBinding {
   const Driver& driver_;
   const bool is_host_device_;
   const int device_;
+  const std::shared_ptr<AlgorithmStore> algorithms_;
   const CallDescription call_;
   const std::shared_ptr<const OpaqueFunction> function_;
   const std::string display_name_;

@@ -2,6 +2,7 @@
 
 #include "runtime/libraries/cuda/cuda_conv.h"
 #include "runtime/libraries/host/host_conv.h"
+#include "runtime/libraries/onednn/onednn_conv.h"
 
 namespace sinter {
 
@@ -19,6 +20,13 @@ ConvArrays arrays_of(ConvKind kind, const OpaqueCall& call) {
   return {};
 }
 
+/// The convolution by oneDNN; null if products compute it.
+std::shared_ptr<const OneDnnConv> onednn_conv_of(const ConvProblem& problem) {
+  const OneDnn* const library = host_onednn();
+  if (!library || is_faster_as_product(problem)) return nullptr;
+  return onednn_conv(*library, problem);
+}
+
 int enqueue_conv(ConvKind kind, const OpaqueCall& call) {
   const ConvProblem problem = conv_problem(kind, call);
   const ConvArrays arrays = arrays_of(kind, call);
@@ -27,22 +35,25 @@ int enqueue_conv(ConvKind kind, const OpaqueCall& call) {
     return 0;
   }
   const HostWorkspace workspace{.data = call.workspace, .bytes = call.workspace_bytes};
-  call.on_host([=, &blas = host_blas()] { host_conv(problem, arrays, blas, workspace); });
+  if (auto conv = onednn_conv_of(problem))
+    call.on_host([=] { conv->run(arrays, workspace); });
+  else
+    call.on_host([=, &blas = host_blas()] { host_conv(problem, arrays, blas, workspace); });
   return 0;
 }
 
 std::int64_t conv_workspace(ConvKind kind, const OpaqueSizes& call) {
   const ConvProblem problem = conv_problem(kind, call);
-  return call.is_host_device ? host_conv_workspace(problem, host_blas())
-                             : cuda_conv_workspace(problem, call);
+  if (!call.is_host_device) return cuda_conv_workspace(problem, call);
+  if (const auto conv = onednn_conv_of(problem)) return conv->workspace_bytes();
+  return host_conv_workspace(problem, host_blas());
 }
 
 void check_conv(ConvKind kind, const OpaqueSizes& call) {
   const ConvProblem problem = conv_problem(kind, call);
-  if (call.is_host_device)
-    host_blas();
-  else
-    check_cuda_conv(problem, call);
+  if (!call.is_host_device) return check_cuda_conv(problem, call);
+  host_blas();
+  host_onednn();
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "ir/shape/extent.h"
 #include "ir/verify/symbol_sizes.h"
 #include "runtime/cache/compiler_identity.h"
+#include "runtime/cache/disk_algorithms.h"
 #include "runtime/compile/host_compiler.h"
 #include "runtime/device/target_file.h"
 #include "runtime/execution/make_variant.h"
@@ -195,8 +196,9 @@ Executable load(const std::string& path, Device device, const LoadOptions& given
   state->target = kernels.target;
   state->loaded_from = path;
   const std::string arch = kernels.arch;
-  const Variants variants = load_variants(*device.state(), std::move(kernels), saved.graph,
-                                          functions, path, saved.version);
+  const Variants variants =
+      load_variants(*device.state(), std::move(kernels), saved.graph, functions, path,
+                    saved.version, std::make_shared<DiskAlgorithms>(options.options));
   for (const std::shared_ptr<const Variant>& variant : variants) state->add(variant);
   const auto source = std::make_shared<LoadedSource>(LoadedSource{.device = *device.state(),
                                                                   .program = saved.program,

@@ -138,10 +138,11 @@ class Loader {
 
 /// Binds a call to its function and checks it at the sizes that the variant was planned for.
 void bind(Variant& variant, SavedCall saved, const OpaqueFunctions& functions,
-          const DeviceState& device, const std::string& file) {
+          const DeviceState& device, const std::shared_ptr<AlgorithmStore>& algorithms,
+          const std::string& file) {
   VariantKernel& kernel = variant.kernels[static_cast<std::size_t>(saved.kernel)];
   const auto call =
-      std::make_shared<OpaqueBinding>(std::move(saved.call), functions, device);
+      std::make_shared<OpaqueBinding>(std::move(saved.call), functions, device, algorithms);
   try {
     call->check_memory(kernel.source, variant.program, variant.program.facts.symbols);
     call->check(variant.program.facts.symbols);
@@ -155,7 +156,8 @@ void bind(Variant& variant, SavedCall saved, const OpaqueFunctions& functions,
 
 std::vector<std::shared_ptr<const Variant>> load_variants(
     const DeviceState& device, SavedKernels kernels, const std::shared_ptr<Graph>& graph,
-    const OpaqueFunctions& functions, const std::string& file, const std::string& version) {
+    const OpaqueFunctions& functions, const std::string& file, const std::string& version,
+    const std::shared_ptr<AlgorithmStore>& algorithms) {
   // Querying a function may load it, and the user's functions may allocate.
   const CaptureModeGuard relaxed(device.driver);
   Loader loader(device, kernels, graph->data(), file);
@@ -163,7 +165,8 @@ std::vector<std::shared_ptr<const Variant>> load_variants(
   for (SavedVariant& saved : kernels.variants) {
     auto variant = std::make_shared<Variant>(std::move(saved.variant));
     variant->program.graph = graph;
-    for (SavedCall& call : saved.calls) bind(*variant, std::move(call), functions, device, file);
+    for (SavedCall& call : saved.calls)
+      bind(*variant, std::move(call), functions, device, algorithms, file);
     for (std::size_t i = 0; i < variant->kernels.size(); ++i)
       if (!variant->kernels[i].opaque) loader.load(variant->kernels[i], saved.images[i]);
     variant->report.reason = fmt::format("loaded from {}, saved by sinter {}", file, version);

@@ -10,12 +10,15 @@
 
 namespace sinter {
 
-/// Loads the images of `kernels` on `device`. Their extents belong to `graph`, and their opaque
-/// calls use `functions`. `file` and `version` (of the sinter that wrote it) are for messages.
+/// Loads the images of `kernels` on `device`. Their extents belong to `graph`. Their opaque calls
+/// use `functions`, and keep choices of libraries in `algorithms`. `file` and `version` (of the
+/// sinter that wrote it) are for messages.
+///
 /// Throws UserError if a kernel was planned for a larger GPU of the architecture and cannot run on
 /// the device. Throws DriverError if the driver refuses an image.
 std::vector<std::shared_ptr<const Variant>> load_variants(
     const DeviceState& device, SavedKernels kernels, const std::shared_ptr<Graph>& graph,
-    const OpaqueFunctions& functions, const std::string& file, const std::string& version);
+    const OpaqueFunctions& functions, const std::string& file, const std::string& version,
+    const std::shared_ptr<AlgorithmStore>& algorithms);
 
 }  // namespace sinter

@@ -81,6 +81,8 @@ struct OpaqueArray {
   std::int64_t bytes() const { return elements() * size_of(dtype); }
 };
 
+class AlgorithmStore;
+
 /// The description of a call before it has memory: `data` of the arrays is null.
 struct OpaqueSizes {
   std::string_view function;
@@ -88,8 +90,9 @@ struct OpaqueSizes {
   std::span<const OpaqueArray> outputs;  ///< all results, including unused ones
   std::span<const OpaqueAttribute> attributes;
 
-  bool is_host_device = false;  ///< `data` is host memory, and CUDA cannot be used
-  int device = 0;               ///< its index among devices of its kind
+  bool is_host_device = false;           ///< `data` is host memory, and CUDA cannot be used
+  int device = 0;                        ///< its index among devices of its kind
+  AlgorithmStore* algorithms = nullptr;  ///< of library ops; null for other functions
 
   /// The attribute `name`. Throws UserError if it is missing, or has another type.
   double number(std::string_view name) const;
@@ -163,8 +166,8 @@ struct OpaqueFunction {
 };
 
 /// Registers `function` for the whole process. Graphs that call it can be compiled from then on.
-/// Throws UserError if the name is taken, also by a library op, if the text form cannot write it, or
-/// without `enqueue`.
+/// Throws UserError if the name is taken, also by a library op, if the text form cannot write it,
+/// or without `enqueue`.
 void register_opaque(std::string_view name, OpaqueFunction function);
 /// Removes the function. Programs that are already compiled keep it. Returns false if no function
 /// has this name.

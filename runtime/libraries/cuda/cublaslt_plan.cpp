@@ -1,6 +1,7 @@
 #include "runtime/libraries/cuda/cublaslt_plan.h"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -10,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/libraries/algorithms/problem_text.h"
+#include "runtime/libraries/cuda/on_device.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -89,13 +92,23 @@ std::string product_text(const MatmulProblem& problem) {
       problem.transpose_b ? " transposed" : "", name(problem.result_dtype), problem.batches());
 }
 
+AlgorithmKey algorithm_key(const Cublaslt& library, const CublasltQuery& query) {
+  return {.library = fmt::format("cuBLASLt {}", library.table.cublasLtGetVersion()),
+          .device = device_text(query.device),
+          .problem = fmt::format("{} aligned to {}, {} and {} bytes, workspace of {} bytes",
+                                 problem_text(query.problem), query.a_alignment, query.b_alignment,
+                                 query.result_alignment, query.most_workspace)};
+}
+
 }  // namespace
 
-void CublasltPlan::prepare(const CublasltQuery& query) {
+void CublasltPlan::prepare(const CublasltQuery& query, AlgorithmStore* algorithms) {
   result_dtype_ = query.problem.result_dtype;
   make_operation(query.problem);
   make_layouts(query.problem);
-  find_algorithm(query);
+  take_or_choose(algorithms, algorithm_key(library_, query),
+                 {.take = [&](const auto& stored) { return take_stored(query, stored); },
+                  .choose = [&] { return ask_heuristic(query); }});
 }
 
 CublasltPlan::~CublasltPlan() {
@@ -157,7 +170,26 @@ void CublasltPlan::make_layouts(const MatmulProblem& problem) {
   make(result_, problem.result_dtype, m, n, m * n);
 }
 
-void CublasltPlan::find_algorithm(const CublasltQuery& query) {
+/// Takes a stored algorithm. Returns why it cannot be used.
+std::string CublasltPlan::take_stored(const CublasltQuery& query, const StoredAlgorithm& stored) {
+  cublasLtMatmulAlgo_t algorithm{};
+  if (stored.data.size() != sizeof(algorithm))
+    return fmt::format("it has {} bytes, not {}", stored.data.size(), sizeof(algorithm));
+  std::memcpy(&algorithm, stored.data.data(), sizeof(algorithm));
+  cublasLtMatmulHeuristicResult_t result{};
+  const cublasStatus_t status = library_.table.cublasLtMatmulAlgoCheck(
+      handle_, operation_, b_, a_, result_, result_, &algorithm, &result);
+  if (status != CUBLAS_STATUS_SUCCESS) return library_.table.cublasLtGetStatusName(status);
+  if (result.workspaceSize > static_cast<std::size_t>(query.most_workspace))
+    return fmt::format("it needs a workspace of {} bytes, more than {}", result.workspaceSize,
+                       query.most_workspace);
+  algorithm_ = algorithm;
+  workspace_bytes_ = static_cast<std::int64_t>(result.workspaceSize);
+  return {};
+}
+
+/// Takes the first algorithm of the heuristic.
+StoredAlgorithm CublasltPlan::ask_heuristic(const CublasltQuery& query) {
   const Table& table = library_.table;
   struct Preference {
     const Table& table;
@@ -194,7 +226,8 @@ void CublasltPlan::find_algorithm(const CublasltQuery& query) {
       continue;
     algorithm_ = one.algo;
     workspace_bytes_ = static_cast<std::int64_t>(one.workspaceSize);
-    return;
+    const auto bytes = std::as_bytes(std::span(&algorithm_, 1));
+    return {.workspace_bytes = workspace_bytes_, .data = {bytes.begin(), bytes.end()}};
   }
   throw UserError(fmt::format(
       "cuBLASLt {} has no algorithm for {} ({}){}", library_.version_text(),
@@ -229,7 +262,8 @@ constexpr std::size_t kMostCublasltPlans = 4096;
 
 }  // namespace
 
-std::shared_ptr<const CublasltPlan> cublaslt_plan(const CublasltQuery& query) {
+std::shared_ptr<const CublasltPlan> cublaslt_plan(const CublasltQuery& query,
+                                                  AlgorithmStore* algorithms) {
   const CublasltOrReason& opened = find_cublaslt();
   if (!opened.library)
     throw UserError(fmt::format("matmul on cuda:{} needs {}", query.device, opened.reason));
@@ -246,7 +280,7 @@ std::shared_ptr<const CublasltPlan> cublaslt_plan(const CublasltQuery& query) {
                       query.device, library.table.cublasLtGetStatusName(status)),
           status);
   const auto plan = std::make_shared<CublasltPlan>(library, handle);
-  plan->prepare(query);
+  plan->prepare(query, algorithms);
   if (all.plans.size() >= kMostCublasltPlans) all.plans.clear();
   return all.plans.emplace(query, plan).first->second;
 }

@@ -1,4 +1,5 @@
-// CublasltPlan: the descriptors and the algorithm of one product, found once per process.
+// CublasltPlan: the descriptors and the algorithm of one product, kept for other
+// processes.
 #pragma once
 
 #include <compare>
@@ -6,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "runtime/libraries/algorithms/stored_algorithm.h"
 #include "runtime/libraries/cuda/cublaslt.h"
 #include "runtime/libraries/problem/matmul_problem.h"
 
@@ -30,9 +32,10 @@ class CublasltPlan {
   CublasltPlan& operator=(const CublasltPlan&) = delete;
   ~CublasltPlan();
 
-  /// Finds the algorithm, in the device's context. Call it once, and first. Throws UserError if
-  /// there is none, and DriverError if cuBLASLt fails.
-  void prepare(const CublasltQuery& query);
+  /// Finds the algorithm, in the device's context: that of `algorithms`, which may be null, else
+  /// the first one of the heuristic. Call it once, and first. Throws UserError if there is none,
+  /// and DriverError if cuBLASLt fails.
+  void prepare(const CublasltQuery& query, AlgorithmStore* algorithms);
 
   std::int64_t workspace_bytes() const { return workspace_bytes_; }
   /// Puts the product of one index of the outer batch axes on the stream. The innermost batch axis
@@ -43,7 +46,8 @@ class CublasltPlan {
  private:
   void make_operation(const MatmulProblem& problem);
   void make_layouts(const MatmulProblem& problem);
-  void find_algorithm(const CublasltQuery& query);
+  std::string take_stored(const CublasltQuery& query, const StoredAlgorithm& stored);
+  StoredAlgorithm ask_heuristic(const CublasltQuery& query);
   void check(cublaslt::cublasStatus_t status, const char* call) const;
 
   const Cublaslt& library_;
@@ -57,6 +61,7 @@ class CublasltPlan {
 
 /// The plan of the query, made at its first use. The device's context must be current. Throws
 /// UserError if cuBLASLt is missing or has no algorithm.
-std::shared_ptr<const CublasltPlan> cublaslt_plan(const CublasltQuery& query);
+std::shared_ptr<const CublasltPlan> cublaslt_plan(const CublasltQuery& query,
+                                                  AlgorithmStore* algorithms);
 
 }  // namespace sinter

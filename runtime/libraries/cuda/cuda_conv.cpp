@@ -42,7 +42,7 @@ void check_cuda_conv(const ConvProblem& problem, const OpaqueSizes& call) {
 std::int64_t cuda_conv_workspace(const ConvProblem& problem, const OpaqueSizes& call) {
   if (has_no_products(call)) return 0;
   const OnDevice device(call.device);
-  return cudnn_plan(aligned_query(problem, call))->workspace_bytes();
+  return cudnn_plan(aligned_query(problem, call), call.algorithms)->workspace_bytes();
 }
 
 void enqueue_cuda_conv(const ConvProblem& problem, const CudaConvArrays& arrays,
@@ -65,12 +65,12 @@ void enqueue_cuda_conv(const ConvProblem& problem, const CudaConvArrays& arrays,
         "a convolution");
   const bool is_captured = capture != CU_STREAM_CAPTURE_STATUS_NONE;
   CudnnQuery query = aligned_query(problem, call);
-  std::shared_ptr<const CudnnPlan> plan = cudnn_plan(query, is_captured);
+  std::shared_ptr<const CudnnPlan> plan = cudnn_plan(query, call.algorithms, is_captured);
   // The caller's arrays may be less aligned than those that the workspace was planned for.
   query.alignment = 1 << std::countr_zero(addresses);
   if (query.alignment != kArrayAlignment || plan->workspace_bytes() > call.workspace_bytes) {
     query.most_workspace = call.workspace_bytes;
-    plan = cudnn_plan(query, is_captured);
+    plan = cudnn_plan(query, call.algorithms, is_captured);
   }
   plan->enqueue(arrays.x, arrays.w, arrays.y, call.workspace, stream);
 }

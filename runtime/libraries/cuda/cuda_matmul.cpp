@@ -68,11 +68,11 @@ std::shared_ptr<const CublasltPlan> plan_of(const MatmulProblem& problem, std::i
                                             const OpaqueCall& call) {
   CublasltQuery query = query_of(problem, begin, arrays, call.device, kMostMatmulWorkspace);
   const CublasltQuery aligned = aligned_product_query(problem, begin, call.device);
-  const std::shared_ptr<const CublasltPlan> plan = cublaslt_plan(aligned);
+  const std::shared_ptr<const CublasltPlan> plan = cublaslt_plan(aligned, call.algorithms);
   // The caller's arrays may be less aligned than those that the workspace was planned for.
   if (query == aligned && plan->workspace_bytes() <= call.workspace_bytes) return plan;
   query.most_workspace = call.workspace_bytes;
-  return cublaslt_plan(query);
+  return cublaslt_plan(query, call.algorithms);
 }
 
 }  // namespace
@@ -87,8 +87,8 @@ std::int64_t cuda_matmul_workspace(const MatmulProblem& problem, const OpaqueSiz
   std::int64_t bytes = 0;
   for (const std::int64_t begin : {std::int64_t{0}, last_part(problem)})
     bytes = std::max(
-        bytes,
-        cublaslt_plan(aligned_product_query(problem, begin, call.device))->workspace_bytes());
+        bytes, cublaslt_plan(aligned_product_query(problem, begin, call.device), call.algorithms)
+                   ->workspace_bytes());
   return bytes;
 }
 

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "runtime/libraries/algorithms/problem_text.h"
+#include "runtime/libraries/cuda/on_device.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -196,17 +198,22 @@ bool CudnnPlan::may_use(const CudnnDescriptor& config, const ConvProblem& proble
   return std::all_of(notes, notes + written, is_allowed);
 }
 
+std::int64_t CudnnPlan::workspace_of(const CudnnDescriptor& plan) const {
+  std::int64_t bytes = 0, count = 0;
+  library_.check(library_.table.cudnnBackendGetAttribute(plan.handle(),
+                                                         CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+                                                         CUDNN_TYPE_INT64, 1, &count, &bytes),
+                 "cudnnBackendGetAttribute");
+  return bytes;
+}
+
 /// Makes a plan of the configuration. False if the engine does not support it after all.
 bool CudnnPlan::take(const CudnnDescriptor& config, std::int64_t most_workspace) {
   CudnnDescriptor plan(library_, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, device_.handle);
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
   if (plan.try_finalize() != CUDNN_STATUS_SUCCESS) return false;
-  std::int64_t bytes = 0, count = 0;
-  library_.check(library_.table.cudnnBackendGetAttribute(plan.handle(),
-                                                         CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
-                                                         CUDNN_TYPE_INT64, 1, &count, &bytes),
-                 "cudnnBackendGetAttribute");
+  const std::int64_t bytes = workspace_of(plan);
   if (bytes > most_workspace) return false;
   plan_ = std::move(plan);
   workspace_bytes_ = bytes;
@@ -241,11 +248,68 @@ bool CudnnPlan::take_first(const CudnnDescriptor& graph, cudnnBackendHeurMode_t 
   });
 }
 
-void CudnnPlan::prepare(const CudnnQuery& query) {
+namespace {
+
+/// A plan as JSON, in cuDNN's own form; empty if cuDNN cannot write this one.
+std::vector<std::byte> json_of(const Cudnn& library, const CudnnDescriptor& plan) {
+  const auto get = [&](std::int64_t wanted, std::int64_t& count, void* bytes) {
+    return library.table.cudnnBackendGetAttribute(plan.handle(),
+                                                  CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
+                                                  CUDNN_TYPE_CHAR, wanted, &count, bytes);
+  };
+  std::int64_t count = 0;
+  if (get(0, count, nullptr) != CUDNN_STATUS_SUCCESS || count <= 0) return {};
+  std::vector<std::byte> json(static_cast<std::size_t>(count));
+  if (get(count, count, json.data()) != CUDNN_STATUS_SUCCESS) return {};
+  json.resize(static_cast<std::size_t>(
+      std::clamp<std::int64_t>(count, 0, static_cast<std::int64_t>(json.size()))));
+  return json;
+}
+
+AlgorithmKey plan_key(const Cudnn& library, const CudnnQuery& query) {
+  return {
+      .library = fmt::format("cuDNN {} for CUDA {}", library.table.cudnnGetVersion(),
+                             library.table.cudnnGetCudartVersion()),
+      .device = device_text(query.device),
+      .problem = fmt::format("{} aligned to {} bytes, workspace of {} bytes",
+                             problem_text(query.problem), query.alignment, query.most_workspace)};
+}
+
+}  // namespace
+
+/// Takes a stored plan. Returns why it cannot be used.
+std::string CudnnPlan::take_stored(const CudnnQuery& query, const StoredAlgorithm& stored) {
+  CudnnDescriptor plan(library_, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, device_.handle);
+  cudnnStatus_t status = library_.table.cudnnBackendSetAttribute(
+      plan.handle(), CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+      static_cast<std::int64_t>(stored.data.size()), stored.data.data());
+  if (status == CUDNN_STATUS_SUCCESS) status = plan.try_finalize();
+  if (status != CUDNN_STATUS_SUCCESS) return library_.describe(status);
+  const std::int64_t bytes = workspace_of(plan);
+  if (bytes > query.most_workspace)
+    return fmt::format("it needs a workspace of {} bytes, more than {}", bytes,
+                       query.most_workspace);
+  plan_ = std::move(plan);
+  workspace_bytes_ = bytes;
+  return {};
+}
+
+void CudnnPlan::prepare(const CudnnQuery& query, AlgorithmStore* algorithms) {
+  take_or_choose(algorithms, plan_key(library_, query),
+                 {.take = [&](const auto& stored) { return take_stored(query, stored); },
+                  .choose = [&] { return ask_heuristics(query); }});
+}
+
+std::optional<StoredAlgorithm> CudnnPlan::ask_heuristics(const CudnnQuery& query) {
   const ConvProblem& problem = query.problem;
   const CudnnDescriptor graph = operation_graph(query);
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
-    if (take_first(graph, mode, query)) return;
+    if (take_first(graph, mode, query)) {
+      std::vector<std::byte> json = json_of(library_, plan_);
+      if (json.empty()) return std::nullopt;
+      return StoredAlgorithm{.workspace_bytes = workspace_bytes_, .data = std::move(json)};
+    }
   throw UserError(fmt::format("cuDNN {} has no engine for {} of {}; {}", library_.version_text(),
                               conv_text(problem.kind), conv_sizes_text(problem), advice(query)));
 }
@@ -284,7 +348,8 @@ constexpr std::size_t kMostCudnnPlans = 1024;
 
 }  // namespace
 
-std::shared_ptr<const CudnnPlan> cudnn_plan(const CudnnQuery& query, bool is_captured) {
+std::shared_ptr<const CudnnPlan> cudnn_plan(const CudnnQuery& query, AlgorithmStore* algorithms,
+                                            bool is_captured) {
   const CudnnOrReason& opened = find_cudnn();
   if (!opened.library)
     throw UserError(fmt::format("{} on cuda:{} needs {}", conv_text(query.problem.kind),
@@ -300,7 +365,7 @@ std::shared_ptr<const CudnnPlan> cudnn_plan(const CudnnQuery& query, bool is_cap
   if (!device.handle)
     opened.library->check(opened.library->table.cudnnCreate(&device.handle), "cudnnCreate");
   const auto plan = std::make_shared<CudnnPlan>(*opened.library, device);
-  plan->prepare(query);
+  plan->prepare(query, algorithms);
   // Not during a capture, where kernels must not be unloaded.
   if (!is_captured && all.plans.size() >= kMostCudnnPlans)
     std::erase_if(all.plans, [](const auto& one) { return !one.second.is_captured; });

@@ -1,11 +1,14 @@
-// CudnnPlan: the execution plan of one convolution, found once per process.
+// CudnnPlan: the execution plan of one convolution, kept for other processes.
 #pragma once
 
 #include <compare>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 
+#include "runtime/libraries/algorithms/stored_algorithm.h"
 #include "runtime/libraries/cuda/cudnn_descriptor.h"
 #include "runtime/libraries/problem/conv_problem.h"
 
@@ -33,9 +36,10 @@ class CudnnPlan {
   CudnnPlan(const Cudnn& library, CudnnDevice& device)
       : library_(library), device_(device), plan_(library) {}
 
-  /// Finds the plan, in the device's context and with the mutex of its handle. Call it once, and
+  /// Finds the plan: that of `algorithms`, which may be null, else the first one of the heuristics.
+  /// The device's context must be current, and the mutex of its handle locked. Call it once, and
   /// first. Throws UserError if no engine supports the convolution, and DriverError if cuDNN fails.
-  void prepare(const CudnnQuery& query);
+  void prepare(const CudnnQuery& query, AlgorithmStore* algorithms);
 
   std::int64_t workspace_bytes() const { return workspace_bytes_; }
   /// Puts the convolution on the stream.
@@ -47,6 +51,9 @@ class CudnnPlan {
                   const CudnnQuery& query);
   bool may_use(const CudnnDescriptor& config, const ConvProblem& problem) const;
   bool take(const CudnnDescriptor& config, std::int64_t most_workspace);
+  std::int64_t workspace_of(const CudnnDescriptor& plan) const;
+  std::string take_stored(const CudnnQuery& query, const StoredAlgorithm& stored);
+  std::optional<StoredAlgorithm> ask_heuristics(const CudnnQuery& query);
 
   const Cudnn& library_;
   CudnnDevice& device_;
@@ -57,7 +64,8 @@ class CudnnPlan {
 /// The plan of the query, made at its first use. The device's context must be current. A plan that
 /// `is_captured` lives until the process ends. CUDA Graphs need its kernels, which may be compiled
 /// for the plan and be unloaded with it. Throws UserError if cuDNN is missing or has no engine.
-std::shared_ptr<const CudnnPlan> cudnn_plan(const CudnnQuery& query, bool is_captured = false);
+std::shared_ptr<const CudnnPlan> cudnn_plan(const CudnnQuery& query, AlgorithmStore* algorithms,
+                                            bool is_captured = false);
 
 /// `conv`, or `the data gradient of conv`
 const char* conv_text(ConvKind kind);

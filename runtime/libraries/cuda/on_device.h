@@ -1,6 +1,10 @@
 // OnDevice: calls of NVIDIA's libraries for one GPU.
 #pragma once
 
+#include <string>
+
+#include <fmt/format.h>
+
 #include "runtime/device/device_state.h"
 
 namespace sinter {
@@ -15,5 +19,11 @@ struct OnDevice {
   const CaptureModeGuard relaxed;
   const CurrentContext current;
 };
+
+/// The device in the keys of stored algorithms: `NVIDIA H200, sm_90, 132 SMs`.
+inline std::string device_text(int device) {
+  const DeviceState& state = *cuda_device(device).state();
+  return fmt::format("{}, {}, {} SMs", state.name, state.arch, state.target.sm_count);
+}
 
 }  // namespace sinter

@@ -45,8 +45,8 @@ struct CacheArguments {
 };
 
 /// In the order of StoredKind, then damaged entries.
-constexpr const char* kKindNames[] = {"gpu kernels", "host kernels", "host object",
-                                      "tunings",     "compiler",     "damaged"};
+constexpr const char* kKindNames[] = {"gpu kernels", "host kernels", "host object", "tunings",
+                                      "algorithm",   "compiler",     "damaged"};
 constexpr std::size_t kDamagedKind = std::size(kKindNames) - 1;
 
 struct OpenedCache {

@@ -84,6 +84,9 @@ std::string environment() {
       {"SINTER_HOST_BLAS=openblas|onednn|loops|a file",
        "Library that multiplies matrices on the host device; default: OpenBLAS, else oneDNN, else "
        "loops. A file has the functions of CBLAS or oneDNN."},
+      {"SINTER_HOST_CONV=onednn|products|a file",
+       "Library that computes convolutions of f32 on the host device; default: oneDNN, else "
+       "products of SINTER_HOST_BLAS. A file is a oneDNN of version 2 or 3."},
       {"SINTER_CUBLASLT=a file",
        "Path of libcublasLt.so, which multiplies matrices on GPUs; default: as for SINTER_NVRTC."},
       {"SINTER_CUDNN=a file",

@@ -8,6 +8,7 @@
 #include "runtime/libraries/cuda/cublaslt.h"
 #include "runtime/libraries/cuda/cudnn.h"
 #include "runtime/libraries/host/host_blas.h"
+#include "runtime/libraries/onednn/onednn.h"
 #include "runtime/support/environment.h"
 #include "runtime/support/options_table.h"
 #include "sinter/error.h"
@@ -124,10 +125,27 @@ ToolStatus status_of_host_blas() {
         fmt::format("{}{}{}, {}", opened.blas->name(), opened.blas->version().empty() ? "" : " ",
                     opened.blas->version(), opened.blas->path());
   } else if (!environment_variable("SINTER_HOST_BLAS").empty()) {
-    tool.found = "none, as SINTER_HOST_BLAS says: loops compute products and convolutions";
+    tool.found = "none, as SINTER_HOST_BLAS says: loops compute products";
   } else {
-    tool.problem = "no BLAS was found, so slower loops compute products and convolutions";
+    tool.problem = "no BLAS was found, so slower loops compute products";
     tool.remedy = kHostBlasAdvice;
+  }
+  return tool;
+}
+
+ToolStatus status_of_host_conv() {
+  ToolStatus tool{.name = "host conv"};
+  const OneDnnOrReason& opened = find_onednn();
+  if (opened.library) {
+    tool.found =
+        fmt::format("oneDNN {}, {}, for f32", opened.library->version_text(), opened.library->path);
+  } else if (opened.reason.empty()) {
+    tool.found = "products of the host BLAS, as SINTER_HOST_CONV says";
+  } else {
+    tool.problem = opened.reason;
+    if (opened.is_error) return tool;  // includes the remedy
+    tool.problem += ", so products of the host BLAS compute convolutions";
+    tool.remedy = kOneDnnAdvice;
   }
   return tool;
 }
@@ -145,7 +163,8 @@ std::vector<ToolStatus> find_libraries() {
         fmt::format("{}, {}", opened.library->version_text(), opened.library->path);
   else
     convolutions.problem = "conv on GPUs needs " + opened.reason;
-  return {status_of_host_blas(), std::move(products), std::move(convolutions)};
+  return {status_of_host_blas(), status_of_host_conv(), std::move(products),
+          std::move(convolutions)};
 }
 
 ToolStatus find_cache() {

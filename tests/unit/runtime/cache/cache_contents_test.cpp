@@ -12,6 +12,7 @@
 #include "runtime/cache/cache_lock.h"
 #include "runtime/cache/disk_cache.h"
 #include "runtime/cache/stored_units.h"
+#include "runtime/libraries/algorithms/stored_algorithm.h"
 #include "tests/support/files/scratch_folder.h"
 
 namespace sinter::cache_contents_test {
@@ -178,6 +179,7 @@ TEST_F(CacheContentsTest, DescribesStoredContents) {
                 .kind,
             StoredKind::host_object);
   EXPECT_EQ(describe_stored(bytes_of("{\n}")).kind, StoredKind::tunings);
+  EXPECT_EQ(describe_stored(to_bytes({.library = "cuDNN 91900"}, {})).kind, StoredKind::algorithm);
   EXPECT_EQ(describe_stored(bytes_of("")).kind, StoredKind::compiler);
 }
 

@@ -1,0 +1,77 @@
+#include "runtime/libraries/algorithms/stored_algorithm.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "runtime/support/archive.h"
+
+namespace sinter {
+
+namespace {
+
+/// More than any algorithm needs; a damaged size must not plan an arena of petabytes.
+constexpr std::int64_t kMostStoredWorkspace = std::int64_t{1} << 40;
+
+struct AlgorithmEntry {
+  std::string key;
+  std::int64_t workspace_bytes = 0;
+  std::vector<std::byte> data;
+};
+
+template <class Archive, SameOrConst<AlgorithmEntry> Entry>
+void fields(Archive& archive, Entry& entry) {
+  archive(entry.key, entry.workspace_bytes, entry.data);
+}
+
+}  // namespace
+
+std::string AlgorithmKey::text() const {
+  return fmt::format("{}\n{}\n{}", library, device, problem);
+}
+
+std::vector<std::byte> to_bytes(const AlgorithmKey& key, const StoredAlgorithm& algorithm) {
+  ArchiveWriter writer;
+  writer(AlgorithmEntry{
+      .key = key.text(), .workspace_bytes = algorithm.workspace_bytes, .data = algorithm.data});
+  const std::vector<std::byte> entry = writer.take();
+  std::vector<std::byte> bytes(kAlgorithmMark.size() + entry.size());
+  std::memcpy(bytes.data(), kAlgorithmMark.data(), kAlgorithmMark.size());
+  std::ranges::copy(entry, bytes.begin() + kAlgorithmMark.size());
+  return bytes;
+}
+
+ParsedAlgorithm parse_algorithm(const AlgorithmKey& key, std::span<const std::byte> bytes) {
+  const auto mark = std::as_bytes(std::span(kAlgorithmMark));
+  if (bytes.size() < mark.size() || !std::ranges::equal(bytes.first(mark.size()), mark))
+    return {.problem = "it is damaged: it has another mark or format"};
+  AlgorithmEntry entry;
+  try {
+    ArchiveReader reader(bytes.subspan(mark.size()));
+    reader(entry);
+    reader.finish();
+  } catch (const InvalidData& invalid) {
+    return {.problem = fmt::format("it is damaged: {}", invalid.what)};
+  }
+  if (entry.key != key.text()) return {.problem = "it is of another problem"};
+  if (entry.workspace_bytes < 0 || entry.workspace_bytes > kMostStoredWorkspace)
+    return {.problem = fmt::format("its workspace has {} bytes", entry.workspace_bytes)};
+  return {.algorithm = StoredAlgorithm{.workspace_bytes = entry.workspace_bytes,
+                                       .data = std::move(entry.data)}};
+}
+
+void take_or_choose(AlgorithmStore* store, const AlgorithmKey& key, const AlgorithmChoice& choice) {
+  if (store)
+    if (const auto bytes = store->find(key)) {
+      const ParsedAlgorithm parsed = parse_algorithm(key, *bytes);
+      const std::string refusal =
+          parsed.algorithm ? choice.take(*parsed.algorithm) : parsed.problem;
+      if (refusal.empty()) return;
+      store->log_refusal(key, refusal);
+    }
+  const std::optional<StoredAlgorithm> chosen = choice.choose();
+  if (store && chosen) store->put(key, to_bytes(key, *chosen));
+}
+
+}  // namespace sinter
