@@ -68,6 +68,7 @@ Program fuse(Graph graph, const Target& target, const Facts& facts, const PlanOp
   Program program;
   program.facts = facts;
   read_inputs_as_values(graph.data());
+  copy_repeated_scatters(graph.data());
   assign_call_buffers(graph.data());
   Fused best = fused(std::move(graph), program, target, options.fuse);
   const std::vector<int> views =

@@ -129,6 +129,16 @@ void read_inputs_as_values(GraphData& graph) {
   for (UpdateInfo& update : graph.updates) update.value = as_value(graph, update.value);
 }
 
+void copy_repeated_scatters(GraphData& graph) {
+  DenseSet<const Node*> stored;
+  const auto store = [&](const Node*& node) {
+    if (node->op == Op::scatter && !stored.insert(node).second) node = copy_of(graph, node);
+  };
+  for (UpdateInfo& update : graph.updates) store(update.value);
+  for (OutputInfo& output : graph.outputs)
+    if (!output.is_unwritten) store(output.node);
+}
+
 std::vector<int> views_to_compute(const GraphData& graph, const Groups& groups) {
   std::vector<int> result;
   DenseSet<const Node*> bases;

@@ -11,6 +11,10 @@ namespace sinter {
 /// fusion treats them like computed values.
 void read_inputs_as_values(GraphData& graph);
 
+/// Makes further outputs and updates of a scatter copies of its result. A kernel of long rows stores
+/// their sums once.
+void copy_repeated_scatters(GraphData& graph);
+
 /// The indices of outputs that reorder an elementwise value that other kernels also read or
 /// recompute. If these kernels read the output instead, the value itself need not be stored. At
 /// most one output per value.

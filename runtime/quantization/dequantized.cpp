@@ -12,14 +12,28 @@ namespace {
 
 bool is_level_dtype(DType dtype) { return dtype == i8 || dtype == u8 || is_f8(dtype); }
 
-/// The 8-bit value that `node` is a cast of; nullptr if there is none.
+bool is_wide_floating(DType dtype) { return is_floating(dtype) && size_of(dtype) > 1; }
+
+/// True if a cast to `dtype` keeps every 8-bit number of `levels`.
+bool keeps_levels(DType levels, DType dtype) {
+  if (is_floating(dtype)) return is_wide_floating(dtype);
+  return !is_f8(levels) && is_signed(dtype) && size_of(dtype) > 1;
+}
+
+/// True for dtypes in which a level minus a zero point is exact.
+bool holds_shifted_levels(DType dtype) {
+  return dtype == f32 || dtype == f64 || dtype == i32 || dtype == i64;
+}
+
+/// The 8-bit value that `node` is a cast of, with the same numbers; nullptr if there is none.
 const Node* levels_of(const Node* node) {
-  while (node->op == Op::cast) {
-    node = node->operand(0);
-    if (is_level_dtype(node->dtype)) return node;
-    if (!is_integer(node->dtype) && !is_floating(node->dtype)) return nullptr;
-  }
-  return nullptr;
+  llvm::SmallVector<DType, 4> dtypes;
+  for (; node->op == Op::cast && !is_level_dtype(node->dtype); node = node->operand(0))
+    dtypes.push_back(node->dtype);
+  const bool are_levels =
+      is_level_dtype(node->dtype) && !dtypes.empty() &&
+      std::ranges::all_of(dtypes, [&](DType dtype) { return keeps_levels(node->dtype, dtype); });
+  return are_levels ? node : nullptr;
 }
 
 /// `parameter` with the rank of `levels`, without repeated elements; nullopt if it has more
@@ -36,11 +50,12 @@ std::optional<Tensor> in_rank_of_levels(GraphData& graph, const Node* parameter,
   return reshape(value, shape);
 }
 
-/// A zero point as an integer; nullopt if it may have a fraction.
+/// A zero point as an integer; nullptr if it may have a fraction.
 const Node* integer_of(GraphData& graph, const Node* zero_point) {
+  while (is_wide_floating(zero_point->dtype) &&
+         (zero_point->op == Op::cast || zero_point->op == Op::broadcast_to))
+    zero_point = zero_point->operand(0);
   if (is_integer(zero_point->dtype)) return zero_point;
-  if (zero_point->op == Op::cast) return integer_of(graph, zero_point->operand(0));
-  if (zero_point->op == Op::broadcast_to) return integer_of(graph, zero_point->operand(0));
   if (zero_point->op != Op::constant) return nullptr;
   const double number = as_real(attribute(*zero_point, "value").literal);
   constexpr double kMost = 1 << 20;
@@ -52,16 +67,15 @@ const Node* integer_of(GraphData& graph, const Node* zero_point) {
 std::optional<Dequantized> match_product(GraphData& graph, const Node* shifted,
                                          const Node* factor) {
   if (!is_floating(factor->dtype)) return std::nullopt;
-  while (shifted->op == Op::cast && !is_level_dtype(shifted->operand(0)->dtype))
-    shifted = shifted->operand(0);
   const Node* zero_point = nullptr;
-  const Node* levels = nullptr;
-  if (shifted->op == Op::sub) {
+  const Node* levels = levels_of(shifted);
+  if (!levels) {
+    while (shifted->op == Op::cast && holds_shifted_levels(shifted->dtype))
+      shifted = shifted->operand(0);
+    if (shifted->op != Op::sub || !holds_shifted_levels(shifted->dtype)) return std::nullopt;
     levels = levels_of(shifted->operand(0));
     zero_point = integer_of(graph, shifted->operand(1));
     if (!zero_point) return std::nullopt;
-  } else {
-    levels = levels_of(shifted);
   }
   if (!levels) return std::nullopt;
   if (zero_point && is_f8(levels->dtype)) return std::nullopt;
@@ -92,19 +106,23 @@ std::optional<Dequantized> through_view(const Node& view, Dequantized parts) {
 }  // namespace
 
 std::optional<Dequantized> dequantized_value(GraphData& graph, const Node* node) {
-  while (node->op == Op::cast && is_floating(node->dtype) && is_floating(node->operand(0)->dtype) &&
-         !is_level_dtype(node->operand(0)->dtype))
-    node = node->operand(0);
-  if (node->op == Op::reshape || node->op == Op::permute) {
-    std::optional<Dequantized> parts = dequantized_value(graph, node->operand(0));
-    return parts ? through_view(*node, std::move(*parts)) : std::nullopt;
+  llvm::SmallVector<const Node*, 4> views;  // the last one first
+  for (;; node = node->operand(0)) {
+    if (node->op == Op::reshape || node->op == Op::permute)
+      views.push_back(node);
+    else if (node->op != Op::cast || !is_wide_floating(node->dtype) ||
+             !is_wide_floating(node->operand(0)->dtype))
+      break;
   }
   if (node->op != Op::mul) return std::nullopt;
-  for (const std::size_t side : {0U, 1U})
-    if (std::optional<Dequantized> parts =
-            match_product(graph, node->operand(side), node->operand(1 - side));
-        parts && std::ranges::equal(parts->levels.shape(), node->shape))
-      return parts;
+  for (const std::size_t side : {0U, 1U}) {
+    std::optional<Dequantized> parts =
+        match_product(graph, node->operand(side), node->operand(1 - side));
+    if (!parts || !std::ranges::equal(parts->levels.shape(), node->shape)) continue;
+    for (std::size_t i = views.size(); i-- > 0 && parts;)
+      parts = through_view(*views[i], std::move(*parts));
+    return parts;
+  }
   return std::nullopt;
 }
 

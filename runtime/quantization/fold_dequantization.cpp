@@ -9,6 +9,8 @@
 #include "sinter/quantization.h"
 #include "sinter/views.h"
 
+#include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -65,6 +67,18 @@ Folded fold_matmul(const Node& node, const Dequantized& a, const Dequantized& b,
   return {.product = sums * scale, .reason = {}};
 }
 
+/// True if `zero_point` is in the range of `dtype`.
+bool is_a_level(const Tensor& zero_point, DType dtype) {
+  if (!zero_point.node()) return true;
+  const Node* node = zero_point.node();
+  while (node->dtype != dtype && (node->op == Op::cast || node->op == Op::reshape))
+    node = node->operand(0);
+  if (node->dtype == dtype) return true;
+  if (node->op != Op::constant) return false;
+  const std::int64_t value = attribute(*node, "value").literal.integer;
+  return dtype == u8 ? 0 <= value && value <= 255 : -128 <= value && value <= 127;
+}
+
 Folded fold_conv(const Node& node, const Dequantized& x, const Dequantized& w, const Operand& at) {
   if (is_f8(x.levels.dtype()) || is_f8(w.levels.dtype()))
     return {.product = {}, .reason = "convolutions in f8 do not exist"};
@@ -77,6 +91,10 @@ Folded fold_conv(const Node& node, const Dequantized& x, const Dequantized& w, c
   const Extent filters[] = {w.levels.shape()[0]};
   IntegerConvOptions options;
   static_cast<ConvOptions&>(options) = conv_options(node);
+  const bool is_padded = std::ranges::any_of(options.padding_begin, std::identity()) ||
+                         std::ranges::any_of(options.padding_end, std::identity());
+  if (is_padded && !is_a_level(x.zero_point, x.levels.dtype()))
+    return {.product = {}, .reason = "the zero point of its x, which pads it, may be no level"};
   options.zero_x = x.zero_point;
   options.zero_w = is_one_number(w.zero_point) ? w.zero_point : reshape(w.zero_point, filters);
   const Tensor sums =

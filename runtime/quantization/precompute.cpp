@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -18,86 +17,93 @@ namespace sinter {
 
 namespace {
 
-/// Finds, for values that depend on weights alone, the values to store instead of computing them in
-/// every run.
+bool is_input(const Node* node) { return node->op == Op::input || node->op == Op::scalar; }
+
+bool are_numbers(std::span<const Extent> extents) {
+  return std::ranges::all_of(extents, [](Extent extent) { return extent.is_number(); });
+}
+
+/// By node id: true for values that depend on the size of a symbol.
+std::vector<bool> values_with_symbols(const GraphData& graph) {
+  std::vector<bool> result(graph.nodes.size());
+  for (const Node* node : graph.nodes)
+    result[node->id] = node->op == Op::size || !are_numbers(node->shape) ||
+                       std::ranges::any_of(node->attributes,
+                                           [](const Attribute& attribute) {
+                                             return !attribute.extent.is_number() ||
+                                                    !are_numbers(attribute.extents);
+                                           }) ||
+                       std::ranges::any_of(node->operands, [&](const Node* operand) {
+                         return result[operand->id];
+                       });
+  return result;
+}
+
+/// The values to store instead of computing them from weights in every run, without those that are
+/// inputs already.
 class StoredValues {
  public:
   StoredValues(const GraphData& graph, const std::vector<bool>& is_weight)
-      : is_weight_(is_weight), best_(graph.nodes.size(), kUnknown) {
-    for (const Node* node : reachable(graph)) {
-      if (is_weight[node->id]) continue;
-      for (const Node* operand : node->operands)
-        if (is_weight[operand->id]) choose(operand);
+      : is_weight_(is_weight),
+        has_symbol_(values_with_symbols(graph)),
+        best_(graph.nodes.size()),
+        is_read_(graph.nodes.size()) {
+    for (const Node* node : graph.nodes) {
+      if (is_weight[node->id])
+        best_[node->id] =
+            is_input(node) ? own_bytes(node) : std::min(own_bytes(node), bytes_of_operands(node));
+      else
+        for (const Node* operand : node->operands) is_read_[operand->id] = true;
     }
+    for (std::size_t id = graph.nodes.size(); id-- > 0;) choose(graph.nodes[id]);
+    std::ranges::reverse(chosen_);
   }
 
-  /// Without the inputs among them, in the order of the graph.
-  std::vector<const Node*> take() {
-    std::ranges::sort(chosen_, {}, &Node::id);
-    return std::move(chosen_);
-  }
+  /// In the order of the graph.
+  const std::vector<const Node*>& get() const { return chosen_; }
 
  private:
-  static constexpr double kUnknown = -1;
   static constexpr double kNever = std::numeric_limits<double>::infinity();
 
-  static bool is_input(const Node* node) { return node->op == Op::input || node->op == Op::scalar; }
-
-  /// The bytes of `node`; never stored if its shape has a symbol.
-  static double own_bytes(const Node* node) {
-    const Extent elements = product(node->shape);
-    if (!elements.is_number()) return kNever;
-    return static_cast<double>(elements.number()) * size_of(node->dtype);
+  double own_bytes(const Node* node) const {
+    if (has_symbol_[node->id]) return kNever;
+    return static_cast<double>(product(node->shape).number()) * size_of(node->dtype);
   }
 
-  /// True if kernels compute `node` from its operands while they read them.
-  static bool is_computed_by_readers(const Node* node) {
-    return is_elementwise(node->op) || node->op == Op::cast || is_view(*node);
-  }
-
-  /// The fewest bytes from which readers can get `node`.
-  double best(const Node* node) {
-    double& known = best_[node->id];
-    if (known != kUnknown) return known;
-    if (!is_weight_[node->id]) return known = 0;  // a number
-    if (is_input(node)) return known = own_bytes(node);
-    return best_[node->id] = std::min(own_bytes(node), bytes_of_operands(node));
-  }
-
-  double bytes_of_operands(const Node* node) {
-    if (!is_computed_by_readers(node)) return kNever;
+  /// The bytes from which readers compute `node` while they read it.
+  double bytes_of_operands(const Node* node) const {
+    if (!is_elementwise(node->op) && node->op != Op::cast && !is_view(*node)) return kNever;
     double sum = 0;
-    for (std::size_t i = 0; i < node->operands.size(); ++i)
-      if (std::ranges::find(node->operands.first(i), node->operand(i)) ==
-          node->operands.first(i).end())
-        sum += best(node->operand(i));
+    for (std::size_t i = 0; i < node->operands.size(); ++i) {
+      const std::span<const Node* const> before = node->operands.first(i);
+      if (std::ranges::find(before, node->operand(i)) == before.end())
+        sum += best_[node->operand(i)->id];
+    }
     return sum;
   }
 
+  /// Stores `node` if it is read, or else has its operands read.
   void choose(const Node* node) {
-    if (!is_weight_[node->id] || is_input(node) || !seen_.insert(node).second) return;
-    if (own_bytes(node) <= bytes_of_operands(node) && own_bytes(node) < kNever) {
+    if (!is_weight_[node->id] || !is_read_[node->id] || is_input(node)) return;
+    if (own_bytes(node) <= bytes_of_operands(node) && own_bytes(node) < kNever)
       chosen_.push_back(node);
-      return;
-    }
-    for (const Node* operand : node->operands) choose(operand);
+    else
+      for (const Node* operand : node->operands) is_read_[operand->id] = true;
   }
 
   const std::vector<bool>& is_weight_;
-  std::vector<double> best_;  ///< by id
-  DenseSet<const Node*> seen_;
+  std::vector<bool> has_symbol_;  ///< by id
+  std::vector<double> best_;      ///< the fewest bytes from which readers get a weight; by id
+  std::vector<bool> is_read_;     ///< by id
   std::vector<const Node*> chosen_;
 };
 
 /// Names of new inputs: the label of a value, or `w1_cast` after one of its weights.
 class NewNames {
  public:
-  NewNames(const GraphData& graph, std::span<const std::string> weights) : graph_(graph) {
-    for (const InputInfo& input : graph.inputs) {
-      taken_.insert(input.name);
-      if (std::ranges::find(weights, input.name) != weights.end())
-        name_of_[input.node] = input.name;
-    }
+  NewNames(const GraphData& graph, const std::vector<bool>& is_weight)
+      : graph_(graph), is_weight_(is_weight) {
+    for (const InputInfo& input : graph.inputs) taken_.insert(input.name);
     for (const OutputInfo& output : graph.outputs) taken_.insert(output.name);
   }
 
@@ -111,17 +117,15 @@ class NewNames {
   }
 
  private:
-  const std::string& first_weight(const Node* node) {
-    for (std::vector<const Node*> pending = {node};;) {
-      const Node* at = pending.back();
-      if (const auto found = name_of_.find(at); found != name_of_.end()) return found->second;
-      pending.pop_back();
-      pending.insert(pending.end(), at->operands.rbegin(), at->operands.rend());
-    }
+  const std::string& first_weight(const Node* node) const {
+    while (!is_input(node))
+      node = *std::ranges::find_if(node->operands,
+                                   [&](const Node* operand) { return is_weight_[operand->id]; });
+    return std::ranges::find(graph_.inputs, node, &InputInfo::node)->name;
   }
 
   const GraphData& graph_;
-  std::map<const Node*, std::string> name_of_;
+  const std::vector<bool>& is_weight_;
   std::set<std::string> taken_;
 };
 
@@ -132,8 +136,10 @@ class CopyWithFewerInputs {
       : from_(from), result_(empty_like(from)), copies_(from.nodes.size()) {
     const std::vector<const Node*> needed = reachable(from);
     for (const InputInfo& input : from.inputs)
+      // Symbols get their sizes from the shapes of inputs.
       if (std::ranges::find(needed, input.node) != needed.end() ||
-          std::ranges::find(removable, input.name) == removable.end())
+          std::ranges::find(removable, input.name) == removable.end() ||
+          !are_numbers(input.node->shape))
         declare(input);
     for (const Node* node : needed)
       if (!copies_[node->id]) copies_[node->id] = copy(*node);
@@ -207,9 +213,10 @@ PrecomputedGraph precompute(const Graph& graph, std::span<const std::string> wei
   source.updates.clear();
   source.invalidate_liveness();
   const std::vector<bool> is_weight = weight_values(data, weights, "precompute");
-  NewNames names(data, weights);
+  NewNames names(data, is_weight);
   DenseMap<const Node*, const Node*> stored;
-  for (const Node* node : StoredValues(data, is_weight).take()) {
+  const StoredValues values(data, is_weight);
+  for (const Node* node : values.get()) {
     const std::string name = names.of(node);
     result.weights.output(name, tensor(source, source.nodes[node->id]));
     stored[node] =

@@ -52,7 +52,7 @@ std::vector<bool> weight_values(const GraphData& graph, std::span<const std::str
 bool is_floating_product(const Node& node) {
   return (node.op == Op::matmul || node.op == Op::conv) &&
          std::ranges::all_of(node.operands, [](const Node* operand) {
-           return is_floating(operand->dtype) && size_of(operand->dtype) > 1;
+           return operand->dtype == f16 || operand->dtype == bf16 || operand->dtype == f32;
          });
 }
 

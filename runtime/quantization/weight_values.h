@@ -16,7 +16,7 @@ namespace sinter {
 std::vector<bool> weight_values(const GraphData& graph, std::span<const std::string> weights,
                                 std::string_view function);
 
-/// True for matrix products and convolutions of floating operands.
+/// True for matrix products and convolutions of operands in f16, bf16 or f32.
 bool is_floating_product(const Node& node);
 
 /// The operands of floating products that are no weights, each once, in the order of the graph.

@@ -82,7 +82,7 @@ struct IntegerMatmulOptions {
 Tensor integer_matmul(const Operand& a, const Operand& b, const IntegerMatmulOptions& options = {});
 
 struct IntegerConvOptions : ConvOptions {
-  Tensor zero_x = {};  ///< one integer; empty: 0
+  Tensor zero_x = {};  ///< one integer, in the range of x if there is padding; empty: 0
   Tensor zero_w = {};  ///< one integer, or one per filter [k]; empty: 0
 };
 

@@ -68,7 +68,7 @@ struct QuantizationOptions {
   bool zero_points = true;
 };
 
-/// Puts each floating operand of matrix products and convolutions through `quantize` and
+/// Puts each operand in f16, bf16 or f32 of matrix products and convolutions through `quantize` and
 /// `dequantize`. A weight is an operand that depends on the inputs `weights` alone. Its scale is
 /// max |w| / 127 for i8, and max |w| / 448 for f8e4m3. The scale of another operand follows from
 /// its range in `ranges`, extended to contain 0. Skips products without a weight or range that they

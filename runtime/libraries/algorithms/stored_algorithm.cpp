@@ -71,7 +71,13 @@ void take_or_choose(AlgorithmStore* store, const AlgorithmKey& key, const Algori
       store->log_refusal(key, refusal);
     }
   const std::optional<StoredAlgorithm> chosen = choice.choose();
-  if (store && chosen) store->put(key, to_bytes(key, *chosen));
+  if (!store || !chosen) return;
+  // Another process may have stored its choice meanwhile; later processes then use that one.
+  if (const auto bytes = store->find(key))
+    if (const ParsedAlgorithm parsed = parse_algorithm(key, *bytes);
+        parsed.algorithm && *parsed.algorithm != *chosen && choice.take(*parsed.algorithm).empty())
+      return;
+  store->put(key, to_bytes(key, *chosen));
 }
 
 }  // namespace sinter

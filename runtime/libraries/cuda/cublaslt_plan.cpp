@@ -93,7 +93,8 @@ std::string product_text(const MatmulProblem& problem) {
 }
 
 AlgorithmKey algorithm_key(const Cublaslt& library, const CublasltQuery& query) {
-  return {.library = fmt::format("cuBLASLt {}", library.table.cublasLtGetVersion()),
+  return {.library =
+              fmt::format("cuBLASLt {}, {}", library.table.cublasLtGetVersion(), selection_text()),
           .device = device_text(query.device),
           .problem = fmt::format("{} aligned to {}, {} and {} bytes, workspace of {} bytes",
                                  problem_text(query.problem), query.a_alignment, query.b_alignment,

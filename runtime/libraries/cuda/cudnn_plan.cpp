@@ -207,12 +207,27 @@ std::int64_t CudnnPlan::workspace_of(const CudnnDescriptor& plan) const {
   return bytes;
 }
 
+namespace {
+
+/// True for refusals that the next process gets again: wrong parameters and missing support. Others
+/// are failures, for example of memory.
+bool is_permanent(cudnnStatus_t status) {
+  constexpr int kFamily = 1000;
+  const int family = static_cast<int>(status) / kFamily;
+  return family == 2 || family == 3;
+}
+
+}  // namespace
+
 /// Makes a plan of the configuration. False if the engine does not support it after all.
 bool CudnnPlan::take(const CudnnDescriptor& config, std::int64_t most_workspace) {
   CudnnDescriptor plan(library_, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, device_.handle);
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
-  if (plan.try_finalize() != CUDNN_STATUS_SUCCESS) return false;
+  if (const cudnnStatus_t status = plan.try_finalize(); status != CUDNN_STATUS_SUCCESS) {
+    may_store_ &= is_permanent(status);
+    return false;
+  }
   const std::int64_t bytes = workspace_of(plan);
   if (bytes > most_workspace) return false;
   plan_ = std::move(plan);
@@ -268,8 +283,8 @@ std::vector<std::byte> json_of(const Cudnn& library, const CudnnDescriptor& plan
 
 AlgorithmKey plan_key(const Cudnn& library, const CudnnQuery& query) {
   return {
-      .library = fmt::format("cuDNN {} for CUDA {}", library.table.cudnnGetVersion(),
-                             library.table.cudnnGetCudartVersion()),
+      .library = fmt::format("cuDNN {} for CUDA {}, {}", library.table.cudnnGetVersion(),
+                             library.table.cudnnGetCudartVersion(), selection_text()),
       .device = device_text(query.device),
       .problem = fmt::format("{} aligned to {} bytes, workspace of {} bytes",
                              problem_text(query.problem), query.alignment, query.most_workspace)};
@@ -307,7 +322,7 @@ std::optional<StoredAlgorithm> CudnnPlan::ask_heuristics(const CudnnQuery& query
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
     if (take_first(graph, mode, query)) {
       std::vector<std::byte> json = json_of(library_, plan_);
-      if (json.empty()) return std::nullopt;
+      if (json.empty() || !may_store_) return std::nullopt;
       return StoredAlgorithm{.workspace_bytes = workspace_bytes_, .data = std::move(json)};
     }
   throw UserError(fmt::format("cuDNN {} has no engine for {} of {}; {}", library_.version_text(),

@@ -59,6 +59,7 @@ class CudnnPlan {
   CudnnDevice& device_;
   CudnnDescriptor plan_;
   std::int64_t workspace_bytes_ = 0;
+  bool may_store_ = true;  ///< no configuration was skipped because of a failure
 };
 
 /// The plan of the query, made at its first use. The device's context must be current. A plan that

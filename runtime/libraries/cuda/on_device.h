@@ -1,6 +1,7 @@
 // OnDevice: calls of NVIDIA's libraries for one GPU.
 #pragma once
 
+#include <cstdlib>
 #include <string>
 
 #include <fmt/format.h>
@@ -24,6 +25,13 @@ struct OnDevice {
 inline std::string device_text(int device) {
   const DeviceState& state = *cuda_device(device).state();
   return fmt::format("{}, {}, {} SMs", state.name, state.arch, state.target.sm_count);
+}
+
+/// What decides on algorithms besides the library and the problem. Another number is another set of
+/// rules, by which sinter excludes algorithms.
+inline std::string selection_text() {
+  const char* const tf32 = std::getenv("NVIDIA_TF32_OVERRIDE");
+  return fmt::format("rules 1, NVIDIA_TF32_OVERRIDE {}", tf32 ? tf32 : "unset");
 }
 
 }  // namespace sinter

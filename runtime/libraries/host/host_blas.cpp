@@ -84,7 +84,10 @@ bool HostBlas::fill_dnnl(void* library) {
   const Version& found = *version();
   name_ = "oneDNN";
   version_ = fmt::format("{}.{}.{}", found.major, found.minor, found.patch);
-  find_symbol(set_threads_of_this_thread_, library, "omp_set_num_threads");
+  // The loader takes the library's OpenMP from the whole process first, so this looks there first.
+  find_symbol(set_threads_of_this_thread_, RTLD_DEFAULT, "omp_set_num_threads");
+  if (!set_threads_of_this_thread_)
+    find_symbol(set_threads_of_this_thread_, library, "omp_set_num_threads");
   return true;
 }
 

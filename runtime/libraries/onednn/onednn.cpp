@@ -53,8 +53,12 @@ std::string fill_library(OneDnn& library, void* handle) {
   if (const std::string missing = fill_onednn(library.table, handle, version.major);
       !missing.empty())
     return fmt::format("has no {}", missing);
-  find_in(handle, library.omp_get_max_threads, "omp_get_max_threads");
-  find_in(handle, library.omp_set_num_threads, "omp_set_num_threads");
+  // The loader takes the library's OpenMP from the whole process first, so this looks there first.
+  for (void* const place : {RTLD_DEFAULT, handle})
+    if (!library.omp_set_num_threads) {
+      find_in(place, library.omp_get_max_threads, "omp_get_max_threads");
+      find_in(place, library.omp_set_num_threads, "omp_set_num_threads");
+    }
   const bool has_openmp = library.omp_get_max_threads && library.omp_set_num_threads;
   if (version.cpu_runtime != DNNL_RUNTIME_SEQ &&
       (version.cpu_runtime != DNNL_RUNTIME_OMP || !has_openmp))

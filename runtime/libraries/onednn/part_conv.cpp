@@ -176,7 +176,9 @@ bool PartConv::prepare(const ConvParts& parts) {
   const ConvKind kind = parts.part.kind;
   operation_ = OneDnnOperation(library_, describe(parts.part));
   // Reference implementations are slower than products.
-  if (!operation_ || operation_.implementation().starts_with("ref")) return false;
+  if (!operation_) return false;
+  const std::string name = operation_.implementation();
+  if (name.starts_with("ref") || name.ends_with(":ref")) return false;
   scratchpad_bytes_ = operation_.scratchpad_bytes();
   for (const ConvRole role : kConvRoles) {
     const RoleNames names = role_names(role, kind);

@@ -54,6 +54,22 @@ graph shared_concat(x: f32[1, 2, 1]) {
 })");
 }
 
+/// Rows that no block keeps: the kernel sums them in its one result.
+TEST(Layouts, ScatterOfLongRowsInSeveralPlaces) {
+  run_and_check(R"(
+graph layouts(x: f32[10, 16384], s: f32[6, 16384], i: i64[6] {range = [0, 9]}) {
+  p = index_put x, s, i {axes = [0]}
+  return p, q = p {strides = [1, 10]}, r = p
+})");
+  run_and_check(R"(
+graph table(t: f32[10, n], s: f32[6, n], i: i64[6] {range = [0, 9]}) {
+  u = index_put t, s, i {axes = [0], accumulate = true}
+  update t, u
+  return u
+})",
+                {{"n", 16384}});
+}
+
 TEST(Layouts, LongRowsInManyBlocks) {
   run_and_check(R"(
 graph long_rows(x: f32[2, 70000]) {

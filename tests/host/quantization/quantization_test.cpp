@@ -277,6 +277,30 @@ TEST(FoldDequantization, ConvolutionsBecomeProductsOfWindows) {
   EXPECT_LT(relative_error(model.run(folded.graph), model.run(model.graph)), 0.03);
 }
 
+TEST(FoldDequantization, BatchesAndWeightsOnTheLeft) {
+  constexpr std::string_view kText = R"(
+graph batched(x: f32[rows, 24], w: f32[2, 24, 8], v: f32[5, 8]) {
+  a = cast x {to = f16}
+  b = cast w {to = f16}
+  h = matmul a, b
+  t = permute h {axes = [0, 2, 1]}
+  u = cast v {to = f16}
+  y = matmul u, t
+  z = cast y {to = f32}
+  return z
+})";
+  const Model model(kText, {"w", "v"}, 9);
+  const QuantizedGraph qdq =
+      quantize_products(model.graph, model.weight_names, model.ranges());
+  EXPECT_EQ(qdq.products, 2);
+  const QuantizedGraph folded = fold_dequantization(qdq.graph);
+  EXPECT_EQ(folded.products, 2);
+  EXPECT_EQ(count_products(folded.graph, i8), 2);
+  const Floats exact = model.run(model.graph);
+  EXPECT_LT(relative_error(model.run(folded.graph), exact), 0.03);
+  EXPECT_EQ(model.run(precompute(folded.graph, model.weight_names)), model.run(folded.graph));
+}
+
 TEST(FoldDequantization, SkipsScalesAlongTheSum) {
   const Graph graph = parse(R"(
 graph blocked(q: i8[4, 8], s: f32[8], p: i8[8, 4], t: f32, x: f32[4, 8]) {

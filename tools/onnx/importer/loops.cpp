@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,14 @@ namespace {
 
 std::vector<ValueRef> all_failed(std::size_t count) {
   return std::vector<ValueRef>(count, std::make_shared<Value>(Value{.is_failed = true}));
+}
+
+/// The nodes that an iteration counts as. Its lists take memory, too.
+std::int64_t nodes_of_iteration(const Subgraph& body) {
+  constexpr std::size_t kItemsPerNode = 256;
+  const std::size_t items =
+      body.graph.input.size() + body.graph.output.size() + body.graph.initializer.size();
+  return 1 + static_cast<std::int64_t>(items / kItemsPerNode);
 }
 
 /// The outputs of an iteration. After a problem all have failed, so that it is reported once.
@@ -99,7 +108,7 @@ std::vector<ValueRef> import_loop(ImportState& state, const Call& call,
     condition = both(state, condition, *inputs[1]);
   }
   for (std::int64_t i = 0; i < trips && condition.known.value_or(true); ++i) {
-    if (!take_room(state, 1)) return all_failed(outputs - 1);
+    if (!take_room(state, nodes_of_iteration(body))) return all_failed(outputs - 1);
     std::vector<ValueRef> arguments{std::make_shared<Value>(
         Value{.known = KnownValue{.dtype = i64, .shape = {}, .items = {Number::of(i)}}})};
     arguments.push_back(condition.value());
@@ -159,7 +168,7 @@ std::vector<ValueRef> scanned_outputs(ImportState& state, const Subgraph& body,
   }
   CollectedOutputs collected(collects);
   for (std::int64_t t = 0; t < length; ++t) {
-    if (!take_room(state, 1)) return all_failed(outputs);
+    if (!take_room(state, nodes_of_iteration(body))) return all_failed(outputs);
     std::vector<ValueRef> arguments = states;
     for (std::size_t i = 0; i < scanned.size(); ++i) {
       const std::int64_t at = plan.input_reversed[i] != 0 ? length - 1 - t : t;
@@ -183,9 +192,15 @@ std::vector<ValueRef> batched_scan(ImportState& state, const Subgraph& body, con
                                    std::span<const Tensor> scanned) {
   const std::size_t outputs = body.graph.output.size();
   const auto element = [](const Tensor& x, std::int64_t b) { return select(x, 0, b); };
+  for (const std::span<const Tensor> tensors : {states, scanned})
+    for (const Tensor& x : tensors)
+      if (x.rank() == 0) refuse("an input has no batch axis");
   const std::int64_t batch = number_of(scanned[0].shape()[0]);
+  const std::size_t problems = state.problems.count();
   CollectedOutputs collected(outputs);
   for (std::int64_t b = 0; b < batch; ++b) {
+    if (!take_room(state, nodes_of_iteration(body)) || state.problems.count() > problems)
+      return all_failed(outputs);
     std::vector<ValueRef> initial;
     std::vector<Tensor> sequences;
     for (const Tensor& x : states) initial.push_back(value_of_tensor(element(x, b)));
@@ -223,6 +238,8 @@ std::vector<ValueRef> import_scan(ImportState& state, const Call& call,
   plan.input_axes = scan_list(call, "scan_input_axes", scans);
   plan.input_reversed = scan_list(call, is_batched ? "directions" : "scan_input_directions", scans);
   plan.output_axes = scan_list(call, "scan_output_axes", outputs - plan.states);
+  for (const std::int64_t axis : plan.output_axes)
+    if (!std::in_range<int>(axis)) refuse(fmt::format("it has no output axis {}", axis));
   plan.output_reversed = scan_list(call, "scan_output_directions", outputs - plan.states);
 
   std::vector<Tensor> tensors;

@@ -67,7 +67,7 @@ void compile_to_file(const CompileArguments& arguments) {
   Options options = options_for(request, Tune::off);
   // The host device's kernels need no optimisation if they are not saved.
   options.optimize_host = archs.empty() || std::ranges::count(archs, "host") > 0;
-  DeviceArrays arrays(request.device);
+  DeviceArrays arrays(request.device.stream());
   arrays.add_all(graph, std::move(weights));
   const Executable executable =
       sinter::compile(graph, request.device, options, arguments.graph.file.c_str(), /*line=*/1)

@@ -8,14 +8,14 @@
 #include "tools/sinter/commands/run_graph.h"
 #include "tools/sinter/files/array_files.h"
 #include "tools/sinter/files/device_arrays.h"
-#include "tools/sinter/files/npy.h"
+#include "tools/sinter/files/examples.h"
 #include "tools/sinter/files/weights_folder.h"
 #include "tools/sinter/output/format_numbers.h"
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <list>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,67 +33,33 @@ struct QuantizeArguments {
   std::string folder;
   std::vector<std::string> inputs;
   std::string dtype = "i8";
-  std::string range = "min_max";
-  double percentile = 99.99;
+  std::optional<double> percentile;
   bool per_tensor = false;
   bool symmetric = false;
   bool qdq = false;
   std::string device;
 };
 
-/// Sets of inputs to measure ranges on.
-class Examples {
- public:
-  Examples(const Graph& graph, const HostArrays& inputs, Device device) {
-    const std::int64_t count = examples_in(graph, inputs);
-    for (std::int64_t i = 0; i < count; ++i) {
-      DeviceArrays& arrays = arrays_.emplace_back(device);
-      for (const auto& [name, array] : inputs)
-        arrays.add(graph, name, has_example_axis(graph, name, array) ? part(array, i) : array);
-      bindings_.push_back(arrays.bindings());
-    }
-  }
-  std::span<const std::vector<Binding>> bindings() const { return bindings_; }
-
- private:
-  static bool has_example_axis(const Graph& graph, const std::string& name,
-                               const HostArray& array) {
-    const auto input = std::ranges::find(graph.data().inputs, name, &InputInfo::name);
-    return static_cast<int>(array.shape().size()) == input->node->rank() + 1;
-  }
-
-  static std::int64_t examples_in(const Graph& graph, const HostArrays& inputs) {
-    if (inputs.empty()) return 0;
-    std::optional<std::int64_t> count;
-    std::string first;
-    for (const auto& [name, array] : inputs) {
-      if (!has_example_axis(graph, name, array)) continue;
-      const std::int64_t own = array.shape()[0];
-      if (count && *count != own)
-        throw UsageError(
-            fmt::format("--inputs: {} has {} examples along its first axis, and {} has {}", first,
-                        *count, name, own));
-      count = own;
-      first = name;
-    }
-    return count.value_or(1);
-  }
-
-  /// Element `index` along the first axis.
-  static HostArray part(const HostArray& all, std::int64_t index) {
-    HostArray result(all.dtype(), {all.shape().begin() + 1, all.shape().end()});
-    HostArray in_order(all.dtype(), {all.shape().begin(), all.shape().end()});
-    copy_elements(all, in_order);
-    const std::span<std::byte> bytes = result.bytes();
-    std::ranges::copy(
-        in_order.bytes().subspan(static_cast<std::size_t>(index) * bytes.size(), bytes.size()),
-        bytes.begin());
-    return result;
-  }
-
-  std::list<DeviceArrays> arrays_;
-  std::vector<std::vector<Binding>> bindings_;
+/// The arrays of a model that may be quantised or combined before any run.
+struct ModelArrays {
+  HostArrays weights;
+  HostArrays others;  ///< that runs update, and whole numbers such as a random seed
 };
+
+ModelArrays split_arrays(const Graph& graph, HostArrays arrays) {
+  ModelArrays result;
+  for (const InputInfo& input : graph.data().inputs) {
+    auto found = arrays.extract(input.name);
+    if (!found) continue;
+    const Node& node = *input.node;
+    const bool is_updated = std::ranges::find(graph.data().updates, &node,
+                                              &UpdateInfo::parameter) != graph.data().updates.end();
+    const bool is_whole_number =
+        node.rank() == 0 && is_integer(node.dtype) && size_of(node.dtype) >= 4;
+    (is_updated || is_whole_number ? result.others : result.weights).insert(std::move(found));
+  }
+  return result;
+}
 
 std::int64_t bytes_of(const HostArrays& arrays) {
   std::int64_t bytes = 0;
@@ -108,14 +74,13 @@ std::vector<std::string> array_names(const HostArrays& arrays) {
 }
 
 /// The weights of `model.graph`: new ones, and those of `old` that it still reads.
-HostArrays new_weights(const PrecomputedGraph& model, const HostArrays& old, Device device) {
+HostArrays new_weights(const PrecomputedGraph& model, const HostArrays& old, const Stream& stream) {
   HostArrays result;
   if (!model.weights.data().outputs.empty()) {
-    DeviceArrays arrays(device);
+    DeviceArrays arrays(stream);
     for (const InputInfo& input : model.weights.data().inputs)
       arrays.add(model.weights, input.name, old.at(input.name));
-    Context context = compile(model.weights, device).context();
-    const Stream stream = device.stream();
+    Context context = compile(model.weights, stream.device()).context();
     const Outputs outputs = context.run(stream, arrays.bindings());
     for (const OutputInfo& output : model.weights.data().outputs)
       result.emplace(output.name, downloaded(outputs[output.name], stream));
@@ -127,11 +92,10 @@ HostArrays new_weights(const PrecomputedGraph& model, const HostArrays& old, Dev
 
 /// The outputs of all examples.
 std::vector<HostArray> results_of(const Graph& graph, const HostArrays& weights,
-                                  const Examples& examples, Device device) {
-  DeviceArrays arrays(device);
+                                  const Examples& examples, const Stream& stream) {
+  DeviceArrays arrays(stream);
   for (const auto& [name, array] : weights) arrays.add(graph, name, array);
-  Context context = compile(graph, device).with_weights(arrays.bindings()).context();
-  const Stream stream = device.stream();
+  Context context = compile(graph, stream.device()).with_weights(arrays.bindings()).context();
   std::vector<HostArray> results;
   for (const std::vector<Binding>& example : examples.bindings()) {
     const Outputs outputs = context.run(stream, example);
@@ -162,11 +126,6 @@ void print_errors(const Graph& graph, std::span<const HostArray> before,
   }
 }
 
-void print_skipped(const std::vector<SkippedProduct>& skipped) {
-  for (const SkippedProduct& product : skipped)
-    fmt::print("{} stays as it was: {}\n", product.value, product.reason);
-}
-
 [[noreturn]] void fail_without_products(const QuantizeArguments& arguments,
                                         const std::vector<SkippedProduct>& skipped) {
   std::string why = skipped.empty() ? "it has no floating matrix product or convolution"
@@ -176,58 +135,85 @@ void print_skipped(const std::vector<SkippedProduct>& skipped) {
   throw UserError(fmt::format("{}: no product can be quantised: {}", arguments.file, why));
 }
 
+/// Throws UsageError if the new model would overwrite the old one.
+void require_other_folder(const QuantizeArguments& arguments, const fs::path& text) {
+  std::error_code error;
+  if (fs::equivalent(text, arguments.file, error) ||
+      fs::equivalent(weights_folder(text), weights_folder(arguments.file), error))
+    throw UsageError(fmt::format("-o {}: it is the folder of {}, which would be overwritten",
+                                 arguments.folder, arguments.file));
+}
+
+std::vector<ValueRange> measured_ranges(const QuantizeArguments& arguments, const Graph& graph,
+                                        const HostArrays& weights, const Examples& examples,
+                                        const Stream& stream) {
+  if (examples.bindings().empty()) return {};
+  DeviceArrays bound(stream);
+  for (const auto& [name, array] : weights) bound.add(graph, name, array);
+  CalibrationOptions options;
+  if (arguments.percentile)
+    options = {.method = RangeMethod::percentile, .percentile = *arguments.percentile};
+  return calibrate(graph, stream, bound.bindings(), examples.bindings(), options);
+}
+
+/// The graph with changed products. Prints those that stay.
+QuantizedGraph quantized_graph(const QuantizeArguments& arguments, const Graph& graph,
+                               std::span<const std::string> weights,
+                               std::span<const ValueRange> ranges) {
+  QuantizedGraph result = quantize_products(graph, weights, ranges,
+                                            {.dtype = arguments.dtype == "i8" ? i8 : f8e4m3,
+                                             .per_axis = !arguments.per_tensor,
+                                             .zero_points = !arguments.symmetric});
+  if (!arguments.qdq) {
+    std::vector<SkippedProduct> skipped = std::move(result.skipped);
+    result = fold_dequantization(result.graph);
+    std::ranges::move(result.skipped, std::back_inserter(skipped));
+    result.skipped = std::move(skipped);
+  }
+  for (const SkippedProduct& product : result.skipped)
+    fmt::print("{} stays as it was: {}\n", product.value, product.reason);
+  if (result.products == 0) fail_without_products(arguments, result.skipped);
+  return result;
+}
+
 void quantize_to_files(const QuantizeArguments& arguments) {
   const Graph graph = read_graph(arguments.file);
   const fs::path text = fs::path(arguments.folder) / fs::path(arguments.file).filename();
-  std::error_code error;
-  if (fs::equivalent(text, arguments.file, error))
-    throw UsageError(fmt::format("-o {}: it is the folder of {}, which would be overwritten",
-                                 arguments.folder, arguments.file));
-  const Device device = device_named(arguments.device);
-  HostArrays weights;
-  read_weights(graph, arguments.file, weights);
-  if (weights.empty())
+  require_other_folder(arguments, text);
+  HostArrays arrays;
+  read_weights(graph, arguments.file, arrays);
+  const ModelArrays old = split_arrays(graph, std::move(arrays));
+  if (old.weights.empty())
     throw UsageError(fmt::format("{}: there are no weights in {}", arguments.file,
                                  weights_folder(arguments.file).string()));
-  const std::vector<std::string> names = array_names(weights);
-  const Examples examples(graph, read_inputs(graph, arguments.inputs), device);
-  std::vector<ValueRange> ranges;
-  if (!examples.bindings().empty()) {
-    DeviceArrays bound(device);
-    for (const auto& [name, array] : weights) bound.add(graph, name, array);
-    ranges = calibrate(
-        graph, device.stream(), bound.bindings(), examples.bindings(),
-        {.method = arguments.range == "percentile" ? RangeMethod::percentile : RangeMethod::min_max,
-         .percentile = arguments.percentile});
-  }
-  QuantizedGraph quantized = quantize_products(graph, names, ranges,
-                                               {.dtype = arguments.dtype == "i8" ? i8 : f8e4m3,
-                                                .per_axis = !arguments.per_tensor,
-                                                .zero_points = !arguments.symmetric});
-  print_skipped(quantized.skipped);
-  int products = quantized.products;
-  if (!arguments.qdq) {
-    std::vector<SkippedProduct> skipped = std::move(quantized.skipped);
-    quantized = fold_dequantization(quantized.graph);
-    print_skipped(quantized.skipped);
-    products = quantized.products;
-    if (quantized.skipped.empty()) quantized.skipped = std::move(skipped);
-  }
-  if (products == 0) fail_without_products(arguments, quantized.skipped);
+  const std::vector<std::string> names = array_names(old.weights);
+  const HostArrays inputs = read_inputs(graph, arguments.inputs);
+  for (const auto& [name, array] : inputs)
+    if (old.weights.contains(name))
+      throw UsageError(fmt::format("--inputs {}: it is a weight, {}", name,
+                                   (weights_folder(text) / (name + ".npy")).string()));
+  HostArrays others = old.others;
+  for (const auto& [name, array] : inputs) others.erase(name);
+  const Stream stream = device_named(arguments.device).stream();
+  const auto examples = [&] { return Examples(graph, inputs, others, stream); };
+  const std::vector<ValueRange> ranges =
+      measured_ranges(arguments, graph, old.weights, examples(), stream);
+  const QuantizedGraph quantized = quantized_graph(arguments, graph, names, ranges);
   const PrecomputedGraph model = precompute(quantized.graph, names);
-  const HostArrays stored = new_weights(model, weights, device);
+  const HostArrays stored = new_weights(model, old.weights, stream);
   ModelWriter writer(text);
-  for (const auto& [name, array] : stored) writer.add_weight(name, array);
+  for (const HostArrays* const all : {&stored, &old.others})
+    for (const auto& [name, array] : *all) writer.add_weight(name, array);
   writer.finish(fmt::format("// Quantised from {}.\n{}",
                             fs::path(arguments.file).filename().string(), print(model.graph)));
-  fmt::print("{}: {} in {}\n", text.string(), counted(products, "product"),
+  fmt::print("{}: {} in {}\n", text.string(), counted(quantized.products, "product"),
              arguments.qdq ? arguments.dtype + ", as quantize and dequantize" : "8 bits");
   fmt::print("{}: {} of {}, which were {}\n", weights_folder(text).string(),
              counted(static_cast<std::int64_t>(stored.size()), "weight"),
-             bytes_text(bytes_of(stored)), bytes_text(bytes_of(weights)));
-  if (!examples.bindings().empty())
-    print_errors(graph, results_of(graph, weights, examples, device),
-                 results_of(model.graph, stored, examples, device));
+             bytes_text(bytes_of(stored)), bytes_text(bytes_of(old.weights)));
+  if (!inputs.empty())
+    print_errors(graph, results_of(graph, old.weights, examples(), stream),
+                 results_of(model.graph, stored, examples(), stream));
 }
 
 }  // namespace
@@ -257,17 +243,11 @@ void declare_quantize(CLI::App& app, Action& action) {
       ->check(one_of(kDtypes))
       ->type_name("DTYPE")
       ->capture_default_str();
-  static constexpr const char* kRanges[] = {"min_max", "percentile"};
-  command.add_option("--range", arguments->range, "How ranges follow from the examples")
-      ->check(one_of(kRanges))
-      ->type_name("METHOD")
-      ->capture_default_str();
   command
       .add_option("--percentile", arguments->percentile,
-                  "The share of elements within a range, for --range percentile")
+                  "The percentage of elements within a range; default: all elements")
       ->check(CLI::Range(50.0, 100.0))
-      ->type_name("NUMBER")
-      ->capture_default_str();
+      ->type_name("NUMBER");
   command.add_flag("--per-tensor", arguments->per_tensor,
                    "One scale per weight, not one per column or filter");
   command.add_flag("--symmetric", arguments->symmetric, "No zero points");

@@ -13,16 +13,17 @@ namespace sinter::command {
 /// Row-major arrays on a device, and numbers. Its bindings refer to it.
 class DeviceArrays {
  public:
-  explicit DeviceArrays(Device device) : device_(device), stream_(device.stream()) {}
+  /// Uploads are ordered in `stream`.
+  explicit DeviceArrays(const Stream& stream) : stream_(stream) {}
 
-  /// Uploads `values` for the input `name` of `graph`; the only element for a scalar.
+  /// Uploads `values` for the input `name` of `graph`. Throws UserError if a scalar gets several
+  /// elements, or none.
   void add(const Graph& graph, const std::string& name, const HostArray& values);
   /// Takes `arrays`, so that each is in host memory only until it is on the device.
   void add_all(const Graph& graph, HostArrays arrays);
   const std::vector<Binding>& bindings() const { return bindings_; }
 
  private:
-  Device device_;
   Stream stream_;
   std::list<std::string> names_;
   std::list<Array> arrays_;
