@@ -47,11 +47,14 @@ bool sink_if_faster(Groups& groups, std::span<const Node* const> nodes, int from
   return false;
 }
 
-/// The group that stores all values that `node` reads; -1 if there is no single one.
-int only_producer(const Groups& groups, const Node* node) {
+/// The group from which `group` loads all values that `node` reads; -1 if there is no single one. A
+/// value that `group` computes itself may be stored by a group that depends on `group`.
+int only_producer(const Groups& groups, int group, const Node* node) {
   const std::span<const Node* const> reads = groups.reads(node);
   const int producer = reads.empty() ? -1 : groups.home(reads[0]);
-  const auto is_of_producer = [&](const Node* read) { return groups.home(read) == producer; };
+  const auto is_of_producer = [&](const Node* read) {
+    return groups.home(read) == producer && !groups.contains(group, read);
+  };
   return std::ranges::all_of(reads, is_of_producer) ? producer : -1;
 }
 
@@ -63,7 +66,7 @@ void sink_concats(Groups& groups, const std::function<double(int)>& seconds) {
     for (const Node* node : stores) {
       if (node->op != Op::concat || !groups.is_result(node) || groups[group].nodes.size() < 2)
         continue;
-      const int producer = only_producer(groups, node);
+      const int producer = only_producer(groups, group, node);
       if (producer >= 0 && producer != group && !groups.has_own_kernel(producer))
         sink_if_faster(groups, {&node, 1}, group, producer, seconds);
     }

@@ -132,14 +132,16 @@ class NewNames {
 /// Copies a graph with fewer inputs. Nodes of inputs contain their position, so all are made again.
 class CopyWithFewerInputs {
  public:
-  CopyWithFewerInputs(const GraphData& from, std::span<const std::string> removable)
+  /// Without those of `removable` that nothing reads. Symbols get their sizes from the shapes of
+  /// inputs, so inputs with symbols stay, unless `has_symbols` is false.
+  CopyWithFewerInputs(const GraphData& from, std::span<const std::string> removable,
+                      bool has_symbols)
       : from_(from), result_(empty_like(from)), copies_(from.nodes.size()) {
     const std::vector<const Node*> needed = reachable(from);
     for (const InputInfo& input : from.inputs)
-      // Symbols get their sizes from the shapes of inputs.
       if (std::ranges::find(needed, input.node) != needed.end() ||
           std::ranges::find(removable, input.name) == removable.end() ||
-          !are_numbers(input.node->shape))
+          (has_symbols && !are_numbers(input.node->shape)))
         declare(input);
     for (const Node* node : needed)
       if (!copies_[node->id]) copies_[node->id] = copy(*node);
@@ -228,10 +230,10 @@ PrecomputedGraph precompute(const Graph& graph, std::span<const std::string> wei
     const auto found = stored.find(&node);
     return found != stored.end() ? found->second : with_operands(data, node, operands);
   });
-  result.graph = CopyWithFewerInputs(data, weights).take();
+  result.graph = CopyWithFewerInputs(data, weights, /*has_symbols=*/true).take();
   std::vector<std::string> all;
   for (const InputInfo& input : source.inputs) all.push_back(input.name);
-  result.weights = CopyWithFewerInputs(source, all).take();
+  result.weights = CopyWithFewerInputs(source, all, /*has_symbols=*/false).take();
   return result;
 }
 

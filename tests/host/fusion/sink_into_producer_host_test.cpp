@@ -8,6 +8,24 @@
 namespace sinter::test::sink_into_producer_host_test {
 namespace {
 
+/// The kernel of y computes c itself, and stores it for nobody. The concat, which the product needs
+/// before y, must not move into that kernel.
+TEST(SinkIntoProducer, ConcatsStayOutOfGroupsThatDependOnThem) {
+  run_and_check(R"(
+graph padded_product(s: i32[49, 1], b: i8[4, 4]) {
+  c = cast s {to = i8}
+  w = full {shape = [], value = 0, dtype = i8}
+  z = broadcast_to w {shape = [49, 3]}
+  d = concat c, z {axis = 1}
+  m = matmul d, b {transpose_b = true, result = i32}
+  e = slice m {axis = 1, begin = 0, end = 1, step = 1}
+  f = cast c {to = i32}
+  h = neg f
+  y = sub e, h
+  return y
+})");
+}
+
 /// A slice of a scatter is rounded, returned and reduced. The scatter does not store its sums.
 TEST(SinkIntoProducer, ScatterStoresOnlyTheSlice) {
   for (const char* dtype : {"f32", "f64"}) {

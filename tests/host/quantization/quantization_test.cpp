@@ -320,6 +320,44 @@ graph blocked(q: i8[4, 8], s: f32[8], p: i8[8, 4], t: f32, x: f32[4, 8]) {
   EXPECT_EQ(folded.skipped[1].reason, "only one operand is dequantised");
 }
 
+TEST(FoldDequantization, SeesThroughCastsThatKeepLevelsOnly) {
+  const Graph graph = parse(R"(
+graph masks(q: u8[4, 8], p: i8[8, 4]) {
+  a = cast q {to = bool}
+  b = cast a {to = f32}
+  c = mul b, 0.5
+  d = cast p {to = u32}
+  e = cast d {to = f32}
+  f = mul e, 0.5
+  g = cast p {to = f32}
+  h = mul g, 0.5
+  y = matmul c, h
+  i = cast q {to = f32}
+  j = mul i, 0.5
+  z = matmul j, f
+  return y, z
+})");
+  EXPECT_EQ(fold_dequantization(graph).products, 0);
+}
+
+TEST(FoldDequantization, PaddingMustBeALevel) {
+  const Graph graph = parse(R"(
+graph padded(q: i8[1, 2, 5, 5], w: i8[3, 2, 3, 3]) {
+  a = cast q {to = f32}
+  b = sub a, 200.0
+  c = mul b, 0.5
+  d = cast w {to = f32}
+  e = mul d, 0.25
+  y = conv c, e {padding_begin = [1, 1], padding_end = [1, 1]}
+  z = conv c, e
+  return y, z
+})");
+  const QuantizedGraph folded = fold_dequantization(graph);
+  EXPECT_EQ(folded.products, 1);
+  ASSERT_THAT(folded.skipped, SizeIs(1));
+  EXPECT_EQ(folded.skipped[0].reason, "the zero point of its x, which pads it, may be no level");
+}
+
 TEST(FoldDequantization, ReadsExportedForms) {
   // Zero points in i32 and scales per row, behind views, as exporters write them.
   const Graph graph = parse(R"(
@@ -368,6 +406,20 @@ TEST(Precompute, LeavesGraphsWithoutWorkOnWeights) {
   const PrecomputedGraph split = precompute(model.graph, model.weight_names);
   EXPECT_THAT(split.weights.data().outputs, IsEmpty());
   EXPECT_EQ(print(split.graph), print(model.graph));
+}
+
+TEST(Precompute, LeavesWhatDependsOnSymbols) {
+  const Graph graph = parse(R"(
+graph scaled(x: f32[n, 4], w: f32[4, 8]) {
+  s = size {extent = n, dtype = i32}
+  t = cast s {to = f32}
+  u = mul w, t
+  y = matmul x, u
+  return y
+})");
+  const PrecomputedGraph split = precompute(graph, std::vector<std::string>{"w"});
+  EXPECT_THAT(split.weights.data().outputs, IsEmpty());
+  EXPECT_EQ(print(split.graph), print(graph));
 }
 
 TEST(Precompute, ComputesFactorsOfWeightsOnce) {

@@ -104,7 +104,7 @@ TEST(OnnxVersions, QuantisedFactorsAreBytes) {
       .input("b", {2, 2}, ElementType::u8)
       .add("MatMulInteger", {"a", "b"}, {"y"})
       .output("y");
-  EXPECT_THAT(builder.error(), HasSubstr("a quantised factor is i32; it must be i8 or u8"));
+  EXPECT_THAT(builder.error(), HasSubstr("an operand is i32[2, 2]; it must be i8 or u8"));
 }
 
 /// Models and functions have versions of their own.
