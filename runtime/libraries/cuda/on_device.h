@@ -27,7 +27,7 @@ inline std::string device_text(int device) {
   return fmt::format("{}, {}, {} SMs", state.name, state.arch, state.target.sm_count);
 }
 
-/// What decides on algorithms besides the library and the problem. Another number is another set of
+/// The other reasons for a choice of algorithm. Another number is another set of
 /// rules, by which sinter excludes algorithms.
 inline std::string selection_text() {
   const char* const tf32 = std::getenv("NVIDIA_TF32_OVERRIDE");

@@ -8,7 +8,7 @@
 namespace sinter::test::sink_into_producer_host_test {
 namespace {
 
-/// The kernel of y computes c itself, and stores it for nobody. The concat, which the product needs
+/// The kernel of y computes c itself, and does not store it. The concat, which the product needs
 /// before y, must not move into that kernel.
 TEST(SinkIntoProducer, ConcatsStayOutOfGroupsThatDependOnThem) {
   run_and_check(R"(
