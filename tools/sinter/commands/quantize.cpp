@@ -190,8 +190,9 @@ void quantize_to_files(const QuantizeArguments& arguments) {
   const HostArrays inputs = read_inputs(graph, arguments.inputs);
   for (const auto& [name, array] : inputs)
     if (old.weights.contains(name))
-      throw UsageError(fmt::format("--inputs {}: it is a weight, {}", name,
-                                   (weights_folder(text) / (name + ".npy")).string()));
+      throw UsageError(fmt::format("--inputs {}: it is a weight; remove {} if it is an example",
+                                   name,
+                                   (weights_folder(arguments.file) / (name + ".npy")).string()));
   HostArrays others = old.others;
   for (const auto& [name, array] : inputs) others.erase(name);
   const Stream stream = device_named(arguments.device).stream();
