@@ -184,8 +184,8 @@ void quantize_to_files(const QuantizeArguments& arguments) {
   read_weights(graph, arguments.file, arrays);
   const ModelArrays old = split_arrays(graph, std::move(arrays));
   if (old.weights.empty())
-    throw UsageError(fmt::format("{}: there are no weights in {}", arguments.file,
-                                 weights_folder(arguments.file).string()));
+    throw UsageError(fmt::format("{}: there are no weights in {}, which needs NAME.npy for each",
+                                 arguments.file, weights_folder(arguments.file).string()));
   const std::vector<std::string> names = array_names(old.weights);
   const HostArrays inputs = read_inputs(graph, arguments.inputs);
   for (const auto& [name, array] : inputs)
