@@ -56,14 +56,14 @@ class Quantizer {
             std::span<const ValueRange> ranges, const QuantizationOptions& options)
       : result_{.graph = clone(graph), .skipped = {}},
         data_(result_.graph.data()),
-        names_(data_),
         is_weight_(weight_values(data_, weights, kName)),
         options_(options) {
     if (options.dtype != i8 && options.dtype != f8e4m3)
       throw UserError(
           fmt::format("{}: the dtype is {}; it must be i8 or f8e4m3", kName, name(options.dtype)));
     for (const ValueRange& range : ranges) grids_[range.value] = grid_of(range, options);
-    for (const Node* node : data_.nodes) named_.push_back(names_.of(node));
+    const ValueNames names(data_);
+    for (const Node* node : data_.nodes) named_.push_back(names.of(node));
   }
 
   QuantizedGraph run() {
@@ -143,7 +143,6 @@ class Quantizer {
 
   QuantizedGraph result_;
   GraphData& data_;
-  ValueNames names_;
   std::vector<bool> is_weight_;     ///< by id
   std::vector<std::string> named_;  ///< by id, before any change
   const QuantizationOptions& options_;
