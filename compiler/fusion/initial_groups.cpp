@@ -1,10 +1,12 @@
 // The initial groups of fusion: one node each, or elementwise ops together with their only reader.
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "compiler/fusion/fusion_evaluator.h"
 #include "compiler/fusion/group.h"
 #include "compiler/schedule/opaque_calls.h"
+#include "ir/collectives/collective_node.h"
 #include "ir/graph/operand_index.h"
 #include "ir/record/opaque.h"
 
@@ -88,6 +90,7 @@ std::vector<const Node*> Groups::find_reads(std::span<const Node* const> nodes) 
   // through[v]: the nodes that a reader of the view v reads.
   DenseMap<const Node*, llvm::SmallVector<const Node*, 4>> through;
   std::size_t next = 0;
+  const Node* last_collective = nullptr;
   for (const Node* node : nodes) {
     Nodes reads;
     for (const Node* operand : node->operands) {
@@ -100,6 +103,9 @@ std::vector<const Node*> Groups::find_reads(std::span<const Node* const> nodes) 
         reads.append(from.begin(), from.end());
       }
     }
+    // All ranks must execute their collectives in one order, which the order of the nodes is.
+    if (is_collective(node->op))
+      if (const Node* const before = std::exchange(last_collective, node)) reads.push_back(before);
     sort_unique_by_id(reads);
     if (!computes(*node) && node->op != Op::input) through[node].assign(reads.begin(), reads.end());
     if (!computes(*node) && !is_result(node)) continue;

@@ -146,6 +146,8 @@ inline bool is_scan(Op op) { return info(op).kind == OpKind::scan; }
 inline bool is_structural(Op op) { return info(op).kind == OpKind::structural; }
 inline bool is_source(Op op) { return info(op).kind == OpKind::source; }
 inline bool is_library(Op op) { return info(op).kind == OpKind::library; }
+/// True for the library ops of sinter/collectives.h.
+inline bool is_collective(Op op) { return op >= Op::all_reduce && op <= Op::send_receive; }
 
 /// True for the reductions along one axis that return an index.
 inline bool gives_index(Op op) { return op == Op::argmax || op == Op::argmin; }

@@ -1,6 +1,7 @@
 // Interprets nodes in order and reads inputs and constants.
 #include "ir/oracle/interpret.h"
 
+#include "ir/collectives/collective_node.h"
 #include "ir/oracle/interpret_ops.h"
 #include "ir/shape/extent.h"
 #include "ir/shape/strided_iterator.h"
@@ -110,6 +111,15 @@ Expected interpret_source(const GraphData& graph, const HostArrays& inputs,
   return result;
 }
 
+[[noreturn]] void fail_several_ranks(const GraphData& graph, const Node& node) {
+  throw UserError(
+      fmt::format("{}: the oracle interprets one rank, but group {} has {}; interpret_ranks takes "
+                  "the inputs of every rank (recorded at {})",
+                  info(node.op).name, group_of(node), ranks_of(node), graph.location_text(&node)));
+}
+
+}  // namespace
+
 Expected interpret_node(const GraphData& graph, const HostArrays& inputs,
                         const NodeEvaluation& evaluation) {
   switch (info(evaluation.node.op).kind) {
@@ -117,8 +127,10 @@ Expected interpret_node(const GraphData& graph, const HostArrays& inputs,
     case OpKind::reduction: return interpret_reduction(evaluation);
     case OpKind::scan: return interpret_scan(evaluation);
     case OpKind::custom: return interpret_custom(graph, evaluation);
-    case OpKind::opaque:
-    case OpKind::library: return interpret_opaque(graph, evaluation);
+    case OpKind::opaque: return interpret_opaque(graph, evaluation);
+    case OpKind::library:
+      if (is_collective(evaluation.node.op)) fail_several_ranks(graph, evaluation.node);
+      return interpret_opaque(graph, evaluation);
     case OpKind::structural:
       if (evaluation.node.op == Op::cast || evaluation.node.op == Op::bitcast)
         return interpret_cast(evaluation);
@@ -127,6 +139,8 @@ Expected interpret_node(const GraphData& graph, const HostArrays& inputs,
   }
   throw InternalError("interpret: unknown kind of op");
 }
+
+namespace {
 
 /// By node id: the number of needed nodes that read the node, plus 1 per occurrence in `wanted`. 0
 /// for nodes that are not needed.
@@ -165,22 +179,27 @@ std::vector<Expected> interpret_nodes(const GraphData& graph, const HostArrays& 
   return results;
 }
 
+Interpretation collect_results(const GraphData& graph,
+                               const std::function<Expected(const Node*)>& value) {
+  Interpretation result;
+  for (const OutputInfo& output : graph.outputs)
+    result.outputs.emplace(output.name, value(output.node));
+  for (const UpdateInfo& update : graph.updates) {
+    const auto parameter = std::ranges::find(graph.inputs, update.parameter, &InputInfo::node);
+    ensure(parameter != graph.inputs.end(), "an updated node is one of the graph's inputs");
+    result.updates.emplace(parameter->name, value(update.value));
+  }
+  return result;
+}
+
 Interpretation interpret(const GraphData& data, const HostArrays& inputs,
                          std::span<const std::int64_t> symbols) {
   std::vector<const Node*> nodes;
   for (const OutputInfo& output : data.outputs) nodes.push_back(output.node);
   for (const UpdateInfo& update : data.updates) nodes.push_back(update.value);
   std::vector<Expected> values = interpret_nodes(data, inputs, symbols, nodes);
-  Interpretation result;
   std::size_t next = 0;
-  for (const OutputInfo& output : data.outputs)
-    result.outputs.emplace(output.name, std::move(values[next++]));
-  for (const UpdateInfo& update : data.updates) {
-    const auto parameter = std::ranges::find(data.inputs, update.parameter, &InputInfo::node);
-    ensure(parameter != data.inputs.end(), "an updated node is one of the graph's inputs");
-    result.updates.emplace(parameter->name, std::move(values[next++]));
-  }
-  return result;
+  return collect_results(data, [&](const Node*) { return std::move(values[next++]); });
 }
 
 HostArray to_array(const Expected& value) {

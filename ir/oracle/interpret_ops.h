@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <thread>
@@ -74,6 +75,12 @@ struct NodeEvaluation {
   std::span<const std::int64_t> symbols;
 };
 
+/// The result of any op except a collective of several ranks, which throws UserError.
+Expected interpret_node(const GraphData& graph, const HostArrays& inputs,
+                        const NodeEvaluation& evaluation);
+/// The outputs and updates of `graph` from the values of their nodes, asked for in this order.
+Interpretation collect_results(const GraphData& graph,
+                               const std::function<Expected(const Node*)>& value);
 Expected interpret_elementwise(const NodeEvaluation& evaluation);
 Expected interpret_cast(const NodeEvaluation& evaluation);
 Expected interpret_reduction(const NodeEvaluation& evaluation);

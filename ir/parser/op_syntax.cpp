@@ -154,7 +154,8 @@ std::vector<OpSyntax> composites() {
 
 std::vector<OpSyntax> make_op_syntax() {
   std::vector<OpSyntax> result = composites();
-  for (std::vector<OpSyntax> (*group)() : {view_op_syntax, nn_op_syntax, library_op_syntax})
+  for (std::vector<OpSyntax> (*group)() : {view_op_syntax, nn_op_syntax, library_op_syntax,
+                                             collective_op_syntax})
     for (OpSyntax& syntax : group()) result.push_back(std::move(syntax));
   for (const OpInfo& row : op_table()) {
     OpSyntax syntax{.name = row.name,

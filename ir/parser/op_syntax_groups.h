@@ -18,5 +18,6 @@ inline constexpr AttributeInfo kKeep = {
 std::vector<OpSyntax> view_op_syntax();  // sinter/views.h
 std::vector<OpSyntax> nn_op_syntax();    // sinter/nn.h
 std::vector<OpSyntax> library_op_syntax();  // sinter/library_ops.h
+std::vector<OpSyntax> collective_op_syntax();  // sinter/collectives.h
 
 }  // namespace sinter

@@ -182,6 +182,8 @@ std::vector<OpaqueAttribute> library_options(const Node& node) {
     if (schema[i].kind == AttributeKind::integers)
       options.emplace_back(schema[i].name, std::vector<std::int64_t>(value.integers.begin(),
                                                                      value.integers.end()));
+    else if (schema[i].kind == AttributeKind::string)
+      options.emplace_back(schema[i].name, value.text);
     else if (schema[i].kind == AttributeKind::integer || schema[i].kind == AttributeKind::boolean)
       options.emplace_back(schema[i].name, value.integer);
   }

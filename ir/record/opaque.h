@@ -17,6 +17,11 @@ inline bool is_library_name(std::string_view name) {
   const OpInfo* const row = find_op(name);
   return row && row->kind == OpKind::library;
 }
+/// True for the name of a collective.
+inline bool is_collective_name(std::string_view name) {
+  const OpInfo* const row = find_op(name);
+  return row && is_collective(row->op);
+}
 /// Registers the function of the library op `name`, or replaces it.
 void register_library_function(std::string_view name, OpaqueFunction function);
 

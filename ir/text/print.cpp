@@ -49,7 +49,10 @@ bool shows_order(const Node& node) {
 
 /// True for an attribute of a library op that the text form omits.
 bool is_default(const AttributeInfo& info, std::string_view text, const Node& node) {
+  if (info.required()) return false;
   if (info.name == "result") return node.dtype == node.operand(0)->dtype;
+  if (info.kind == AttributeKind::string)
+    return attribute(node, info.name).text == info.default_text;
   if (info.kind != AttributeKind::integers) return text == info.default_text;
   const std::span<const std::int64_t> list = attribute(node, info.name).integers;
   if (info.name == "padding_end")

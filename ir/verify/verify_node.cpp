@@ -1,6 +1,7 @@
 // Verifies single nodes: operands, dtype, shape and attributes against the rules of their op.
 #include "ir/verify/verify_node.h"
 
+#include "ir/collectives/collective_node.h"
 #include "ir/library_ops/conv_shape.h"
 #include "ir/library_ops/matmul_shape.h"
 #include "ir/record/custom.h"
@@ -141,7 +142,31 @@ void verify_opaque(const Node& node) {
   require_shape(node, type.shape);
 }
 
+namespace {
+
+void verify_collective(const Node& node) {
+  require_operands(node, 1);
+  const Node& x = *node.operand(0);
+  const std::int64_t ranks = ranks_of(node);
+  require(!group_of(node).empty(), "the group has no name");
+  require(ranks >= 1, "the group has {} ranks", ranks);
+  if (reduces_over_ranks(node.op)) {
+    require(can_reduce_over_ranks(x.dtype), "the op does not take {}", name(x.dtype));
+    require(rank_reduction_of(node) != RankReduction::mean, "the reduction is the mean");
+  }
+  if (node.op == Op::broadcast || node.op == Op::reduce_to) {
+    const std::int64_t root = attribute(node, "root").integer;
+    require(root >= 0 && root < ranks, "the root is {} of {} ranks", root, ranks);
+  }
+  if (node.op == Op::send_receive) check_pairs(attribute(node, "pairs").integers, ranks, {});
+  require_dtype("the dtype", node.dtype, x.dtype);
+  require_shape(node, collective_shape(node.op, x, ranks, {}));
+}
+
+}  // namespace
+
 void verify_library(const Node& node) {
+  if (is_collective(node.op)) return verify_collective(node);
   require_operands(node, 2);
   const Node& a = *node.operand(0);
   const Node& b = *node.operand(1);

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "ir/collectives/collective_node.h"
 #include "ir/graph/node.h"
 #include "ir/graph/output_view.h"
 #include "ir/verify/symbol_sizes.h"
@@ -128,6 +129,19 @@ std::string type_text(const Slot& slot) {
   return fmt::format("{}{}", name(slot.dtype), to_string(std::span<const Extent>(slot.shape)));
 }
 
+namespace {
+
+void add_groups(Interface& interface, const GraphData& graph) {
+  for (const Node* node : graph.nodes)
+    if (is_collective(node->op) &&
+        std::ranges::find(interface.groups, group_of(*node), &RankGroup::name) ==
+            interface.groups.end())
+      interface.groups.push_back(
+          {.name = std::string(group_of(*node)), .size = static_cast<int>(ranks_of(*node))});
+}
+
+}  // namespace
+
 Interface interface_of(const Graph& graph, Location compiled_at) {
   const GraphData& data = graph.data();
   Interface interface { .name = data.name, .compiled_at = to_string(compiled_at) };
@@ -145,6 +159,7 @@ Interface interface_of(const Graph& graph, Location compiled_at) {
   for (const ExtentAtom* symbol : data.extents->symbols())
     interface.symbols.push_back(symbol->name);
   interface.equations = equations_of(interface.slots);
+  add_groups(interface, data);
 
   std::vector<std::int64_t> symbols(interface.symbols.size(), -1);
   add_steps(interface, /*of_outputs=*/false, symbols);

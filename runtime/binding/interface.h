@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sinter/collectives.h"
 #include "sinter/dtype.h"
 #include "sinter/graph.h"
 #include "sinter/shape.h"
@@ -59,6 +60,7 @@ struct Interface {
   std::vector<std::string> symbols;
   std::vector<SolveStep> steps;         ///< in order; inputs first, then outputs
   std::vector<SizeEquation> equations;  ///< all equations must hold
+  std::vector<RankGroup> groups;        ///< of its collectives, in the order of their first use
 
   int output_count() const { return static_cast<int>(slots.size()) - input_count; }
 };

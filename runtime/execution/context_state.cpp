@@ -101,9 +101,11 @@ ContextLock::ContextLock(std::atomic<bool>& flag, const Interface& interface) : 
 }
 
 ContextState::ContextState(std::shared_ptr<ExecutableState> given,
-                           std::shared_ptr<const Weights> given_weights)
+                           std::shared_ptr<const Weights> given_weights,
+                           GroupCommunicators given_communicators)
     : executable(std::move(given)),
       weights(std::move(given_weights)),
+      communicators(std::move(given_communicators)),
       matcher_(executable->interface, weights.get()),
       size_counter_(executable->specializes() ? executable->options.specialize : 0),
       deferred_release_(std::make_unique<DeferredContextRelease>(executable->device.driver)) {}
@@ -289,7 +291,8 @@ VariantState& ContextState::select_state(const CheckedArguments& bound) {
       });
   if (found == variant_states.end()) {
     variant_states.push_back(
-        std::make_unique<VariantState>(std::move(variant), *executable, *host_functions));
+        std::make_unique<VariantState>(std::move(variant), *executable, communicators,
+                                       *host_functions));
     found = variant_states.end() - 1;
   }
   VariantState& state = **found;

@@ -18,8 +18,8 @@ namespace sinter {
 /// The launch set, the CUDA Graph and the tables of one variant in one context.
 struct VariantState {
   VariantState(std::shared_ptr<const Variant> variant, const ExecutableState& executable,
-               HostFunctions& host_functions)
-      : launches(std::move(variant), executable.interface),
+               const GroupCommunicators& communicators, HostFunctions& host_functions)
+      : launches(std::move(variant), executable.interface, communicators),
         graph(executable.device, launches, host_functions),
         table_uploads(executable.device) {}
 
@@ -54,7 +54,8 @@ struct DeferredContextRelease;
 
 struct ContextState {
   /// `weights` may be null.
-  ContextState(std::shared_ptr<ExecutableState> executable, std::shared_ptr<const Weights> weights);
+  ContextState(std::shared_ptr<ExecutableState> executable, std::shared_ptr<const Weights> weights,
+               GroupCommunicators communicators);
   ~ContextState();
   ContextState(const ContextState&) = delete;
   ContextState& operator=(const ContextState&) = delete;
@@ -70,6 +71,7 @@ struct ContextState {
 
   const std::shared_ptr<ExecutableState> executable;
   const std::shared_ptr<const Weights> weights;
+  const GroupCommunicators communicators;
   /// Host work of opaque calls. The caller's CUDA Graphs that captured them share it.
   const std::shared_ptr<HostFunctions> host_functions = std::make_shared<HostFunctions>();
   std::vector<std::unique_ptr<VariantState>> variant_states;  ///< they refer to `host_functions`

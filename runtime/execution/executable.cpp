@@ -92,9 +92,14 @@ Executable compile(const Graph& graph, Device device, const Options& given, cons
 std::string_view Executable::name() const { return state_->interface.name; }
 Device Executable::device() const { return Device(&state_->device); }
 
-Context Executable::context() const {
+Context Executable::context(std::initializer_list<GroupCommunicator> communicators) const {
+  return context(std::span(communicators.begin(), communicators.size()));
+}
+
+Context Executable::context(std::span<const GroupCommunicator> communicators) const {
   run_deferred_releases();
-  return Context(std::make_unique<ContextState>(state_, weights_));
+  return Context(std::make_unique<ContextState>(
+      state_, weights_, GroupCommunicators(state_->interface, communicators)));
 }
 
 Executable Executable::with_weights(BindingList inputs) const {

@@ -112,7 +112,8 @@ void LaunchSet::for_each_argument(Visit visit) const {
   }
 }
 
-LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& interface)
+LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& interface,
+                     const GroupCommunicators& communicators)
     : variant_(std::move(variant)),
       planner_(variant_->program),
       launches_(variant_->kernels.size()) {
@@ -142,7 +143,8 @@ LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& in
     const VariantKernel& kernel = variant_->kernels[i];
     PreparedLaunch& launch = launches_[i];
     if (kernel.opaque) {
-      launch.call = calls_.emplace_back(std::make_unique<OpaqueLaunch>(*kernel.opaque)).get();
+      launch.call = calls_.emplace_back(std::make_unique<OpaqueLaunch>(
+          *kernel.opaque, communicators.engine_of(kernel.opaque->group()))).get();
       launch.is_kernel = false;
     }
     launch.function = kernel.function;

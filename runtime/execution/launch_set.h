@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/binding/binding.h"
+#include "runtime/binding/group_communicators.h"
 #include "runtime/device/launch_grid.h"
 #include "runtime/driver/driver.h"
 #include "runtime/execution/opaque_call.h"
@@ -53,7 +54,9 @@ ScratchLayout lay_out(const Variant& variant, const MemoryPlanner& planner,
 
 class LaunchSet {
  public:
-  LaunchSet(std::shared_ptr<const Variant> variant, const Interface& interface);
+  /// `communicators` must outlive it.
+  LaunchSet(std::shared_ptr<const Variant> variant, const Interface& interface,
+            const GroupCommunicators& communicators);
   LaunchSet(const LaunchSet&) = delete;
   LaunchSet& operator=(const LaunchSet&) = delete;
 

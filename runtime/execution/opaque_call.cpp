@@ -107,6 +107,7 @@ OpaqueBinding::OpaqueBinding(CallDescription call, const OpaqueFunctions& functi
       function_(functions.at(call_.function)),
       display_name_(
           fmt::format("{}{}", is_library_name(call_.function) ? "" : "opaque ", call_.function)),
+      is_collective_(is_collective_name(call_.function)),
       may_be_captured_(function_->can_capture) {
   if (!function_->can_capture) capture_refusal_ = "it is registered as not capturable";
 }
@@ -135,6 +136,7 @@ OpaqueSizes OpaqueBinding::sizes(const OpaqueArrays& arrays) const {
           .inputs = arrays.inputs,
           .outputs = arrays.outputs,
           .attributes = call_.attributes,
+          .place = call_.place,
           .is_host_device = is_host_device_,
           .device = device_,
           .algorithms = is_library_name(call_.function) ? algorithms_.get() : nullptr};
@@ -153,9 +155,18 @@ auto OpaqueBinding::call_user_function(std::string_view what, Function function)
 }
 
 void OpaqueBinding::check(std::span<const std::int64_t> symbols) const {
-  if (!function_->check) return;
   const OpaqueArrays known = arrays(symbols);
-  call_user_function("its function rejects this call", [&] { function_->check(sizes(known)); });
+  check(sizes(known));
+}
+
+void OpaqueBinding::check(const OpaqueSizes& sizes) const {
+  if (function_->check)
+    call_user_function("its function rejects this call", [&] { function_->check(sizes); });
+}
+
+std::string_view OpaqueBinding::group() const {
+  const auto group = std::ranges::find(call_.attributes, "group", &OpaqueAttribute::name);
+  return is_collective_ && group != call_.attributes.end() ? std::string_view(group->text) : "";
 }
 
 void OpaqueBinding::check_memory(const Source& source, const Program& program,
@@ -282,10 +293,17 @@ void HostFunctions::keep_alive_until_run(std::list<List> lists) noexcept {
 bool OpaqueLaunch::set_symbols(std::span<const std::int64_t> symbols,
                                std::int64_t workspace_bytes) {
   OpaqueArrays arrays = binding_.arrays(symbols);
+  if (communicator_) binding_.check(sizes(arrays));
   const bool is_same = arrays.shapes == arrays_.shapes && workspace_bytes == workspace_bytes_;
   arrays_ = std::move(arrays);
   workspace_bytes_ = workspace_bytes;
   return !is_same;
+}
+
+OpaqueSizes OpaqueLaunch::sizes(const OpaqueArrays& arrays) const {
+  OpaqueSizes sizes = binding_.sizes(arrays);
+  sizes.communicator = communicator_;
+  return sizes;
 }
 
 bool OpaqueLaunch::is_empty() const {
@@ -305,7 +323,7 @@ void OpaqueLaunch::enqueue(void* const* arguments, const DeviceState& device, CU
   }
   for (OpaqueArray& output : arrays_.outputs) output.data = reinterpret_cast<void*>(next());
   OpaqueCall call;
-  static_cast<OpaqueSizes&>(call) = binding_.sizes(arrays_);
+  static_cast<OpaqueSizes&>(call) = sizes(arrays_);
   call.stream = stream;
   const std::uint64_t workspace = next();
   if (workspace_bytes_ > 0) call.workspace = reinterpret_cast<void*>(workspace);

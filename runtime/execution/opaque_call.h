@@ -68,8 +68,13 @@ class OpaqueBinding {
   const CallDescription& call() const { return call_; }
   /// `opaque gemm`, or `matmul` for a library op
   const std::string& display_name() const { return display_name_; }
+  /// True for collectives, which a device executes one after another.
+  bool is_collective() const { return is_collective_; }
+  /// The group of a collective; otherwise empty.
+  std::string_view group() const;
   /// Throws UserError if its function rejects the call at these sizes.
   void check(std::span<const std::int64_t> symbols) const;
+  void check(const OpaqueSizes& sizes) const;
   /// Workspace of its function at these sizes. Throws UserError if the workspace function throws or
   /// returns a bad size.
   std::int64_t workspace_bytes(std::span<const std::int64_t> symbols) const;
@@ -102,6 +107,7 @@ class OpaqueBinding {
   const CallDescription call_;
   const std::shared_ptr<const OpaqueFunction> function_;
   const std::string display_name_;
+  const bool is_collective_;
   mutable std::atomic<bool> may_be_captured_;
   mutable std::mutex mutex_;
   mutable std::string capture_refusal_;
@@ -140,7 +146,9 @@ class HostFunctions {
 /// One call in a launch set.
 class OpaqueLaunch {
  public:
-  explicit OpaqueLaunch(const OpaqueBinding& binding) : binding_(binding) {}
+  /// `communicator` is null unless the call is a collective.
+  OpaqueLaunch(const OpaqueBinding& binding, CommunicatorEngine* communicator)
+      : binding_(binding), communicator_(communicator) {}
 
   const OpaqueBinding& binding() const { return binding_; }
   /// Sets the sizes of the call. True if they differ from those before.
@@ -153,7 +161,10 @@ class OpaqueLaunch {
                HostFunctions& host_functions, HostFunctions::List& list);
 
  private:
+  OpaqueSizes sizes(const OpaqueArrays& arrays) const;
+
   const OpaqueBinding& binding_;
+  CommunicatorEngine* const communicator_;
   OpaqueArrays arrays_;
   std::int64_t workspace_bytes_ = 0;
 };

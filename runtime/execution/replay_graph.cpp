@@ -157,11 +157,12 @@ bool ReplayGraph::add_nodes(Segment& segment) {
     }
     if (launch.call) {
       const OpaqueBinding& binding = launch.call->binding();
-      // A function may keep state between its calls, as on a stream, so they run in order.
+      // A function may keep state between its calls, as on a stream, so they run in order. The
+      // edges order collectives.
       for (const std::size_t call : calls) {
         const bool has_same_function =
             &launches_.launches()[call].call->binding().function() == &binding.function();
-        if (has_same_function &&
+        if (has_same_function && !binding.is_collective() &&
             std::ranges::find(predecessors, nodes_[call]) == predecessors.end())
           predecessors.push_back(nodes_[call]);
       }

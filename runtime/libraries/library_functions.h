@@ -1,4 +1,4 @@
-// The functions behind library ops: matmul, conv and its gradients.
+// The functions behind library ops: matmul, conv and its gradients, and collectives.
 #pragma once
 
 namespace sinter {

@@ -82,6 +82,7 @@ struct OpaqueArray {
 };
 
 class AlgorithmStore;
+class CommunicatorEngine;
 
 /// The description of a call before it has memory: `data` of the arrays is null.
 struct OpaqueSizes {
@@ -90,9 +91,12 @@ struct OpaqueSizes {
   std::span<const OpaqueArray> outputs;  ///< all results, including unused ones
   std::span<const OpaqueAttribute> attributes;
 
+  std::string_view place;                ///< the location in the user's source that recorded it
   bool is_host_device = false;           ///< `data` is host memory, and CUDA cannot be used
   int device = 0;                        ///< its index among devices of its kind
   AlgorithmStore* algorithms = nullptr;  ///< of library ops; null for other functions
+  /// Of collectives, in a Context; otherwise null.
+  CommunicatorEngine* communicator = nullptr;
 
   /// The attribute `name`. Throws UserError if it is missing, or has another type.
   double number(std::string_view name) const;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sinter/array.h"
+#include "sinter/communicator.h"
 #include "sinter/device.h"
 #include "sinter/graph.h"
 #include "sinter/options.h"
@@ -154,7 +155,10 @@ class Executable {
 
   std::string_view name() const;
   Device device() const;
-  Context context() const;
+  /// `communicators` has one for each group of the program's collectives. Throws UserError if one is
+  /// missing, has another number of ranks than the group, or if the program has no such group.
+  Context context(std::initializer_list<GroupCommunicator> communicators = {}) const;
+  Context context(std::span<const GroupCommunicator> communicators) const;
   /// The same program and kernels, with arrays and numbers for inputs that calls leave unbound: the
   /// weights of a model. A call may still bind them. Keeps the weights that this executable has and
   /// `inputs` does not replace. Throws UserError if a binding does not fit the graph, as

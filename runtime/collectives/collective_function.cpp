@@ -1,0 +1,72 @@
+#include "runtime/collectives/collective_function.h"
+
+#include <mutex>
+
+#include "ir/collectives/collective_node.h"
+#include "ir/record/opaque.h"
+
+namespace sinter {
+
+namespace {
+
+/// Sets the ranks that exchange values with `rank`.
+void set_peers(CollectiveCall& call, std::span<const std::int64_t> pairs, int rank) {
+  for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
+    if (pairs[i] == rank) call.target = static_cast<int>(pairs[i + 1]);
+    if (pairs[i + 1] == rank) call.source = static_cast<int>(pairs[i]);
+  }
+}
+
+CollectiveCall describe_collective(Collective kind, const OpaqueSizes& sizes, int rank) {
+  CollectiveCall call{.kind = kind,
+                      .dtype = sizes.inputs[0].dtype,
+                      .elements = sizes.inputs[0].elements(),
+                      .root = static_cast<int>(sizes.number("root", 0)),
+                      .place = sizes.place,
+                      .is_host_device = sizes.is_host_device};
+  const std::string_view reduction = sizes.text("reduction", "sum");
+  call.reduction = rank_reduction(reduction).value_or(RankReduction::sum);
+  if (kind == Collective::send_receive) set_peers(call, sizes.integers("pairs"), rank);
+  return call;
+}
+
+int enqueue_collective(Collective kind, const OpaqueCall& call) {
+  CommunicatorEngine& engine = *call.communicator;
+  CollectiveCall own = describe_collective(kind, call, engine.rank());
+  own.input = call.inputs[0].data;
+  own.output = call.outputs[0].data;
+  own.stream = call.stream;
+  own.on_host = call.add_host_work;
+  engine.enqueue(own);
+  return 0;
+}
+
+/// A plan has no communicator; a Context has.
+void check_collective(Collective kind, const OpaqueSizes& sizes) {
+  if (const CommunicatorEngine* const engine = sizes.communicator)
+    engine->check(describe_collective(kind, sizes, engine->rank()));
+}
+
+void register_collective(std::string_view name, Collective kind) {
+  register_library_function(
+      name,
+      {.enqueue = [kind](const OpaqueCall& call) { return enqueue_collective(kind, call); },
+       .check = [kind](const OpaqueSizes& sizes) { check_collective(kind, sizes); }});
+}
+
+}  // namespace
+
+void register_collective_functions() {
+  static std::once_flag registered;
+  std::call_once(registered, [] {
+    register_collective("all_reduce", Collective::all_reduce);
+    register_collective("all_gather", Collective::all_gather);
+    register_collective("reduce_scatter", Collective::reduce_scatter);
+    register_collective("broadcast", Collective::broadcast);
+    register_collective("reduce_to", Collective::reduce_to);
+    register_collective("all_to_all", Collective::all_to_all);
+    register_collective("send_receive", Collective::send_receive);
+  });
+}
+
+}  // namespace sinter

@@ -1,0 +1,102 @@
+// Communicators: the engines that carry collectives (sinter/collectives.h) between devices.
+//
+//     const Communicator data = Communicator::mpi();
+//     Context context = step.context({{"data", data}});
+//     context.run(stream, inputs, outputs);
+//
+// sinter has no transport of its own: NCCL carries values between GPUs, and MPI between host
+// devices.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sinter/collectives.h"
+#include "sinter/dtype.h"
+
+namespace sinter {
+
+/// The kinds of collectives, which are ops of the same names.
+enum class Collective : std::uint8_t {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  reduce_to,
+  all_to_all,
+  send_receive
+};
+
+/// One collective, as one rank sees it.
+struct CollectiveCall {
+  Collective kind = Collective::all_reduce;
+  DType dtype = f32;
+  RankReduction reduction = RankReduction::sum;  ///< of reductions; never the mean
+  std::int64_t elements = 0;                     ///< of `input` on every rank
+  int root = 0;                                  ///< of broadcast and reduce_to
+  int source = -1;  ///< of send_receive: the rank that sends to this one; -1: none
+  int target = -1;  ///< of send_receive: the rank to which this one sends; -1: none
+  const void* input = nullptr;  ///< row-major; does not overlap `output`
+  void* output = nullptr;
+  std::string_view place;  ///< the location in the user's source that recorded it
+
+  void* stream = nullptr;       ///< a CUstream, which may be captured
+  bool is_host_device = false;  ///< the arrays are in host memory
+  /// Enqueues work that the CPU runs when the stream reaches it. It must not call sinter or CUDA.
+  std::function<void(std::function<void()>)> on_host;
+};
+
+/// Carries the collectives of one group of ranks. Implementations: NCCL, MPI, or the user's.
+class CommunicatorEngine {
+ public:
+  virtual ~CommunicatorEngine() = default;
+  /// `NCCL`, for messages.
+  virtual std::string_view name() const = 0;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// Throws UserError if the engine cannot carry out `call`. Its arrays and its stream are null.
+  virtual void check(const CollectiveCall& call) const = 0;
+  /// Puts the collective on the stream of `call`. Calls come in the same order on all ranks.
+  virtual void enqueue(const CollectiveCall& call) = 0;
+};
+
+struct MpiOptions {
+  /// A collective that a rank waits for longer than this fails, on this rank and for good. It must
+  /// exceed the longest time by which one rank may be ahead of another, compilation included.
+  std::chrono::milliseconds timeout = std::chrono::minutes(5);
+};
+
+/// A rank in a group of ranks: a handle of an engine, cheap to copy. The collectives of one
+/// communicator run one after another, so concurrent Contexts need communicators of their own.
+class Communicator {
+ public:
+  explicit Communicator(std::shared_ptr<CommunicatorEngine> engine) : engine_(std::move(engine)) {}
+
+  /// All processes that `mpirun` started, or those of an `MPI_Comm`, to which `communicator`
+  /// points. Carries values of host devices. Initialises MPI if the program has not. All ranks must
+  /// call it together: it duplicates the communicator. Programs that call it link sinter::mpi.
+  ///
+  /// Throws UserError if MPI was initialised without MPI_THREAD_MULTIPLE, or after MPI_Finalize.
+  static Communicator mpi(const MpiOptions& options = {});
+  static Communicator mpi(const void* communicator, const MpiOptions& options = {});
+
+  int rank() const { return engine_->rank(); }
+  int size() const { return engine_->size(); }
+  const std::shared_ptr<CommunicatorEngine>& engine() const { return engine_; }
+
+ private:
+  std::shared_ptr<CommunicatorEngine> engine_;
+};
+
+/// The communicator of a group of ranks, for `Executable::context`.
+struct GroupCommunicator {
+  std::string_view group;
+  Communicator communicator;
+};
+
+}  // namespace sinter
