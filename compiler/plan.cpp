@@ -6,6 +6,7 @@
 #include "compiler/passes/pass.h"
 #include "compiler/program/guards.h"
 #include "compiler/schedule/schedule_kernels.h"
+#include "compiler/simplify/bucket_collectives.h"
 #include "compiler/simplify/fold.h"
 #include "compiler/simplify/graph_sweep.h"
 #include "compiler/simplify/simplify.h"
@@ -79,7 +80,11 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
   bool is_folded = false;
   passes.run("fold", graph, [&] { is_folded = fold(graph.data()); });
   if (is_folded) drop_unreachable(graph, passes);
-  passes.run("simplify", graph, [&] { simplify(graph.data()); });
+  passes.run("simplify", graph, [&] {
+    simplify(graph.data());
+    if (bucket_collectives(graph.data(), options.bucket_bytes)) simplify(graph.data());
+  });
+
 
   Program program;
   passes.run("fuse", program, [&] {

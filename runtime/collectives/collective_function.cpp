@@ -1,9 +1,13 @@
 #include "runtime/collectives/collective_function.h"
 
+#include <functional>
+#include <memory>
 #include <mutex>
+#include <string>
 
 #include "ir/collectives/collective_node.h"
 #include "ir/record/opaque.h"
+#include "runtime/logging/trace.h"
 
 namespace sinter {
 
@@ -30,13 +34,43 @@ CollectiveCall describe_collective(Collective kind, const OpaqueSizes& sizes, in
   return call;
 }
 
+/// The time from the first to the last host work of one collective, in a lane of its group. Its host
+/// works run in order, again at each replay.
+struct TracedCollective {
+  std::string name;
+  std::string group;
+  int rank = 0;
+  std::int64_t bytes = 0;
+  int works = 0;  ///< host works per run
+  int done = 0;   ///< in this run
+  TraceClock::time_point begin = {};
+
+  void run(const std::function<void()>& work) {
+    if (done == 0) begin = TraceClock::now();
+    // Counted also if it throws, so that the next run starts from 0.
+    done = done + 1 == works ? 0 : done + 1;
+    work();
+    if (done == 0 && Trace::is_on())
+      Trace::add_device({.name = "collectives of " + group, .ordinal = rank}, name, begin,
+                        TraceClock::now() - begin, TraceArguments().add("bytes", bytes));
+  }
+};
+
 int enqueue_collective(Collective kind, const OpaqueCall& call) {
   CommunicatorEngine& engine = *call.communicator;
   CollectiveCall own = describe_collective(kind, call, engine.rank());
   own.input = call.inputs[0].data;
   own.output = call.outputs[0].data;
   own.stream = call.stream;
-  own.on_host = call.add_host_work;
+  const auto traced = std::make_shared<TracedCollective>();
+  traced->name = call.function;
+  traced->group = call.text("group");
+  traced->rank = engine.rank();
+  traced->bytes = call.inputs[0].bytes();
+  own.on_host = [&](std::function<void()> work) {
+    ++traced->works;
+    call.on_host([traced, work = std::move(work)] { traced->run(work); });
+  };
   engine.enqueue(own);
   return 0;
 }

@@ -17,12 +17,15 @@ namespace {
 /// the caller's graph may launch them concurrently.
 struct CapturedRun : DeferredRelease {
   CapturedRun(std::shared_ptr<const Variant> variant, const ExecutableState& executable,
-              std::shared_ptr<HostFunctions> host_functions, std::vector<Array> arrays)
+              GroupCommunicators communicators, std::shared_ptr<HostFunctions> host_functions,
+              std::vector<Array> arrays)
       : DeferredRelease(executable.device.driver),
+        communicators(std::move(communicators)),
         host_functions(std::move(host_functions)),
         arrays(std::move(arrays)),
-        state(std::move(variant), executable, *this->host_functions) {}
+        state(std::move(variant), executable, this->communicators, *this->host_functions) {}
 
+  const GroupCommunicators communicators;
   const std::shared_ptr<HostFunctions> host_functions;
   const std::vector<Array> arrays;
   std::unique_ptr<DeviceMemory> arena;
@@ -81,8 +84,8 @@ void ContextState::capture(const StreamState& stream, const CheckedArguments& bo
   run_deferred_releases();
   host_functions->throw_if_failed();
   std::shared_ptr<const Variant> variant = executable->variant_for(need_of(bound));
-  auto run = std::make_unique<CapturedRun>(std::move(variant), *executable, host_functions,
-                                           std::move(arrays));
+  auto run = std::make_unique<CapturedRun>(std::move(variant), *executable, communicators,
+                                           host_functions, std::move(arrays));
   prepare_captured_run(*run, bound, executable->device, name);
   const CUgraph nodes = run->state.graph.build_child_graph();
   if (!nodes) return;

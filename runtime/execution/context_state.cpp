@@ -53,6 +53,37 @@ void launch_all(const ExecutableState& executable, VariantState& state,
   }
 }
 
+/// The same with the collectives on a stream of their own.
+void launch_beside_collectives(const ExecutableState& executable, VariantState& state,
+                               CUstream stream, HostFunctions& host_functions,
+                               std::int64_t& launched) {
+  CollectiveStream& other = state.collectives;
+  other.begin_run();
+  auto join = llvm::make_scope_exit([&] { other.end_failed_run(stream); });
+  const std::span<PreparedLaunch> launches = state.launches.launches();
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const PreparedLaunch& launch = launches[i];
+    if (launch.is_empty) continue;
+    const TraceSpan span("launch", [&] {
+      return launch.call ? launch.call->binding().display_name()
+                         : state.launches.variant().program.kernels[i].name;
+    });
+    if (launch.call && launch.call->binding().is_collective()) {
+      make_call(executable.device, launch, other.enter(stream), host_functions);
+      other.mark_end(i);
+    } else {
+      other.wait_before(i, stream);
+      if (launch.call)
+        make_call(executable.device, launch, host_functions);
+      else
+        launch_kernel(executable, state, launch);
+    }
+    ++launched;
+  }
+  join.release();
+  other.end_run(stream);
+}
+
 /// Handles for a captured graph to hold. No stream orders that graph after earlier uses of pooled
 /// memory, so the host waits for these uses here.
 std::vector<Array> copies_of(const auto& arrays) {
@@ -234,7 +265,10 @@ void ContextState::run(const std::shared_ptr<StreamState>& stream, const Checked
         count(Count::kernel_launches, kernel_launches - before);
       });
       // Checked once per run, since launches dominate the time of a short call.
-      if (Trace::is_on()) [[unlikely]]
+      if (state.launches.has_collectives()) [[unlikely]]
+        launch_beside_collectives(*executable, state, stream->handle, *host_functions,
+                                  kernel_launches);
+      else if (Trace::is_on()) [[unlikely]]
         launch_all</*kIsTraced=*/true>(*executable, state, *host_functions, kernel_launches);
       else
         launch_all</*kIsTraced=*/false>(*executable, state, *host_functions, kernel_launches);
@@ -303,6 +337,7 @@ VariantState& ContextState::select_state(const CheckedArguments& bound) {
     state.version = 0;
     state.launches.set_symbols(bound.symbols);
     state.graph.sizes_changed();
+    state.collectives.sizes_changed();
     state.scratch_version = 0;
   }
   generation_ = generation;

@@ -90,14 +90,13 @@ ScratchLayout lay_out(const Variant& variant, const MemoryPlanner& planner,
   return layout;
 }
 
-void make_call(const DeviceState& device, const PreparedLaunch& launch,
+void make_call(const DeviceState& device, const PreparedLaunch& launch, CUstream stream,
                HostFunctions& host_functions) {
   std::list<HostFunctions::List> lists(1);
   // Also if the function throws, since the work on the stream refers to its host functions.
   const auto keep =
       llvm::make_scope_exit([&] { host_functions.keep_alive_until_run(std::move(lists)); });
-  launch.call->enqueue(launch.parameters, device, launch.config.hStream, host_functions,
-                       lists.front());
+  launch.call->enqueue(launch.parameters, device, stream, host_functions, lists.front());
 }
 
 template <class Visit>
@@ -146,6 +145,7 @@ LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& in
       launch.call = calls_.emplace_back(std::make_unique<OpaqueLaunch>(
           *kernel.opaque, communicators.engine_of(kernel.opaque->group()))).get();
       launch.is_kernel = false;
+      has_collectives_ |= kernel.opaque->is_collective();
     }
     launch.function = kernel.function;
     launch.parameters = parameters_.data() + first;

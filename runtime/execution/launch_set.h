@@ -31,9 +31,14 @@ struct PreparedLaunch {
   OpaqueLaunch* call = nullptr;  ///< a call of the user's function, in place of a kernel
 };
 
-/// Makes the opaque call of `launch` on its stream.
-void make_call(const DeviceState& device, const PreparedLaunch& launch,
+/// Makes the opaque call of `launch` on `stream`.
+void make_call(const DeviceState& device, const PreparedLaunch& launch, CUstream stream,
                HostFunctions& host_functions);
+/// The same on the stream of the launch.
+inline void make_call(const DeviceState& device, const PreparedLaunch& launch,
+                      HostFunctions& host_functions) {
+  make_call(device, launch, launch.config.hStream, host_functions);
+}
 
 /// The layout of the scratch memory of a context, for one launch set.
 struct ScratchLayout {
@@ -65,7 +70,9 @@ class LaunchSet {
   const ScratchLayout& layout() const { return layout_; }
   std::span<const std::int64_t> symbols() const { return symbols_; }
   std::span<PreparedLaunch> launches() { return launches_; }
+  std::span<const PreparedLaunch> launches() const { return launches_; }
   bool has_calls() const { return !calls_.empty(); }
+  bool has_collectives() const { return has_collectives_; }
 
   /// Computes grids, extents and the layout for new sizes. The caller must call set_scratch next.
   void set_symbols(std::span<const std::int64_t> symbols);
@@ -101,6 +108,7 @@ class LaunchSet {
   std::vector<std::int64_t> symbols_;
   std::vector<PreparedLaunch> launches_;
   std::vector<std::unique_ptr<OpaqueLaunch>> calls_;  ///< in launch order
+  bool has_collectives_ = false;
   /// Per launch: its parameters, then its table. Each takes 8 bytes; the driver reads as many of
   /// them as the parameter has. A parameter that is a table is not used: its value is the table.
   std::vector<std::uint64_t> arguments_;

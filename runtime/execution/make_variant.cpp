@@ -50,7 +50,8 @@ Program plan_for(VariantSource& from, const VariantRequest& request) {
   PlanOptions options{.fuse = from.options.fuse,
                       .numerics = {.rounding = from.options.rounding, .math = from.options.math},
                       .skip = from.options.skip,
-                      .unwritten_outputs = request.unwritten_outputs};
+                      .unwritten_outputs = request.unwritten_outputs,
+                      .bucket_bytes = from.options.bucket_bytes};
   options.dump = [&](std::string_view pass, const std::string& text) {
     from.dump.write(pass, extension_of(text), text);
   };

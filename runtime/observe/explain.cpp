@@ -26,7 +26,8 @@ namespace {
 PlanOptions plan_options(const Options& options, bool fuse) {
   return {.fuse = fuse,
           .numerics = {.rounding = options.rounding, .math = options.math},
-          .skip = options.skip};
+          .skip = options.skip,
+          .bucket_bytes = options.bucket_bytes};
 }
 
 /// Adds the schedules that tuning would try, without measurements.

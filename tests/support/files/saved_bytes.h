@@ -144,7 +144,8 @@ inline void prepare_all(std::span<const std::byte> file) {
               std::make_shared<OpaqueBinding>(std::move(call.call), functions, host::host_driver(),
                                               /*is_host_device=*/true, /*device=*/0);
         const auto variant = std::make_shared<const Variant>(std::move(kept.variant));
-        LaunchSet launches(variant, interface);
+        const GroupCommunicators communicators(interface, {});
+        LaunchSet launches(variant, interface, communicators);
         launches.set_symbols(variant->program.facts.symbols);
         const ScratchLayout& layout = launches.layout();
         for (const std::int64_t offset : layout.workspace_offsets)

@@ -120,7 +120,7 @@ class Runner {
 
 HostArrays run_executable(const Executable& executable, const Graph& graph,
                           const HostArrays& inputs, const RunRequest& request) {
-  Context context = executable.context();
+  Context context = executable.context(request.communicators);
   Runner runner(graph, executable.device(), inputs, request);
   runner.bind();
   for (int i = 0; i < request.runs; ++i)
@@ -134,7 +134,7 @@ HostArrays run_executable(const Executable& executable, const Graph& graph,
 RunResult run_graph(const Graph& graph, Device device, const HostArrays& inputs,
                     const RunRequest& request) {
   const Executable executable = compile(graph, device, request.options);
-  Context context = executable.context();
+  Context context = executable.context(request.communicators);
   Runner runner(graph, device, inputs, request);
   runner.bind();
   if (request.as_graph) {

@@ -35,6 +35,7 @@ struct RunRequest {
   Options options = {.tune = Tune::off};
   bool as_graph = false;          ///< replays; run_graph replays twice, with new arrays
   std::int64_t misalignment = 0;  ///< offset of every array from a multiple of 256 bytes
+  std::vector<GroupCommunicator> communicators = {};  ///< of the groups of collectives
   int runs = 1;  ///< of run_executable on the same arrays; the host does not wait between them
 };
 

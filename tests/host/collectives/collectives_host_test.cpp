@@ -1,0 +1,241 @@
+// Collectives on host devices whose ranks are threads: results against the oracle, bits that do not
+// depend on the number of ranks, buckets, and the order of calls.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ir/oracle/check.h"
+#include "ir/oracle/random_inputs.h"
+#include "ir/oracle/ranks/interpret_ranks.h"
+#include "sinter/gradient.h"
+#include "sinter/text.h"
+#include "tests/support/doubles/thread_communicator.h"
+#include "tests/support/files/errors.h"
+#include "tests/support/run/run.h"
+
+namespace sinter::collectives_host_test {
+namespace {
+
+using namespace test;
+using testing::HasSubstr;
+
+std::vector<HostArrays> random_ranks(const Graph& graph, int ranks) {
+  std::vector<HostArrays> inputs;
+  for (int rank = 0; rank < ranks; ++rank)
+    inputs.push_back(random_inputs(graph, {}, static_cast<std::uint64_t>(rank) + 5));
+  return inputs;
+}
+
+/// The results of every rank, each on a host device of its own.
+std::vector<HostArrays> run_ranks(const Graph& graph, const std::vector<HostArrays>& inputs,
+                                  const RunRequest& request,
+                                  std::vector<CarriedCollective>* carried = nullptr) {
+  const int ranks = static_cast<int>(inputs.size());
+  std::vector<HostArrays> results(inputs.size());
+  const std::shared_ptr<ThreadGroup> group = ThreadGroup::of(ranks);
+  on_every_rank(group, ranks, [&](int rank, const Communicator& communicator) {
+    const Graph own = parse(print(graph));
+    RunRequest with_ranks = request;
+    with_ranks.communicators = {{"data", communicator}};
+    const auto index = static_cast<std::size_t>(rank);
+    results[index] = run_graph(own, host_device(rank), inputs[index], with_ranks).results;
+  });
+  if (carried) *carried = group->carried();
+  return results;
+}
+
+/// Fails unless the results of all ranks agree with the oracle.
+void expect_correct(const Graph& graph, const std::vector<HostArrays>& inputs,
+                    const RunRequest& request) {
+  std::vector<RankInputs> ranks;
+  for (const HostArrays& arrays : inputs) ranks.push_back({.inputs = arrays, .symbols = {}});
+  const std::vector<Interpretation> expected = interpret_ranks(graph.data(), ranks);
+  const std::vector<HostArrays> results = run_ranks(graph, inputs, request);
+  for (std::size_t rank = 0; rank < inputs.size(); ++rank)
+    for (const auto& [name, value] : expected[rank].outputs)
+      EXPECT_TRUE(check(value, results[rank].at(name)).passes())
+          << describe(name, check(value, results[rank].at(name))) << ", rank " << rank;
+}
+
+/// Each op of one input x [12, 5] in `dtype`.
+Graph every_collective(DType dtype, int ranks) {
+  const RankGroup group = {.name = "data", .size = ranks};
+  Graph graph("every");
+  const Tensor x = graph.input("x", dtype, {12, 5});
+  graph.output("gathered", all_gather(x, group, 1));
+  graph.output("sent", broadcast(x, group, ranks - 1));
+  graph.output("exchanged", all_to_all(x, group, 0, 1));
+  graph.output("passed", send_receive(x, group, {{0, ranks - 1}}));
+  if (dtype == boolean || is_f8(dtype) || dtype == i16 || dtype == u16) return graph;
+  graph.output("on_one", reduce_to(x, group, ranks - 1));
+  for (const RankReduction reduction : {RankReduction::sum, RankReduction::prod, RankReduction::max,
+                                        RankReduction::min, RankReduction::mean})
+    for (const Reduce order : {Reduce::ordered, Reduce::fast}) {
+      const std::string suffix = std::to_string(static_cast<int>(reduction)) +
+                                 (order == Reduce::fast ? "_fast" : "_ordered");
+      graph.output("reduced" + suffix, all_reduce(x, group, {.reduction = reduction, .order = order}));
+      graph.output("part" + suffix, reduce_scatter(x, group, 0, reduction, order));
+    }
+  return graph;
+}
+
+class EveryCollective : public testing::TestWithParam<DType> {};
+
+TEST_P(EveryCollective, MatchesTheOracle) {
+  for (const int ranks : {2, 3, 4}) {
+    const Graph graph = every_collective(GetParam(), ranks);
+    const std::vector<HostArrays> inputs = random_ranks(graph, ranks);
+    expect_correct(graph, inputs, {});
+    if (ranks != 3) continue;
+    expect_correct(graph, inputs, {.as_graph = true});
+    expect_correct(graph, inputs, {.options = {.tune = Tune::off, .fuse = false}});
+    expect_correct(graph, inputs, {.options = {.tune = Tune::off, .bucket_bytes = 0}});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(DTypes, EveryCollective,
+                         testing::Values(boolean, i8, i16, i32, i64, u8, u64, f16, bf16, f32, f64,
+                                         f8e4m3),
+                         [](const auto& dtype) { return std::string(name(dtype.param)); });
+
+/// The sum of the pieces [pieces / ranks, elements] of all ranks, of which each has its part.
+HostArray sum_of_pieces(int pieces, std::int64_t elements, int ranks) {
+  const std::int64_t own = pieces / ranks;
+  Graph graph("pieces");
+  const Tensor x = graph.input("x", f32, {own, elements});
+  graph.output("y", all_reduce(x, {.name = "data", .size = ranks}, {.axis = 0}));
+  const Graph whole = parse("graph whole(x: f32[" + std::to_string(pieces) + ", " +
+                            std::to_string(elements) + "]) {\n  return x\n}\n");
+  const HostArray all = random_inputs(whole, {}, 3).at("x");
+  std::vector<HostArrays> inputs;
+  for (int rank = 0; rank < ranks; ++rank) {
+    HostArray part(f32, {own, elements});
+    for (std::int64_t i = 0; i < part.size(); ++i)
+      part.set_real_at(i, all.real_at(rank * part.size() + i));
+    inputs.push_back({{"x", part}});
+  }
+  const std::vector<HostArrays> results = run_ranks(graph, inputs, {});
+  for (const HostArrays& result : results)
+    EXPECT_TRUE(std::ranges::equal(result.at("y").bytes(), results[0].at("y").bytes()));
+  return results[0].at("y");
+}
+
+TEST(CollectivesHost, OrderedSumsHaveTheSameBitsOnAnyNumberOfRanks) {
+  for (const std::int64_t elements : {1, 7, 20'003}) {
+    const HostArray alone = sum_of_pieces(12, elements, 1);
+    for (const int ranks : {2, 3, 4})
+      EXPECT_TRUE(std::ranges::equal(sum_of_pieces(12, elements, ranks).bytes(), alone.bytes()))
+          << ranks << " ranks, " << elements << " elements";
+  }
+}
+
+/// Sums of `arrays` inputs over the ranks; the last depends on the sum before.
+Graph sums(int arrays, Reduce order) {
+  const RankGroup group = {.name = "data", .size = 2};
+  Graph graph("sums");
+  Tensor before;
+  for (int i = 0; i < arrays; ++i) {
+    Tensor x = graph.input("x" + std::to_string(i), f32, {i + 3, 10});
+    if (i == arrays - 1) x = x * before;
+    const Tensor y = all_reduce(x * 2, group, {.order = order});
+    before = sum(y);
+    graph.output("y" + std::to_string(i), y);
+  }
+  return graph;
+}
+
+std::vector<std::int64_t> sizes_of(const std::vector<CarriedCollective>& carried) {
+  std::vector<std::int64_t> sizes;
+  for (const CarriedCollective& one : carried) sizes.push_back(one.elements);
+  return sizes;
+}
+
+TEST(CollectivesHost, BucketsBecomeOneCall) {
+  const Graph graph = sums(4, Reduce::fast);
+  const std::vector<HostArrays> inputs = random_ranks(graph, 2);
+  std::vector<CarriedCollective> carried;
+  const auto with_bucket = [&](std::int64_t bytes) {
+    std::vector<HostArrays> results =
+        run_ranks(graph, inputs, {.options = {.tune = Tune::off, .bucket_bytes = bytes}}, &carried);
+    return results;
+  };
+  const std::vector<HostArrays> alone = with_bucket(0);
+  EXPECT_EQ(sizes_of(carried), (std::vector<std::int64_t>{30, 40, 50, 60}));
+  const std::vector<HostArrays> joint = with_bucket(1 << 20);
+  EXPECT_EQ(sizes_of(carried), (std::vector<std::int64_t>{120, 60}));
+  with_bucket(70 * 4);
+  EXPECT_EQ(sizes_of(carried), (std::vector<std::int64_t>{70, 50, 60}));
+  for (std::size_t rank = 0; rank < 2; ++rank)
+    for (const auto& [name, array] : alone[rank])
+      EXPECT_TRUE(std::ranges::equal(array.bytes(), joint[rank].at(name).bytes())) << name;
+  expect_correct(sums(5, Reduce::ordered), random_ranks(sums(5, Reduce::ordered), 2), {});
+}
+
+// Without an order of their own, the ranks could plan different ones, because their sizes differ.
+TEST(CollectivesHost, AllRanksCallInTheRecordedOrder) {
+  const RankGroup group = {.name = "data", .size = 2};
+  Graph graph("order");
+  const Extent rows = graph.extent("rows");
+  const Tensor x = graph.input("x", f32, {rows, 64});
+  const Tensor a = all_reduce(sum(x * 2, {0}), group, {.order = Reduce::fast});
+  const Tensor b = all_gather(max(x), {.name = "data", .size = 2}, 0);
+  const Tensor c = all_reduce(sum(exp(x), {0}) * 3, group,
+                              {.reduction = RankReduction::max, .order = Reduce::fast});
+  graph.output("y", a + c);
+  graph.output("z", x * b);
+  const std::shared_ptr<ThreadGroup> threads = ThreadGroup::of(2);
+  on_every_rank(threads, 2, [&](int rank, const Communicator& communicator) {
+    const Graph own = parse(print(graph));
+    const std::vector<std::int64_t> sizes = {rank == 0 ? 3 : 70'000};
+    run_graph(own, host_device(rank), random_inputs(own, sizes, 1),
+              {.symbols = sizes, .communicators = {{"data", communicator}}});
+  });
+  std::vector<Collective> kinds;
+  for (const CarriedCollective& one : threads->carried()) kinds.push_back(one.kind);
+  EXPECT_EQ(kinds, (std::vector{Collective::all_reduce, Collective::all_gather,
+                                Collective::all_reduce}));
+}
+
+TEST(CollectivesHost, ContextsNeedACommunicatorOfEachGroup) {
+  Graph graph("two");
+  const Tensor x = graph.input("x", f32, {4});
+  const Tensor y = all_gather(x, {.name = "data", .size = 2});
+  graph.output("y", all_gather(y, {.name = "model", .size = 3}));
+  const Executable executable = compile(graph, host_device(0), {.tune = Tune::off}, "m.cpp", 9);
+  const Communicator two = ThreadGroup::of(2)->communicator(0);
+  const Communicator three = ThreadGroup::of(3)->communicator(0);
+  EXPECT_EQ(error_of([&] { executable.context(); }),
+            "context of two: group data of 2 ranks has no communicator; call "
+            "context({{\"data\", communicator}}) (compiled at m.cpp:9)");
+  EXPECT_EQ(error_of([&] { executable.context({{"data", three}, {"model", three}}); }),
+            "context of two: group data was recorded with 2 ranks, but its communicator has 3; "
+            "record the graph with RankGroup{\"data\", communicator.size()} (compiled at m.cpp:9)");
+  EXPECT_EQ(error_of([&] { executable.context({{"daten", two}}); }),
+            "context of two: the program has no group daten; it has data (2 ranks), model (3 "
+            "ranks) (compiled at m.cpp:9)");
+  EXPECT_EQ(error_of([&] { executable.context({{"data", two}, {"data", two}}); }),
+            "context of two: group data has two communicators; give it one (compiled at m.cpp:9)");
+  executable.context({{"data", two}, {"model", three}});
+  const Executable plain = compile(parse("graph g(x: f32[4]) {\n  y = exp x\n  return y\n}\n"),
+                                   host_device(0), {.tune = Tune::off}, "m.cpp", 12);
+  EXPECT_EQ(error_of([&] { plain.context({{"data", two}}); }),
+            "context of g: the program has no collectives, so it needs no communicator for group "
+            "data (compiled at m.cpp:12)");
+}
+
+TEST(CollectivesHost, EnginesRefuseCallsBeforeARun) {
+  Graph graph("g");
+  graph.output("y", all_gather(graph.input("x", c64, {4}), {.name = "data", .size = 2}));
+  const Executable executable = compile(graph, host_device(0), {.tune = Tune::off});
+  Context context = executable.context({{"data", ThreadGroup::of(2)->communicator(0)}});
+  const Device device = host_device(0);
+  const Array x = device.empty(c64, {4});
+  const Array y = device.empty(c64, {8});
+  EXPECT_THAT(error_of([&] { context.run(device.stream(), {{"x", x}}, {{"y", y}}); }),
+              HasSubstr("all_gather: its function rejects this call: the double carries no c64 "
+                        "(recorded at "));
+}
+
+}  // namespace
+}  // namespace sinter::collectives_host_test
