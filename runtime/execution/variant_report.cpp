@@ -1,10 +1,14 @@
 #include "runtime/execution/variant_report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "compiler/program/guards.h"
+#include "ir/collectives/collective_node.h"
 #include "ir/shape/extent.h"
 #include "ir/text/print.h"
+#include "runtime/collectives/collective_traffic.h"
 #include "runtime/compile_service/compile_service.h"
 #include "runtime/device/launch_grid.h"
 #include "runtime/execution/executable_state.h"
@@ -53,6 +57,36 @@ KernelReport compiled_report(const Variant& variant, std::size_t index,
     }
   }
   return report;
+}
+
+/// The kernels that a chain of dependencies orders with kernel `number`, and the kernel itself.
+std::vector<bool> ordered_with(const Program& program, std::size_t number) {
+  const std::vector<Kernel>& kernels = program.kernels;
+  std::vector<bool> result(kernels.size());
+  result[number] = true;
+  for (std::size_t i = number + 1; i-- > 0;)
+    if (result[i])
+      for (const int before : kernels[i].depends_on) result[static_cast<std::size_t>(before)] = true;
+  std::vector<bool> is_after(kernels.size());
+  is_after[number] = true;
+  for (std::size_t i = number + 1; i < kernels.size(); ++i)
+    for (const int before : kernels[i].depends_on)
+      if (is_after[static_cast<std::size_t>(before)]) result[i] = is_after[i] = true;
+  return result;
+}
+
+/// The traffic of a collective between ranks, and the kernels that may run at the same time.
+std::string note_of_collective(const Program& program, const Kernel& kernel, std::int64_t sent) {
+  const Node& node = *kernel.nodes.front();
+  std::string text = fmt::format("each rank of group {} sends at least {} bytes to the {} others; ",
+                                 group_of(node), sent, ranks_of(node) - 1);
+  const auto number = static_cast<std::size_t>(&kernel - program.kernels.data());
+  const std::vector<bool> is_ordered = ordered_with(program, number);
+  std::vector<std::string_view> beside;
+  for (std::size_t i = 0; i < program.kernels.size(); ++i)
+    if (!is_ordered[i]) beside.push_back(program.kernels[i].name);
+  return text + (beside.empty() ? "no kernel can run beside it"
+                                : fmt::format("beside it can run {}", fmt::join(beside, ", ")));
 }
 
 }  // namespace
@@ -105,6 +139,10 @@ KernelReport kernel_report(const Program& program, const Kernel& kernel, const S
     report.schedule.clear();
     report.grid = 0;
     report.nodes.push_back(opaque_text(kernel.nodes, names));
+    if (const Node& call = *kernel.nodes.front(); is_collective(call.op)) {
+      report.bytes_sent = bytes_sent(call, symbols);
+      report.notes.push_back(note_of_collective(program, kernel, report.bytes_sent));
+    }
     report.places.push_back(program.graph->data().location_text(kernel.nodes.front()));
     return report;
   }

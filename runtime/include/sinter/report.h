@@ -54,6 +54,7 @@ struct KernelReport {
   int launches = 0;             ///< per run; 0 where a size is zero
   std::int64_t bytes_read = 0;  ///< predicted
   std::int64_t bytes_written = 0;
+  std::int64_t bytes_sent = 0;  ///< of a collective: the fewest from each rank to other ranks
   bool bytes_are_bounds = false;   ///< addresses are read from data: bytes_read is an upper bound
   bool writes_are_bounds = false;  ///< the same for bytes_written
   std::int64_t minimal_bytes = 0;  ///< each array read once and each result written once
