@@ -78,8 +78,8 @@ std::vector<bool> ordered_with(const Program& program, std::size_t number) {
 /// The traffic of a collective between ranks, and the kernels that may run at the same time.
 std::string note_of_collective(const Program& program, const Kernel& kernel, std::int64_t sent) {
   const Node& node = *kernel.nodes.front();
-  std::string text = fmt::format("each rank of group {} sends at least {} bytes to the {} others; ",
-                                 group_of(node), sent, ranks_of(node) - 1);
+  std::string text = fmt::format("each rank of group {} sends at least {} bytes to other ranks; ",
+                                 group_of(node), sent);
   const auto number = static_cast<std::size_t>(&kernel - program.kernels.data());
   const std::vector<bool> is_ordered = ordered_with(program, number);
   std::vector<std::string_view> beside;

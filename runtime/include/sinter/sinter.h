@@ -2,6 +2,8 @@
 #pragma once
 
 #include "sinter/array.h"
+#include "sinter/collectives.h"
+#include "sinter/communicator.h"
 #include "sinter/counters.h"
 #include "sinter/custom_op.h"
 #include "sinter/device.h"
