@@ -33,16 +33,16 @@ const std::string kSum = R"( {group = "data", ranks = 2}
 TEST(BucketCollectives, OperandsLieOneAfterAnother) {
   EXPECT_EQ(bucketed("  x = all_reduce a" + kSum + "  y = all_reduce c" + kSum + "  return x, y\n"),
             R"(graph g(a: f32[4], b: f32[6], c: f32[2, 4], d: f32[4]) {
-  v0 = reshape a {shape = [1, 4]}
-  v1 = reshape c {shape = [1, 8]}
-  v2 = concat v0, v1 {axis = 1}
-  v3 = reshape v2 {shape = [12]}
-  v4 = all_reduce v3 {group = "data", ranks = 2}
-  v5 = reshape v4 {shape = [1, 12]}
-  v6 = slice v5 {axis = 1, begin = 0, end = 4, step = 1}
-  x = reshape v6 {shape = [4]}
-  v8 = slice v5 {axis = 1, begin = 4, end = 12, step = 1}
-  y = reshape v8 {shape = [2, 4]}
+  reshape_1 = reshape a {shape = [1, 4]}
+  reshape_2 = reshape c {shape = [1, 8]}
+  concat_3 = concat reshape_1, reshape_2 {axis = 1}
+  reshape_4 = reshape concat_3 {shape = [12]}
+  all_reduce_5 = all_reduce reshape_4 {group = "data", ranks = 2}
+  reshape_6 = reshape all_reduce_5 {shape = [1, 12]}
+  slice_7 = slice reshape_6 {axis = 1, begin = 0, end = 4, step = 1}
+  x = reshape slice_7 {shape = [4]}
+  slice_9 = slice reshape_6 {axis = 1, begin = 4, end = 12, step = 1}
+  y = reshape slice_9 {shape = [2, 4]}
   return x, y
 }
 )");
