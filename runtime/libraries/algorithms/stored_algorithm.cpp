@@ -61,23 +61,30 @@ ParsedAlgorithm parse_algorithm(const AlgorithmKey& key, std::span<const std::by
                                        .data = std::move(entry.data)}};
 }
 
-void take_or_choose(AlgorithmStore* store, const AlgorithmKey& key, const AlgorithmChoice& choice) {
+std::optional<RefusedAlgorithm> take_or_choose(AlgorithmStore* store, const AlgorithmKey& key,
+                                               const AlgorithmChoice& choice) {
+  std::optional<RefusedAlgorithm> refused;
   if (store)
     if (const auto bytes = store->find(key)) {
       const ParsedAlgorithm parsed = parse_algorithm(key, *bytes);
       const std::string refusal =
           parsed.algorithm ? choice.take(*parsed.algorithm) : parsed.problem;
-      if (refusal.empty()) return;
-      store->log_refusal(key, refusal);
+      if (refusal.empty()) return {};
+      refused = {.key = key, .why = refusal};
     }
   const std::optional<StoredAlgorithm> chosen = choice.choose();
-  if (!store || !chosen) return;
+  if (!store || !chosen) return refused;
   // Another process may have stored its choice meanwhile; later processes then use that one.
   if (const auto bytes = store->find(key))
     if (const ParsedAlgorithm parsed = parse_algorithm(key, *bytes);
         parsed.algorithm && *parsed.algorithm != *chosen && choice.take(*parsed.algorithm).empty())
-      return;
+      return refused;
   store->put(key, to_bytes(key, *chosen));
+  return refused;
+}
+
+void log_refusal(AlgorithmStore* store, const std::optional<RefusedAlgorithm>& refused) {
+  if (store && refused) store->log_refusal(refused->key, refused->why);
 }
 
 }  // namespace sinter

@@ -54,7 +54,7 @@ class AlgorithmStore {
   /// The bytes that were put under the key; nothing if there are none.
   virtual std::optional<std::vector<std::byte>> find(const AlgorithmKey& key) = 0;
   virtual void put(const AlgorithmKey& key, std::span<const std::byte> bytes) = 0;
-  /// Tells the user that a stored algorithm is not used, and why.
+  /// Tells the user that a stored algorithm is not used, and why. The user's log may call sinter.
   virtual void log_refusal(const AlgorithmKey& key, const std::string& why) = 0;
 };
 
@@ -66,8 +66,18 @@ struct AlgorithmChoice {
   std::function<std::optional<StoredAlgorithm>()> choose;
 };
 
+/// A stored algorithm that is not used.
+struct RefusedAlgorithm {
+  AlgorithmKey key;
+  std::string why;
+};
+
 /// Takes the stored algorithm of the key. Without one, or if it is damaged or refused, asks the
-/// library and stores its choice. `store` may be null. Throws only what `choice` throws.
-void take_or_choose(AlgorithmStore* store, const AlgorithmKey& key, const AlgorithmChoice& choice);
+/// library and stores its choice. `store` may be null. Returns the refused algorithm, which the
+/// caller logs when it holds no lock. Throws only what `choice` throws.
+std::optional<RefusedAlgorithm> take_or_choose(AlgorithmStore* store, const AlgorithmKey& key,
+                                               const AlgorithmChoice& choice);
+/// Logs the algorithm, if there is one. Call it without locks.
+void log_refusal(AlgorithmStore* store, const std::optional<RefusedAlgorithm>& refused);
 
 }  // namespace sinter

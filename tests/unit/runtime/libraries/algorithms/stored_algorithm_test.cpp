@@ -120,10 +120,9 @@ TEST(TakeOrChoose, AsksTheLibraryOnceForAllProcesses) {
   EXPECT_EQ(first.questions, 1);
   FakeLibrary later;
   later.heuristic.workspace_bytes = 8192;  // it would choose another one now
-  take_or_choose(&store, kKey, later.choice());
+  EXPECT_FALSE(take_or_choose(&store, kKey, later.choice()));
   EXPECT_EQ(later.questions, 0);
   EXPECT_EQ(later.taken, first.taken);
-  EXPECT_THAT(store.refusals, IsEmpty());
 }
 
 TEST(TakeOrChoose, ReplacesAnAlgorithmThatTheLibraryRefuses) {
@@ -133,10 +132,13 @@ TEST(TakeOrChoose, ReplacesAnAlgorithmThatTheLibraryRefuses) {
   FakeLibrary later;
   later.refusal = "CUBLAS_STATUS_NOT_SUPPORTED";
   later.heuristic.workspace_bytes = 8192;
-  take_or_choose(&store, kKey, later.choice());
+  const auto refused = take_or_choose(&store, kKey, later.choice());
   EXPECT_EQ(later.questions, 1);
   EXPECT_EQ(later.taken.workspace_bytes, 8192);
+  EXPECT_THAT(store.refusals, IsEmpty()) << "the caller may hold a lock";
+  log_refusal(&store, refused);
   EXPECT_THAT(store.refusals, ElementsAre("CUBLAS_STATUS_NOT_SUPPORTED"));
+  log_refusal(nullptr, refused);
   FakeLibrary last;
   take_or_choose(&store, kKey, last.choice());
   EXPECT_EQ(last.taken.workspace_bytes, 8192);
@@ -146,7 +148,7 @@ TEST(TakeOrChoose, ReplacesADamagedEntry) {
   MemoryAlgorithms store;
   store.entries[kKey.text()] = {std::byte{7}};
   FakeLibrary library;
-  take_or_choose(&store, kKey, library.choice());
+  log_refusal(&store, take_or_choose(&store, kKey, library.choice()));
   EXPECT_EQ(library.questions, 1);
   EXPECT_THAT(store.refusals, ElementsAre(HasSubstr("it is damaged: ")));
   take_or_choose(&store, kKey, library.choice());
