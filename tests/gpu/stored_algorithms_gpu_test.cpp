@@ -28,10 +28,11 @@ struct CountedAlgorithms final : AlgorithmStore {
     if (found == entries.end()) return std::nullopt;
     return found->second;
   }
-  void put(const AlgorithmKey& key, std::span<const std::byte> bytes) override {
+  std::vector<std::byte> publish(const AlgorithmKey& key, std::span<const std::byte> bytes,
+                                 std::span<const std::byte>) override {
     ++puts;
     last = key;
-    entries[key.text()].assign(bytes.begin(), bytes.end());
+    return entries[key.text()] = {bytes.begin(), bytes.end()};
   }
   void log_refusal(const AlgorithmKey&, const std::string& why) override {
     refusals.push_back(why);
@@ -43,7 +44,7 @@ struct CountedAlgorithms final : AlgorithmStore {
   }
   /// Replaces the data of the last problem.
   void replace_last(std::vector<std::byte> data) {
-    put(last, to_bytes(last, {.workspace_bytes = 0, .data = std::move(data)}));
+    publish(last, to_bytes(last, {.workspace_bytes = 0, .data = std::move(data)}), {});
     puts = 0;
   }
 

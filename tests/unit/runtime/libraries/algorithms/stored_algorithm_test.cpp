@@ -1,6 +1,7 @@
 // Stored algorithms: their bytes, and what happens if they are damaged or refused.
 #include "runtime/libraries/algorithms/stored_algorithm.h"
 
+#include <algorithm>
 #include <map>
 #include <random>
 
@@ -80,8 +81,12 @@ struct MemoryAlgorithms final : AlgorithmStore {
     if (found == entries.end()) return std::nullopt;
     return found->second;
   }
-  void put(const AlgorithmKey& key, std::span<const std::byte> bytes) override {
-    entries[key.text()].assign(bytes.begin(), bytes.end());
+  std::vector<std::byte> publish(const AlgorithmKey& key, std::span<const std::byte> bytes,
+                                 std::span<const std::byte> refused) override {
+    std::vector<std::byte>& entry = entries[key.text()];
+    if (entry.empty() || std::ranges::equal(entry, refused))
+      entry.assign(bytes.begin(), bytes.end());
+    return entry;
   }
   void log_refusal(const AlgorithmKey&, const std::string& why) override {
     refusals.push_back(why);
@@ -153,6 +158,37 @@ TEST(TakeOrChoose, ReplacesADamagedEntry) {
   EXPECT_THAT(store.refusals, ElementsAre(HasSubstr("it is damaged: ")));
   take_or_choose(&store, kKey, library.choice());
   EXPECT_EQ(library.questions, 1);
+}
+
+TEST(TakeOrChoose, TakesTheChoiceThatAnotherProcessStoredFirst) {
+  MemoryAlgorithms store;
+  FakeLibrary first, second;
+  second.heuristic.workspace_bytes = 8192;
+  AlgorithmChoice choice = second.choice();
+  choice.choose = [&, choose = choice.choose] {
+    take_or_choose(&store, kKey, first.choice());  // another process at the same time
+    return choose();
+  };
+  EXPECT_FALSE(take_or_choose(&store, kKey, choice));
+  EXPECT_EQ(second.questions, 1);
+  EXPECT_EQ(second.taken, first.taken);
+  EXPECT_EQ(store.entries.at(kKey.text()), to_bytes(kKey, first.heuristic));
+}
+
+TEST(TakeOrChoose, KeepsItsChoiceIfItRefusesThatOfAnotherProcess) {
+  MemoryAlgorithms store;
+  FakeLibrary first, second;
+  second.heuristic.workspace_bytes = 8192;
+  AlgorithmChoice choice = second.choice();
+  choice.choose = [&, choose = choice.choose] {
+    take_or_choose(&store, kKey, first.choice());
+    return choose();
+  };
+  second.refusal = "CUBLAS_STATUS_NOT_SUPPORTED";
+  const auto refused = take_or_choose(&store, kKey, choice);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->why, "CUBLAS_STATUS_NOT_SUPPORTED");
+  EXPECT_EQ(second.taken, second.heuristic);
 }
 
 TEST(TakeOrChoose, WithoutAStoreTheLibraryChooses) {
