@@ -41,7 +41,7 @@ LengthVector extents_of(ConvRole role, const ConvProblem& part) {
 /// Strides of an array's part in memory: those of the whole array.
 LengthVector memory_strides(ConvRole role, const ConvParts& parts) {
   LengthVector of_whole = extents_of(role, parts.whole);
-  const std::size_t rank = extents_of(role, parts.part).size();
+  const std::size_t rank = extents_of(role, parts.part).size();  // the same for all bands
   if (of_whole.size() > rank) of_whole.erase(of_whole.begin());  // a part of one group
   LengthVector strides(rank, 1);
   for (std::size_t i = rank - 1; i-- > 0;) strides[i] = strides[i + 1] * of_whole[i + 1];
@@ -172,9 +172,9 @@ OneDnnDescription PartConv::describe(const ConvProblem& part) const {
   return describe(library_, part.kind, layouts, window, forward);
 }
 
-bool PartConv::prepare(const ConvParts& parts) {
-  const ConvKind kind = parts.part.kind;
-  operation_ = OneDnnOperation(library_, describe(parts.part));
+bool PartConv::prepare(const ConvParts& parts, const ConvProblem& part) {
+  const ConvKind kind = part.kind;
+  operation_ = OneDnnOperation(library_, describe(part));
   // Reference implementations are slower than products.
   if (!operation_) return false;
   const std::string name = operation_.implementation();
@@ -182,7 +182,7 @@ bool PartConv::prepare(const ConvParts& parts) {
   scratchpad_bytes_ = operation_.scratchpad_bytes();
   for (const ConvRole role : kConvRoles) {
     const RoleNames names = role_names(role, kind);
-    PartArray array{.in_memory = OneDnnLayout::with_strides(library_, extents_of(role, parts.part),
+    PartArray array{.in_memory = OneDnnLayout::with_strides(library_, extents_of(role, part),
                                                             memory_strides(role, parts)),
                     .in_primitive = operation_.layout(names.layout),
                     .argument = names.argument,
@@ -201,6 +201,11 @@ bool PartConv::prepare(const ConvParts& parts) {
     arrays_.push_back(std::move(array));
   }
   return true;
+}
+
+bool PartConv::has_layout_of(const PartConv& other, ConvRole role) const {
+  return library_.table.dnnl_memory_desc_equal(array(role).in_primitive,
+                                               other.array(role).in_primitive) != 0;
 }
 
 void PartConv::import_part(ConvRole role, const float* memory, void* part, void* scratchpad) const {
