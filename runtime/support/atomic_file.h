@@ -50,7 +50,7 @@ enum class FileReaders {
   everybody  ///< as the umask says; others can never write to it
 };
 
-/// What happens to a file that exists already.
+/// The treatment of a file that exists already.
 enum class Existing {
   replace,  ///< the new one takes its place
   keep,     ///< nothing is written, and the error is EEXIST
