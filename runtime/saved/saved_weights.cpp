@@ -30,12 +30,19 @@ void check_type(const SavedWeight& weight, const Node& input) {
                fmt::format("has rank {} instead of {}", weight.shape.size(), input.shape.size()));
 }
 
-/// Strides are not negative, and there is one per axis.
-void check_strides(const SavedWeight& weight) {
-  const bool fits = weight.strides.empty() || weight.strides.size() == weight.shape.size();
-  if (!fits || std::ranges::any_of(weight.strides, [](std::int64_t s) { return s < 0; }))
-    fail_table(weight, fmt::format("has the strides {}, but its shape is {}",
-                                   to_string(weight.strides), to_string(weight.shape)));
+/// The strides are those that the graph declares, as far as it declares numbers.
+void check_strides(const SavedWeight& weight, const Node& input) {
+  if (weight.strides.empty()) return;
+  const std::span<const Extent> declared = attribute(input, "strides").extents;
+  bool fits = weight.strides.size() == declared.size();
+  for (std::size_t axis = 0; fits && axis < declared.size(); ++axis) {
+    const std::int64_t stride = weight.strides[axis];
+    const bool is_free = weight.shape[axis] <= 1 || !declared[axis].is_number();
+    fits = stride >= 0 && (is_free || declared[axis].number() == stride);
+  }
+  if (!fits)
+    fail_table(weight, fmt::format("has the strides {}, which the graph does not declare",
+                                   to_string(weight.strides)));
 }
 
 /// The bytes of the row-major elements; -1 if the shape is invalid.
@@ -153,9 +160,9 @@ SavedWeights unpack_weights(std::span<const std::byte> table, std::span<const st
                         [&](const InputInfo& input) { return input.name == weight.input; });
     if (next == inputs.end()) fail_table(weight, "is no input of the graph, or out of order");
     check_type(weight, *next->node);
+    if (!weight.is_number) check_strides(weight, *next->node);
     ++next;
     if (weight.is_number) continue;
-    check_strides(weight);
     const std::int64_t begin = round_up(end, kSavedAlignment);
     if (weight.bytes < 0 || weight.bytes != bytes_of_shape(weight))
       fail_table(weight, fmt::format("has {} bytes, but its shape is {}", weight.bytes,
