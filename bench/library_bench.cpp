@@ -79,6 +79,19 @@ void convolution(benchmark::State& state, DType dtype, const ConvOptions& option
            [&](const Tensor& x, const Tensor& w) { return conv(x, w, options); });
 }
 
+/// As many filters as the range says: such as fill no blocks of a library, and few.
+void filters(benchmark::State& state, DType dtype, const ConvOptions& options) {
+  const std::int64_t images = device().is_host() ? 1 : 32, size = 112, channels = 32,
+                     count = state.range(0);
+  Graph graph("convolution");
+  const std::vector<std::int64_t> x = {images, channels, size, size}, w = {count, channels, 3, 3},
+                                  y = {images, count, size, size};
+  graph.output("y", conv(graph.input("a", dtype, extents_of(x)),
+                         graph.input("b", dtype, extents_of(w)), options));
+  replay(state, graph, device().empty(dtype, x), device().empty(dtype, w), device().empty(dtype, y),
+         2.0 * static_cast<double>(images * channels * count * 9 * size * size));
+}
+
 void data_gradient(benchmark::State& state, DType dtype, const ConvOptions& options) {
   const auto image = image_shape(state);
   convolve(state, dtype, image, kFilterShape, image, [&](const Tensor& y, const Tensor& w) {
@@ -116,6 +129,12 @@ BENCHMARK_CAPTURE(convolution, tf32, f32, {.padding_begin = {1, 1}, .allow_tf32 
     ->Apply(sizes_of_convolutions);
 BENCHMARK_CAPTURE(convolution, f16, f16, {.padding_begin = {1, 1}})->Apply(sizes_of_convolutions);
 BENCHMARK_CAPTURE(convolution, bf16, bf16, {.padding_begin = {1, 1}})->Apply(sizes_of_convolutions);
+BENCHMARK_CAPTURE(filters, f32, f32, {.padding_begin = {1, 1}})
+    ->Arg(3)
+    ->Arg(24)
+    ->Arg(32)
+    ->UseManualTime()
+    ->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(data_gradient, f32, f32, {.padding_begin = {1, 1}})->Apply(sizes_of_convolutions);
 BENCHMARK_CAPTURE(weight_gradient, f32, f32, {.padding_begin = {1, 1}})
     ->Apply(sizes_of_convolutions);

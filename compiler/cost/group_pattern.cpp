@@ -125,7 +125,7 @@ std::optional<Cost> cost_of(const GroupPattern& pattern, const KernelContents& c
                        return varies(*node);
                      })))
     return std::nullopt;
-  Cost cost;
+  Cost cost{.bytes_written = contents.further_bytes};
   const double all = sizes.elements(*pattern.shaped);
   for (const Node* node : contents.loads) cost.bytes_read += sizes.bytes(*node);
   for (const Node* node : contents.stores) cost.bytes_written += sizes.bytes(*node);

@@ -65,6 +65,7 @@ struct KernelContents {
   std::span<const Node* const> nodes;
   std::span<const Node* const> loads;
   std::span<const Node* const> stores;
+  double further_bytes = 0;  ///< written for stores that have several places in memory
 };
 
 /// An upper bound on the bytes that a kernel of `contents` keeps per row element: all values that

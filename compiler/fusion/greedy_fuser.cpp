@@ -102,23 +102,24 @@ bool GreedyFuser::may_merge_without_body(int a, int b) {
   const GroupPattern both = groups.union_pattern(a, b);
   if (both.kind != GroupPattern::Kind::rows) return both.kind == GroupPattern::Kind::plain;
   const std::int64_t max_kept =
-      max_kept_bytes(groups[a].contents()) + max_kept_bytes(groups[b].contents());
+      max_kept_bytes(groups.contents(a, sizes_)) + max_kept_bytes(groups.contents(b, sizes_));
   return reads_rows_once(both, max_kept, target_, facts_);
 }
 
 std::optional<Cost> GreedyFuser::cost_without_body(int group) {
   const GroupPattern& pattern = groups[group].pattern;
+  const KernelContents contents = groups.contents(group, sizes_);
   if (groups[group].is_call) {
-    Cost cost;
+    Cost cost{.bytes_written = contents.further_bytes};
     for (const Node* node : groups[group].loads) cost.bytes_read += bytes(node);
     for (const Node* node : groups[group].stores) cost.bytes_written += bytes(node);
     cost.seconds = seconds_of(cost, target_);
     return cost;
   }
   if (pattern.kind == GroupPattern::Kind::rows &&
-      !reads_rows_once(pattern, max_kept_bytes(groups[group].contents()), target_, facts_))
+      !reads_rows_once(pattern, max_kept_bytes(contents), target_, facts_))
     return std::nullopt;
-  return cost_of(pattern, groups[group].contents(), target_, sizes_);
+  return cost_of(pattern, contents, target_, sizes_);
 }
 
 const GreedyFuser::LowerBounds& GreedyFuser::lower_bounds(int group) {

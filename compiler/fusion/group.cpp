@@ -334,6 +334,16 @@ Groups::KernelNodes Groups::kernel_nodes(int a, int b) const {
   return result;
 }
 
+KernelContents Groups::contents(int group, NodeSizes& sizes) const {
+  const Group& of = (*this)[group];
+  KernelContents result{.nodes = of.nodes, .loads = of.loads, .stores = of.stores};
+  if (other_strides_.empty()) return result;
+  for (const Node* node : of.stores)
+    if (const auto others = other_strides_.find(node); others != other_strides_.end())
+      result.further_bytes += static_cast<double>(others->second.size()) * sizes.bytes(*node);
+  return result;
+}
+
 BodyRequest Groups::request(const KernelNodes& kernel) const {
   return {.nodes = kernel.nodes, .stores = kernel.stores, .strides = [this](const Node* node) {
             return strides_.lookup(node);

@@ -37,8 +37,6 @@ struct Group {
   /// A concat that needs no kernel: the kernels that compute its segments store them in its buffer.
   bool is_placed = false;
   GroupPattern pattern;  ///< how its nodes read one another
-
-  KernelContents contents() const { return {.nodes = nodes, .loads = loads, .stores = stores}; }
 };
 
 /// All groups of a graph. Views and free nodes belong to no group: readers look through them.
@@ -119,6 +117,8 @@ class Groups {
   void set_focus(int group);
   /// The union traffic of the group with the focus and `other`; `b` is the consumer of the two.
   UnionTraffic union_traffic_with(int other, int b, NodeSizes& sizes);
+  /// The contents of a kernel of `group`.
+  KernelContents contents(int group, NodeSizes& sizes) const;
   /// The pattern of the union of both.
   GroupPattern union_pattern(int a, int b) const {
     return merged_pattern((*this)[a].pattern, (*this)[b].pattern);
@@ -270,8 +270,8 @@ class Groups {
   // By node id: its first index in `reads_` and `users_`; one more entry at the end.
   std::vector<std::uint32_t> first_read_, first_user_;
   std::vector<const Node*> reads_, users_;
-  // By node: the strides of its first output, unless it is row-major, and those of outputs with
-  // other strides (empty: row-major).
+  // By node: the strides of its first output, unless it is row-major. Then those of further outputs,
+  // and of inputs that a result also updates (empty: row-major).
   DenseMap<const Node*, std::span<const Extent>> strides_;
   DenseMap<const Node*, llvm::SmallVector<std::span<const Extent>, 1>> other_strides_;
 };

@@ -64,17 +64,20 @@ Groups::Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work, In
 }
 
 void Groups::find_results(std::span<const Node* const> nodes) {
+  // If a value is several outputs, readers use the first one.
   for (const OutputInfo& output : graph_.outputs) {
     if (output.is_unwritten) continue;
-    // If a value is several outputs, readers use the first one.
-    if (!value(output.node).is_result) {
-      if (!output.strides.empty()) strides_[output.node] = output.strides;
-    } else if (!std::ranges::equal(output.strides, strides_.lookup(output.node))) {
+    if (value(output.node).is_result)
       other_strides_[output.node].push_back(output.strides);
-    }
+    else if (!output.strides.empty())
+      strides_[output.node] = output.strides;
     value(output.node).is_result = true;
   }
-  for (const UpdateInfo& update : graph_.updates) value(update.value).is_result = true;
+  for (const UpdateInfo& update : graph_.updates) {
+    if (value(update.value).is_result)
+      other_strides_[update.value].push_back(attribute(*update.parameter, "strides").extents);
+    value(update.value).is_result = true;
+  }
   for (const Node* node : nodes) {
     if (!is_opaque(*node)) continue;
     for (const Node* operand : node->operands)

@@ -12,7 +12,8 @@ class DiskAlgorithms final : public AlgorithmStore {
   explicit DiskAlgorithms(const Options& options) : options_(options) {}
 
   std::optional<std::vector<std::byte>> find(const AlgorithmKey& key) override;
-  void put(const AlgorithmKey& key, std::span<const std::byte> bytes) override;
+  std::vector<std::byte> publish(const AlgorithmKey& key, std::span<const std::byte> bytes,
+                                 std::span<const std::byte> refused) override;
   void log_refusal(const AlgorithmKey& key, const std::string& why) override;
 
  private:

@@ -103,30 +103,33 @@ void DiskCache::count_miss(std::string_view why) {
 }
 
 bool DiskCache::store(const CacheName& name, std::span<const std::byte> payload,
-                      const Companion& companion, Durability durability) {
+                      const Companion& companion, Durability durability, Existing existing) {
   if (!can_store()) return false;
   const std::string path = path_of(name, kEntry);
   const std::string folder = path.substr(0, path.rfind('/'));
   const std::vector<std::byte> file = pack_entry(name, payload);
-  const auto put = [&](const std::string& to, std::span<const std::byte> bytes, Durability how) {
-    int error = write_whole_file(to, bytes, how);
+  const auto put = [&](const std::string& to, std::span<const std::byte> bytes, Durability how,
+                       Existing present) {
+    const auto write = [&] { return write_whole_file(to, bytes, how, FileReaders::user, present); };
+    int error = write();
     if (error == ENOENT) {  // the first entry of its folder, or the cache was cleared
       if (!open_folders().empty()) return false;
       if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
         error = errno;
       } else {
         sync_folder(entries_);
-        error = write_whole_file(to, bytes, how);
+        error = write();
       }
     }
-    if (error != 0) record_failure("cannot be written", to, error);
+    if (error != 0 && (error != EEXIST || present == Existing::replace))
+      record_failure("cannot be written", to, error);
     return error == 0;
   };
   // The companion goes first, so that every entry has its source next to it.
-  if (!companion.text.empty() &&
-      !put(path_of(name, companion.extension), bytes_of(companion.text), Durability::process))
+  if (!companion.text.empty() && !put(path_of(name, companion.extension), bytes_of(companion.text),
+                                      Durability::process, Existing::replace))
     return false;
-  if (!put(path, file, durability)) return false;
+  if (!put(path, file, durability, existing)) return false;
   ++stored_;
   sweep_after(static_cast<std::int64_t>(file.size() + companion.text.size()));
   return true;

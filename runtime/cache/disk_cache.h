@@ -49,7 +49,8 @@ class DiskCache {
   };
   /// True if the entry was written. A failure is only counted and remembered.
   bool store(const CacheName& name, std::span<const std::byte> payload,
-             const Companion& companion = {}, Durability durability = Durability::power);
+             const Companion& companion = {}, Durability durability = Durability::power,
+             Existing existing = Existing::replace);
   /// Take it before the last lookup of the entries, and hold it until they are stored.
   CacheLock lock(std::span<const CacheName> names, std::chrono::milliseconds limit) const;
   /// The path of an entry's file with this extension.

@@ -25,11 +25,7 @@ constexpr int kHasNoCache = 12090;
 /// Fills the table. False if an entry is missing.
 bool fill_table(NvrtcTable& table, void* library) {
   bool is_complete = true;
-  const auto fill = [&]<class Function>(Function& function, const char* name) {
-    function = reinterpret_cast<Function>(dlsym(library, name));
-    is_complete &= function != nullptr;
-  };
-#define SYMBOL(RESULT, NAME, PARAMETERS) fill(table.NAME, #NAME);
+#define SYMBOL(RESULT, NAME, PARAMETERS) is_complete &= find_symbol(library, #NAME, table.NAME);
 #include "runtime/compile/nvrtc_symbols.def"
   return is_complete;
 }

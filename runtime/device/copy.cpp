@@ -132,16 +132,22 @@ void copy_to_host(const Array& from, void* to, const Stream& stream) {
         "cuMemcpyDtoHAsync", what);
 }
 
+/// Calls `visit` with the bytes at which each element begins: in row-major order, and in a copy of
+/// the array's memory.
+template <class Visit>
+void for_each_element(const ArrayData& array, Visit visit) {
+  const auto element_bytes = static_cast<std::size_t>(size_of(array.dtype));
+  StridedIterator iterator(array.shape, {array.strides});
+  for (std::size_t i = 0; i < static_cast<std::size_t>(array.elements); ++i, iterator.next())
+    visit(i * element_bytes, static_cast<std::size_t>(iterator.offset(0)) * element_bytes);
+}
+
 /// Writes the elements of `array` to `to` in row-major order. `from` has a copy of its memory.
 void gather(const ArrayData& array, const std::byte* from, std::byte* to) {
   const auto element_bytes = static_cast<std::size_t>(size_of(array.dtype));
-  StridedIterator iterator(array.shape, {array.strides});
-  for (std::int64_t i = 0; i < array.elements; ++i) {
-    std::memcpy(to, from + static_cast<std::size_t>(iterator.offset(0)) * element_bytes,
-                element_bytes);
-    to += element_bytes;
-    iterator.next();
-  }
+  for_each_element(array, [&](std::size_t in_order, std::size_t strided) {
+    std::memcpy(to + in_order, from + strided, element_bytes);
+  });
 }
 
 }  // namespace
@@ -175,6 +181,24 @@ void Device::upload(const Array& to, const void* from, const Stream& stream) con
 void Device::upload(const Array& to, const PinnedArray& from, const Stream& stream) const {
   check_same_bytes("Device::upload", to.data(), from.bytes(), "the pinned array");
   upload(to, static_cast<const void*>(from.pointer()), stream);
+}
+
+Array upload_strided(const Stream& stream, const void* elements, DType dtype, Sizes shape,
+                     Sizes strides) {
+  const Device device = stream.device();
+  const Array result = device.empty(dtype, shape, strides);
+  if (result.is_row_major()) {
+    device.upload(result, elements, stream);
+    return result;
+  }
+  std::vector<std::byte> memory(static_cast<std::size_t>(result.bytes()));
+  const auto element_bytes = static_cast<std::size_t>(size_of(dtype));
+  for_each_element(result.data(), [&](std::size_t in_order, std::size_t strided) {
+    std::memcpy(memory.data() + strided, static_cast<const std::byte*>(elements) + in_order,
+                element_bytes);
+  });
+  device.upload(result.view(0, boolean, {result.bytes()}), memory, stream);
+  return result;
 }
 
 void Device::download(const Array& from, void* to, const Stream& stream) const {

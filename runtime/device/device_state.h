@@ -195,6 +195,12 @@ std::shared_ptr<ArrayData> make_array_data(std::string_view what, DeviceState* d
                                            std::span<const std::int64_t> strides);
 Array array_of(std::shared_ptr<const ArrayData> data);
 
+/// A new array with `strides`; without them it is row-major. Its elements are `elements`, which are
+/// in row-major order, and gaps are 0. The copy is made in the order of `stream`. Throws UserError
+/// if shape or strides are invalid.
+Array upload_strided(const Stream& stream, const void* elements, DType dtype, Sizes shape,
+                     Sizes strides);
+
 /// The number of elements of `shape`. Throws UserError, starting with `what`, if an extent is
 /// negative, the rank is too high, or the bytes do not fit in 63 bits.
 std::int64_t checked_elements(std::string_view what, DType dtype,

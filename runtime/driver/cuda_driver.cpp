@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "runtime/driver/driver_advice.h"
+#include "runtime/support/library_file.h"
 
 namespace sinter {
 namespace {
@@ -19,19 +20,14 @@ using GetProcAddress = CUresult (*)(const char* symbol, void** address, int vers
                                     unsigned long long flags,
                                     CUdriverProcAddressQueryResult* found);
 
-template <class Function>
-Function find_function(void* library, const char* name) {
-  return reinterpret_cast<Function>(dlsym(library, name));
-}
-
 std::string version_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
 /// The CUDA version of an opened driver library. 0 if it does not report one; `problem` says why.
 int version_of(void* library, std::string& problem) {
-  const auto get_version = find_function<CUresult (*)(int*)>(library, "cuDriverGetVersion");
-  if (!get_version) {
+  CUresult (*get_version)(int*) = nullptr;
+  if (!find_symbol(library, "cuDriverGetVersion", get_version)) {
     problem = "it has no cuDriverGetVersion";
     return 0;
   }
@@ -105,8 +101,8 @@ CudaDriver open_cuda_driver(const std::string& library) {
   if (version == 0)
     return fails(
         fmt::format("does not report its version ({}); reinstall the NVIDIA driver", problem));
-  const auto get_proc_address = find_function<GetProcAddress>(handle, "cuGetProcAddress_v2");
-  if (version < kMinimumCudaDriver || !get_proc_address)
+  GetProcAddress get_proc_address = nullptr;
+  if (version < kMinimumCudaDriver || !find_symbol(handle, "cuGetProcAddress_v2", get_proc_address))
     return fails(fmt::format("is for CUDA {}, sinter needs {} or later; update the NVIDIA driver",
                              version_text(version), version_text(kMinimumCudaDriver)));
 

@@ -306,8 +306,7 @@ void Executable::save(const std::string& path, const SaveOptions& options) const
   for (const SavedSection& section : std::span(sections).subspan(1)) archs.push_back(section.name);
   if (weights_) {
     device().synchronize();  // work on any stream may write them
-    for (SavedSection& section :
-         weight_sections(*weights_, state.interface, device(), "save " + state.interface.name))
+    for (SavedSection& section : weight_sections(*weights_, state.interface, device()))
       sections.push_back(std::move(section));
   }
   write_file(state, path, sections);

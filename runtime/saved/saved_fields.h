@@ -103,8 +103,8 @@ void fields(auto& archive, SameOrConst<SavedFunction> auto& function) {
 // Weights.
 
 void fields(auto& archive, SameOrConst<SavedWeight> auto& weight) {
-  archive(weight.input, weight.dtype, weight.is_number, weight.number, weight.shape, weight.offset,
-          weight.bytes);
+  archive(weight.input, weight.dtype, weight.is_number, weight.number, weight.shape, weight.strides,
+          weight.offset, weight.bytes);
 }
 
 // The parts of the plan that runs need.

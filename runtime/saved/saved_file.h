@@ -29,8 +29,8 @@ struct SectionKind {
 };
 inline constexpr SectionKind kProgramSection = {"program", 1};
 inline constexpr SectionKind kKernelsSection = {"kernels", 5};  ///< its name is the architecture
-/// Names, types and places of the weights, and their elements.
-inline constexpr SectionKind kWeightsSection = {"weights", 1};
+/// Names, types, strides and places of the weights, and their elements.
+inline constexpr SectionKind kWeightsSection = {"weights", 2};
 inline constexpr SectionKind kWeightDataSection = {"weight_data", 1};
 
 /// The version of this library, such as `0.1.0`.

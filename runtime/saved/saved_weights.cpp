@@ -30,6 +30,21 @@ void check_type(const SavedWeight& weight, const Node& input) {
                fmt::format("has rank {} instead of {}", weight.shape.size(), input.shape.size()));
 }
 
+/// The strides are those that the graph declares, as far as it declares numbers.
+void check_strides(const SavedWeight& weight, const Node& input) {
+  if (weight.strides.empty()) return;
+  const std::span<const Extent> declared = attribute(input, "strides").extents;
+  bool fits = weight.strides.size() == declared.size();
+  for (std::size_t axis = 0; fits && axis < declared.size(); ++axis) {
+    const std::int64_t stride = weight.strides[axis];
+    const bool is_free = weight.shape[axis] <= 1 || !declared[axis].is_number();
+    fits = stride >= 0 && (is_free || declared[axis].number() == stride);
+  }
+  if (!fits)
+    fail_table(weight, fmt::format("has the strides {}, which the graph does not declare",
+                                   to_string(weight.strides)));
+}
+
 /// The bytes of the row-major elements; -1 if the shape is invalid.
 std::int64_t bytes_of_shape(const SavedWeight& weight) {
   std::int64_t bytes = size_of(weight.dtype);
@@ -58,7 +73,8 @@ class WeightLoader {
       : weights_(weights), file_(std::move(file)), device_(device), stream_(device.stream()) {}
 
   Array load(const SavedWeight& weight, const Slot& slot) {
-    return device_.is_host() && !slot.is_written ? view_of(weight) : copy_of(weight, slot);
+    return device_.is_host() && !slot.is_written && weight.strides.empty() ? view_of(weight)
+                                                                           : copy_of(weight, slot);
   }
   void wait() const { stream_.synchronize(); }
 
@@ -76,8 +92,8 @@ class WeightLoader {
 
   /// Read-only unless the program updates it, as on the host device.
   Array copy_of(const SavedWeight& weight, const Slot& slot) const {
-    const Array array = device_.empty(weight.dtype, weight.shape);
-    device_.upload(array, weights_.elements_of(weight).data(), stream_);
+    const Array array = upload_strided(stream_, weights_.elements_of(weight).data(), weight.dtype,
+                                       weight.shape, weight.strides);
     return slot.is_written ? array : array.read_only();
   }
 
@@ -97,7 +113,7 @@ std::vector<std::byte> pack(const SavedWeights& weights) {
 }
 
 std::vector<SavedSection> weight_sections(const Weights& weights, const Interface& interface,
-                                          Device device, const std::string& what) {
+                                          Device device) {
   SavedWeights saved;
   SavedSection data{.kind = kWeightDataSection};
   std::int64_t end = 0;
@@ -110,17 +126,17 @@ std::vector<SavedSection> weight_sections(const Weights& weights, const Interfac
       weight.is_number = true;
       weight.number = *weights.numbers[i];
     } else if (array) {
-      if (!array->is_row_major())
-        throw UserError(
-            fmt::format("{}: the weight {} is {} with strides {}; only row-major arrays "
-                        "can be saved, so bind it at each call instead",
-                        what, slot.name, type_text(array->data()), to_string(array->strides())));
       weight.shape.assign(array->shape().begin(), array->shape().end());
+      if (!array->is_row_major())
+        weight.strides.assign(array->strides().begin(), array->strides().end());
       weight.offset = round_up(end, kSavedAlignment);
-      weight.bytes = array->bytes();
+      weight.bytes = bytes_of_shape(weight);
       end = weight.offset + weight.bytes;
-      data.blocks.emplace_back([device, stream, bytes = array->view(0, boolean, {array->bytes()})] {
-        return device.download<std::byte>(bytes, stream);
+      data.blocks.emplace_back([device, stream, array = *array, bytes = weight.bytes] {
+        std::vector<std::byte> elements(static_cast<std::size_t>(bytes));
+        device.download(array, static_cast<void*>(elements.data()), stream);
+        stream.synchronize();
+        return elements;
       });
     } else {
       continue;
@@ -144,6 +160,7 @@ SavedWeights unpack_weights(std::span<const std::byte> table, std::span<const st
                         [&](const InputInfo& input) { return input.name == weight.input; });
     if (next == inputs.end()) fail_table(weight, "is no input of the graph, or out of order");
     check_type(weight, *next->node);
+    if (!weight.is_number) check_strides(weight, *next->node);
     ++next;
     if (weight.is_number) continue;
     const std::int64_t begin = round_up(end, kSavedAlignment);

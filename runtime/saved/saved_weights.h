@@ -22,7 +22,8 @@ struct SavedWeight {
   bool is_number = false;
   Literal number;
   std::vector<std::int64_t> shape;
-  std::int64_t offset = 0;  ///< of the row-major elements, a multiple of kSavedAlignment
+  std::vector<std::int64_t> strides;  ///< of the array in memory; empty: row-major
+  std::int64_t offset = 0;            ///< of the row-major elements, a multiple of kSavedAlignment
   std::int64_t bytes = 0;
 };
 
@@ -39,10 +40,9 @@ struct SavedWeights {
 
 std::vector<std::byte> pack(const SavedWeights& weights);  ///< the table only
 
-/// The sections of `weights`. Writing them downloads the arrays, each when its turn comes. Throws
-/// UserError, starting with `what`, for an array that is not row-major.
+/// The sections of `weights`. Writing them downloads the arrays, each when its turn comes.
 std::vector<SavedSection> weight_sections(const Weights& weights, const Interface& interface,
-                                          Device device, const std::string& what);
+                                          Device device);
 
 /// Reads the table of weights. Throws InvalidData if it does not fit the inputs of `graph` or the
 /// size of `data`.
@@ -50,9 +50,9 @@ SavedWeights unpack_weights(std::span<const std::byte> table, std::span<const st
                             const Graph& graph);
 
 /// The weights on `device`; null if there are none. Arrays on a host device are views of `file`,
-/// except those that the program updates. Other arrays are copied to the device, and the copies
-/// are done when this returns. Throws UserError if a shape does not fit the interface or another
-/// weight.
+/// except those that the program updates or that are not row-major. Other arrays are copied to the
+/// device, and the copies are done when this returns. Throws UserError if a shape does not fit the
+/// interface or another weight.
 std::shared_ptr<const Weights> load_weights(const SavedWeights& weights,
                                             const std::shared_ptr<const MappedFile>& file,
                                             const Interface& interface, Device device);

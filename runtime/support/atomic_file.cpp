@@ -48,16 +48,28 @@ File create_unnamed() {
   return own;
 }
 
+/// Gives a file its final name. Returns errno, or 0 for success.
+int rename_file(const std::string& from, const std::string& to, Existing existing) {
+  if (existing == Existing::replace) return std::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+  // A new link fails atomically if the name exists. Without hard links, the kernel may rename so.
+  if (link(from.c_str(), to.c_str()) == 0) {
+    unlink(from.c_str());
+    return 0;
+  }
+  if (errno == EEXIST || errno == ENOENT) return errno;
+  return renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0 ? 0 : errno;
+}
+
 /// Fills a temporary file next to `path` and renames it. Returns errno, or 0 for success.
 int replace_file(const std::string& path, const FillFile& fill, Durability durability,
-                 FileReaders readers) {
+                 FileReaders readers, Existing existing = Existing::replace) {
   std::string temporary;
   const File file(create_temporary(path, readers, temporary));
   if (!file) return errno;
   auto abandon = llvm::make_scope_exit([&] { unlink(temporary.c_str()); });
   if (const int error = fill(file); error != 0) return error;
   if (durability == Durability::power && fsync(file.descriptor()) != 0) return errno;
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) return errno;
+  if (const int error = rename_file(temporary, path, existing); error != 0) return error;
   abandon.release();
   if (durability == Durability::power) sync_folder(folder_of(path));
   return 0;
@@ -116,10 +128,10 @@ FileContents read_whole_file(const std::string& path) {
 }
 
 int write_whole_file(const std::string& path, std::span<const std::byte> bytes,
-                     Durability durability, FileReaders readers) {
+                     Durability durability, FileReaders readers, Existing existing) {
   if (bytes.size() > kLargestFile) return EFBIG;
   const auto fill = [&](const File& file) { return write_all(file, bytes); };
-  return replace_file(path, fill, durability, readers);
+  return replace_file(path, fill, durability, readers, existing);
 }
 
 int write_named_file(const std::string& path, std::span<const std::byte> bytes) {

@@ -50,6 +50,12 @@ enum class FileReaders {
   everybody  ///< as the umask says; others can never write to it
 };
 
+/// The treatment of a file that exists already.
+enum class Existing {
+  replace,  ///< the new one takes its place
+  keep,     ///< nothing is written, and the error is EEXIST
+};
+
 /// The largest file that is read or written as a whole. No cache entry is that large.
 inline constexpr std::size_t kLargestFile = std::size_t{1} << 30;
 
@@ -65,9 +71,11 @@ using FillFile = std::function<int(const File&)>;
 int write_named_file(const std::string& path, const FillFile& fill);
 
 /// Writes a temporary file next to `path` and renames it, so that readers never see a part of it.
-/// Returns errno, or 0 for success; EFBIG if there are more than kLargestFile bytes.
+/// With Existing::keep, exactly one of several writers succeeds. Returns errno, or 0 for success;
+/// EFBIG if there are more than kLargestFile bytes.
 int write_whole_file(const std::string& path, std::span<const std::byte> bytes,
-                     Durability durability, FileReaders readers = FileReaders::user);
+                     Durability durability, FileReaders readers = FileReaders::user,
+                     Existing existing = Existing::replace);
 
 /// Writes all bytes at the current position of `file`. Returns errno, or 0 for success.
 int write_all(const File& file, std::span<const std::byte> bytes);

@@ -1,7 +1,9 @@
-// The file and the build of a library that dlopen opened.
+// The functions, the file and the build of a library that dlopen opened.
 #pragma once
 
 #include <string>
+
+#include <dlfcn.h>
 
 namespace sinter {
 
@@ -11,6 +13,13 @@ struct LibraryFile {
   /// neither is known.
   std::string id;
 };
+
+/// Finds a function by its name. False, and a null pointer, if the library has none.
+template <class Function>
+bool find_symbol(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  return function != nullptr;
+}
 
 /// `handle` is the result of dlopen.
 LibraryFile library_file(void* handle);

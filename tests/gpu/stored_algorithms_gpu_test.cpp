@@ -1,7 +1,9 @@
-// Algorithms of cuBLASLt and plans of cuDNN that outlive the process. A later plan asks no heuristic
-// and has equal bits. It replaces an algorithm that the library refuses.
+// Algorithms of cuBLASLt and plans of cuDNN that outlive the process. A later plan asks no
+// heuristic and has equal bits. It replaces an algorithm that the library refuses.
+#include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,13 +28,15 @@ struct CountedAlgorithms final : AlgorithmStore {
     if (found == entries.end()) return std::nullopt;
     return found->second;
   }
-  void put(const AlgorithmKey& key, std::span<const std::byte> bytes) override {
+  std::vector<std::byte> publish(const AlgorithmKey& key, std::span<const std::byte> bytes,
+                                 std::span<const std::byte>) override {
     ++puts;
     last = key;
-    entries[key.text()].assign(bytes.begin(), bytes.end());
+    return entries[key.text()] = {bytes.begin(), bytes.end()};
   }
   void log_refusal(const AlgorithmKey&, const std::string& why) override {
     refusals.push_back(why);
+    if (on_refusal) on_refusal();
   }
 
   StoredAlgorithm last_algorithm() const {
@@ -40,12 +44,13 @@ struct CountedAlgorithms final : AlgorithmStore {
   }
   /// Replaces the data of the last problem.
   void replace_last(std::vector<std::byte> data) {
-    put(last, to_bytes(last, {.workspace_bytes = 0, .data = std::move(data)}));
+    publish(last, to_bytes(last, {.workspace_bytes = 0, .data = std::move(data)}), {});
     puts = 0;
   }
 
   std::map<std::string, std::vector<std::byte>> entries;
   std::vector<std::string> refusals;
+  std::function<void()> on_refusal;
   AlgorithmKey last;
   int puts = 0;
 };
@@ -88,15 +93,17 @@ class StoredProducts : public StoredAlgorithms {
   /// Prepares a plan as a new process would.
   void prepare(CublasltPlan& plan, DType dtype) {
     const OnDevice current(device.ordinal());
-    plan.prepare({.problem = {.a_dtype = dtype,
-                              .b_dtype = dtype,
-                              .result_dtype = dtype,
-                              .m = 320,
-                              .n = 96,
-                              .k = 4096},
-                  .device = device.ordinal(),
-                  .most_workspace = 32 << 20},
-                 &store);
+    log_refusal(&store, plan.prepare(query_of(dtype), &store));
+  }
+  CublasltQuery query_of(DType dtype) const {
+    return {.problem = {.a_dtype = dtype,
+                        .b_dtype = dtype,
+                        .result_dtype = dtype,
+                        .m = 320,
+                        .n = 96,
+                        .k = 4096},
+            .device = device.ordinal(),
+            .most_workspace = 32 << 20};
   }
   std::vector<float> product() {
     const Array a = numbers({320, 4096}, 1e-3F), b = numbers({4096, 96}, 2e-3F);
@@ -135,6 +142,18 @@ TEST_F(StoredProducts, ARefusedAlgorithmIsReplaced) {
   }
 }
 
+/// No lock is held while the log of a user is called.
+TEST_F(StoredProducts, TheLogOfARefusalMayMakeAnotherPlan) {
+  CublasltPlan floats(*find_cublaslt().library, handle);
+  prepare(floats, f32);
+  store.replace_last(std::vector<std::byte>(3));
+  int plans = 0;
+  store.on_refusal = [&] { plans += cublaslt_plan(query_of(f64), nullptr) != nullptr; };
+  const OnDevice current(device.ordinal());
+  EXPECT_NE(cublaslt_plan(query_of(f32), &store), nullptr);
+  EXPECT_EQ(plans, 1);
+}
+
 class StoredConvs : public StoredAlgorithms {
  protected:
   void SetUp() override {
@@ -162,10 +181,12 @@ class StoredConvs : public StoredAlgorithms {
                      .most_workspace = 256 << 20};
     const OnDevice current(device.ordinal());
     CudnnPlan plan(*find_cudnn().library, cudnn_device);
+    std::optional<RefusedAlgorithm> refused;
     {
       const std::lock_guard lock(cudnn_device.mutex);
-      plan.prepare(query, &store);
+      refused = plan.prepare(query, &store);
     }
+    log_refusal(&store, refused);
     const Array workspace = workspace_of(plan);
     plan.enqueue(x.pointer(), w.pointer(), y.pointer(), workspace.pointer(),
                  static_cast<cuda::CUstream>(stream.handle()));

@@ -186,8 +186,8 @@ class Executable {
   /// not chosen. Waits for the device if there are weights.
   ///
   /// Throws UserError if there are no kernels yet, if this was itself loaded from a file, or if the
-  /// file cannot be written. The same holds for a weight that is not row-major. Throws CompileError
-  /// if a kernel does not compile, and DriverError if NVRTC is missing.
+  /// file cannot be written. Throws CompileError if a kernel does not compile, and DriverError if
+  /// NVRTC is missing.
   void save(const std::string& path, const SaveOptions& options = {}) const;
 
   const std::shared_ptr<ExecutableState>& state() const { return state_; }

@@ -61,23 +61,34 @@ ParsedAlgorithm parse_algorithm(const AlgorithmKey& key, std::span<const std::by
                                        .data = std::move(entry.data)}};
 }
 
-void take_or_choose(AlgorithmStore* store, const AlgorithmKey& key, const AlgorithmChoice& choice) {
+std::optional<RefusedAlgorithm> take_or_choose(AlgorithmStore* store, const AlgorithmKey& key,
+                                               const AlgorithmChoice& choice) {
+  // Returns why stored bytes cannot be used; empty: the algorithm was taken.
+  const auto take = [&](std::span<const std::byte> bytes) {
+    const ParsedAlgorithm parsed = parse_algorithm(key, bytes);
+    return parsed.algorithm ? choice.take(*parsed.algorithm) : parsed.problem;
+  };
+  std::optional<RefusedAlgorithm> refused;
+  std::vector<std::byte> refused_bytes;
   if (store)
-    if (const auto bytes = store->find(key)) {
-      const ParsedAlgorithm parsed = parse_algorithm(key, *bytes);
-      const std::string refusal =
-          parsed.algorithm ? choice.take(*parsed.algorithm) : parsed.problem;
-      if (refusal.empty()) return;
-      store->log_refusal(key, refusal);
+    if (auto bytes = store->find(key)) {
+      const std::string refusal = take(*bytes);
+      if (refusal.empty()) return {};
+      refused = {.key = key, .why = refusal};
+      refused_bytes = std::move(*bytes);
     }
   const std::optional<StoredAlgorithm> chosen = choice.choose();
-  if (!store || !chosen) return;
-  // Another process may have stored its choice meanwhile; later processes then use that one.
-  if (const auto bytes = store->find(key))
-    if (const ParsedAlgorithm parsed = parse_algorithm(key, *bytes);
-        parsed.algorithm && *parsed.algorithm != *chosen && choice.take(*parsed.algorithm).empty())
-      return;
-  store->put(key, to_bytes(key, *chosen));
+  if (!store || !chosen) return refused;
+  const std::vector<std::byte> own = to_bytes(key, *chosen);
+  const std::vector<std::byte> first = store->publish(key, own, refused_bytes);
+  if (first == own) return refused;
+  if (const std::string refusal = take(first); !refusal.empty())
+    refused = {.key = key, .why = refusal};  // by the library, which keeps its own choice
+  return refused;
+}
+
+void log_refusal(AlgorithmStore* store, const std::optional<RefusedAlgorithm>& refused) {
+  if (store && refused) store->log_refusal(refused->key, refused->why);
 }
 
 }  // namespace sinter

@@ -51,10 +51,14 @@ class AlgorithmStore {
   AlgorithmStore& operator=(const AlgorithmStore&) = delete;
   virtual ~AlgorithmStore() = default;
 
-  /// The bytes that were put under the key; nothing if there are none.
+  /// The bytes that are stored under the key; nothing if there are none.
   virtual std::optional<std::vector<std::byte>> find(const AlgorithmKey& key) = 0;
-  virtual void put(const AlgorithmKey& key, std::span<const std::byte> bytes) = 0;
-  /// Tells the user that a stored algorithm is not used, and why.
+  /// Stores the bytes if the key has none, or still has those that were `refused`. Returns the
+  /// bytes that the key has then: of several processes that publish at once, all get those of the
+  /// first one. Returns `bytes` if nothing can be stored.
+  virtual std::vector<std::byte> publish(const AlgorithmKey& key, std::span<const std::byte> bytes,
+                                         std::span<const std::byte> refused) = 0;
+  /// Tells the user that a stored algorithm is not used, and why. The user's log may call sinter.
   virtual void log_refusal(const AlgorithmKey& key, const std::string& why) = 0;
 };
 
@@ -66,8 +70,19 @@ struct AlgorithmChoice {
   std::function<std::optional<StoredAlgorithm>()> choose;
 };
 
+/// A stored algorithm that is not used.
+struct RefusedAlgorithm {
+  AlgorithmKey key;
+  std::string why;
+};
+
 /// Takes the stored algorithm of the key. Without one, or if it is damaged or refused, asks the
-/// library and stores its choice. `store` may be null. Throws only what `choice` throws.
-void take_or_choose(AlgorithmStore* store, const AlgorithmKey& key, const AlgorithmChoice& choice);
+/// library and stores its choice. If another process stored its own choice meanwhile, takes that
+/// one. `store` may be null. Returns the refused algorithm, which the
+/// caller logs when it holds no lock. Throws only what `choice` throws.
+std::optional<RefusedAlgorithm> take_or_choose(AlgorithmStore* store, const AlgorithmKey& key,
+                                               const AlgorithmChoice& choice);
+/// Logs the algorithm, if there is one. Call it without locks.
+void log_refusal(AlgorithmStore* store, const std::optional<RefusedAlgorithm>& refused);
 
 }  // namespace sinter

@@ -1,10 +1,10 @@
 #include "runtime/libraries/cuda/cublaslt.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include "runtime/driver/cuda_driver.h"
 #include "runtime/libraries/cuda/cuda_library.h"
+#include "runtime/support/library_file.h"
 
 namespace sinter {
 
@@ -18,11 +18,8 @@ constexpr int kOldestCublaslt = 12;
 std::string fill_cublaslt(cublaslt::Table& table, void* handle) {
   using namespace cublaslt;
   std::string missing;
-  const auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
-    if (!function && missing.empty()) missing = name;
-  };
-#define SYMBOL(RESULT, NAME, PARAMETERS) find(table.NAME, #NAME);
+#define SYMBOL(RESULT, NAME, PARAMETERS) \
+  if (!find_symbol(handle, #NAME, table.NAME) && missing.empty()) missing = #NAME;
 #include "runtime/libraries/cuda/cublaslt_symbols.def"
   return missing;
 }

@@ -103,13 +103,14 @@ AlgorithmKey algorithm_key(const Cublaslt& library, const CublasltQuery& query) 
 
 }  // namespace
 
-void CublasltPlan::prepare(const CublasltQuery& query, AlgorithmStore* algorithms) {
+std::optional<RefusedAlgorithm> CublasltPlan::prepare(const CublasltQuery& query,
+                                                      AlgorithmStore* algorithms) {
   result_dtype_ = query.problem.result_dtype;
   make_operation(query.problem);
   make_layouts(query.problem);
-  take_or_choose(algorithms, algorithm_key(library_, query),
-                 {.take = [&](const auto& stored) { return take_stored(query, stored); },
-                  .choose = [&] { return ask_heuristic(query); }});
+  return take_or_choose(algorithms, algorithm_key(library_, query),
+                        {.take = [&](const auto& stored) { return take_stored(query, stored); },
+                         .choose = [&] { return ask_heuristic(query); }});
 }
 
 CublasltPlan::~CublasltPlan() {
@@ -261,17 +262,17 @@ struct CublasltPlans {
 /// A program with ever new sizes must not fill the memory.
 constexpr std::size_t kMostCublasltPlans = 4096;
 
-}  // namespace
+/// A plan, and a stored algorithm that was refused when it was made.
+struct FoundCublasltPlan {
+  std::shared_ptr<const CublasltPlan> plan;
+  std::optional<RefusedAlgorithm> refused = {};
+};
 
-std::shared_ptr<const CublasltPlan> cublaslt_plan(const CublasltQuery& query,
-                                                  AlgorithmStore* algorithms) {
-  const CublasltOrReason& opened = find_cublaslt();
-  if (!opened.library)
-    throw UserError(fmt::format("matmul on cuda:{} needs {}", query.device, opened.reason));
-  const Cublaslt& library = *opened.library;
+FoundCublasltPlan find_or_make_cublaslt_plan(const Cublaslt& library, const CublasltQuery& query,
+                                             AlgorithmStore* algorithms) {
   static auto& all = *new CublasltPlans;
   const std::lock_guard lock(all.mutex);
-  if (const auto found = all.plans.find(query); found != all.plans.end()) return found->second;
+  if (const auto found = all.plans.find(query); found != all.plans.end()) return {found->second};
   cublasLtHandle_t& handle = all.handles[query.device];
   if (!handle)
     if (const cublasStatus_t status = library.table.cublasLtCreate(&handle);
@@ -281,9 +282,22 @@ std::shared_ptr<const CublasltPlan> cublaslt_plan(const CublasltQuery& query,
                       query.device, library.table.cublasLtGetStatusName(status)),
           status);
   const auto plan = std::make_shared<CublasltPlan>(library, handle);
-  plan->prepare(query, algorithms);
+  std::optional<RefusedAlgorithm> refused = plan->prepare(query, algorithms);
   if (all.plans.size() >= kMostCublasltPlans) all.plans.clear();
-  return all.plans.emplace(query, plan).first->second;
+  all.plans.emplace(query, plan);
+  return {.plan = plan, .refused = std::move(refused)};
+}
+
+}  // namespace
+
+std::shared_ptr<const CublasltPlan> cublaslt_plan(const CublasltQuery& query,
+                                                  AlgorithmStore* algorithms) {
+  const CublasltOrReason& opened = find_cublaslt();
+  if (!opened.library)
+    throw UserError(fmt::format("matmul on cuda:{} needs {}", query.device, opened.reason));
+  const FoundCublasltPlan found = find_or_make_cublaslt_plan(*opened.library, query, algorithms);
+  log_refusal(algorithms, found.refused);  // without the lock: the user's log may run programs
+  return found.plan;
 }
 
 }  // namespace sinter

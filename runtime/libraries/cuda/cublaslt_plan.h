@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "runtime/libraries/algorithms/stored_algorithm.h"
@@ -33,9 +34,9 @@ class CublasltPlan {
   ~CublasltPlan();
 
   /// Finds the algorithm, in the device's context: that of `algorithms`, which may be null, else
-  /// the first one of the heuristic. Call it once, and first. Throws UserError if there is none,
-  /// and DriverError if cuBLASLt fails.
-  void prepare(const CublasltQuery& query, AlgorithmStore* algorithms);
+  /// the first one of the heuristic. Call it once, and first. Returns a stored algorithm that was
+  /// refused. Throws UserError if there is none, and DriverError if cuBLASLt fails.
+  std::optional<RefusedAlgorithm> prepare(const CublasltQuery& query, AlgorithmStore* algorithms);
 
   std::int64_t workspace_bytes() const { return workspace_bytes_; }
   /// Puts the product of one index of the outer batch axes on the stream. The innermost batch axis

@@ -1,12 +1,10 @@
 #include "runtime/libraries/cuda/cudnn.h"
 
-#include <type_traits>
-
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include "runtime/driver/cuda_driver.h"
 #include "runtime/libraries/cuda/cuda_library.h"
+#include "runtime/support/library_file.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -21,11 +19,8 @@ constexpr int kCudnnMajor = 9;
 std::string fill_cudnn(cudnn::Table& table, void* handle) {
   using namespace cudnn;
   std::string missing;
-  const auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
-    if (!function && missing.empty()) missing = name;
-  };
-#define SYMBOL(RESULT, NAME, PARAMETERS) find(table.NAME, #NAME);
+#define SYMBOL(RESULT, NAME, PARAMETERS) \
+  if (!find_symbol(handle, #NAME, table.NAME) && missing.empty()) missing = #NAME;
 #include "runtime/libraries/cuda/cudnn_symbols.def"
   return missing;
 }

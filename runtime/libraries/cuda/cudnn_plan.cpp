@@ -310,10 +310,11 @@ std::string CudnnPlan::take_stored(const CudnnQuery& query, const StoredAlgorith
   return {};
 }
 
-void CudnnPlan::prepare(const CudnnQuery& query, AlgorithmStore* algorithms) {
-  take_or_choose(algorithms, plan_key(library_, query),
-                 {.take = [&](const auto& stored) { return take_stored(query, stored); },
-                  .choose = [&] { return ask_heuristics(query); }});
+std::optional<RefusedAlgorithm> CudnnPlan::prepare(const CudnnQuery& query,
+                                                   AlgorithmStore* algorithms) {
+  return take_or_choose(algorithms, plan_key(library_, query),
+                        {.take = [&](const auto& stored) { return take_stored(query, stored); },
+                         .choose = [&] { return ask_heuristics(query); }});
 }
 
 std::optional<StoredAlgorithm> CudnnPlan::ask_heuristics(const CudnnQuery& query) {
@@ -361,6 +362,32 @@ struct CudnnPlans {
 /// A program with ever new sizes must not fill the memory.
 constexpr std::size_t kMostCudnnPlans = 1024;
 
+/// A plan, and a stored algorithm that was refused when it was made.
+struct FoundCudnnPlan {
+  std::shared_ptr<const CudnnPlan> plan;
+  std::optional<RefusedAlgorithm> refused = {};
+};
+
+FoundCudnnPlan find_or_make_cudnn_plan(const Cudnn& library, const CudnnQuery& query,
+                                       AlgorithmStore* algorithms, bool is_captured) {
+  static auto& all = *new CudnnPlans;
+  const std::lock_guard lock(all.mutex);
+  if (const auto found = all.plans.find(query); found != all.plans.end()) {
+    found->second.is_captured |= is_captured;
+    return {found->second.plan};
+  }
+  CudnnDevice& device = all.devices[query.device];
+  const std::lock_guard device_lock(device.mutex);
+  if (!device.handle) library.check(library.table.cudnnCreate(&device.handle), "cudnnCreate");
+  const auto plan = std::make_shared<CudnnPlan>(library, device);
+  std::optional<RefusedAlgorithm> refused = plan->prepare(query, algorithms);
+  // Not during a capture, where kernels must not be unloaded.
+  if (!is_captured && all.plans.size() >= kMostCudnnPlans)
+    std::erase_if(all.plans, [](const auto& one) { return !one.second.is_captured; });
+  all.plans[query] = {.plan = plan, .is_captured = is_captured};
+  return {.plan = plan, .refused = std::move(refused)};
+}
+
 }  // namespace
 
 std::shared_ptr<const CudnnPlan> cudnn_plan(const CudnnQuery& query, AlgorithmStore* algorithms,
@@ -369,23 +396,10 @@ std::shared_ptr<const CudnnPlan> cudnn_plan(const CudnnQuery& query, AlgorithmSt
   if (!opened.library)
     throw UserError(fmt::format("{} on cuda:{} needs {}", conv_text(query.problem.kind),
                                 query.device, opened.reason));
-  static auto& all = *new CudnnPlans;
-  const std::lock_guard lock(all.mutex);
-  if (const auto found = all.plans.find(query); found != all.plans.end()) {
-    found->second.is_captured |= is_captured;
-    return found->second.plan;
-  }
-  CudnnDevice& device = all.devices[query.device];
-  const std::lock_guard device_lock(device.mutex);
-  if (!device.handle)
-    opened.library->check(opened.library->table.cudnnCreate(&device.handle), "cudnnCreate");
-  const auto plan = std::make_shared<CudnnPlan>(*opened.library, device);
-  plan->prepare(query, algorithms);
-  // Not during a capture, where kernels must not be unloaded.
-  if (!is_captured && all.plans.size() >= kMostCudnnPlans)
-    std::erase_if(all.plans, [](const auto& one) { return !one.second.is_captured; });
-  all.plans[query] = {.plan = plan, .is_captured = is_captured};
-  return plan;
+  const FoundCudnnPlan found =
+      find_or_make_cudnn_plan(*opened.library, query, algorithms, is_captured);
+  log_refusal(algorithms, found.refused);  // without locks: the user's log may run programs
+  return found.plan;
 }
 
 }  // namespace sinter

@@ -38,8 +38,9 @@ class CudnnPlan {
 
   /// Finds the plan: that of `algorithms`, which may be null, else the first one of the heuristics.
   /// The device's context must be current, and the mutex of its handle locked. Call it once, and
-  /// first. Throws UserError if no engine supports the convolution, and DriverError if cuDNN fails.
-  void prepare(const CudnnQuery& query, AlgorithmStore* algorithms);
+  /// first. Returns a stored plan that was refused. Throws UserError if no engine supports the
+  /// convolution, and DriverError if cuDNN fails.
+  std::optional<RefusedAlgorithm> prepare(const CudnnQuery& query, AlgorithmStore* algorithms);
 
   std::int64_t workspace_bytes() const { return workspace_bytes_; }
   /// Puts the convolution on the stream.

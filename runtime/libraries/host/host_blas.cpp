@@ -21,18 +21,12 @@ constexpr int kRowMajor = 101, kNotTransposed = 111, kTransposed = 112;  // cbla
 constexpr const char* kOpenBlasNames[] = {"libopenblas.so.0", "libopenblas.so"};
 constexpr const char* kOneDnnNames[] = {"libdnnl.so.3", "libdnnl.so.2"};
 
-template <class Function>
-void find_symbol(Function& function, void* library, const char* name) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-}
-
 /// Makes the library compute on the calling thread alone, because sinter divides products itself.
 void use_one_thread(void* library) {
   for (const char* const name :
        {"openblas_set_num_threads", "MKL_Set_Num_Threads", "bli_thread_set_num_threads"}) {
     void (*set)(int) = nullptr;
-    find_symbol(set, library, name);
-    if (set) return set(1);
+    if (find_symbol(library, name, set)) return set(1);
   }
 }
 
@@ -55,13 +49,12 @@ const HostBlas* keep_blas(std::unique_ptr<const HostBlas> blas) {
 }  // namespace
 
 bool HostBlas::fill_cblas(void* library) {
-  find_symbol(cblas_sgemm_, library, "cblas_sgemm");
-  find_symbol(cblas_dgemm_, library, "cblas_dgemm");
-  if (!cblas_sgemm_ || !cblas_dgemm_) return false;
+  if (!find_symbol(library, "cblas_sgemm", cblas_sgemm_) ||
+      !find_symbol(library, "cblas_dgemm", cblas_dgemm_))
+    return false;
   name_ = "CBLAS";
   const char* (*config)() = nullptr;
-  find_symbol(config, library, "openblas_get_config");
-  if (config) {
+  if (find_symbol(library, "openblas_get_config", config)) {
     const std::string text = config();
     if (text.find("USE64BITINT") != text.npos) return false;  // its integers have 64 bits
     name_ = "OpenBLAS";
@@ -78,16 +71,15 @@ bool HostBlas::fill_dnnl(void* library) {
     unsigned cpu_runtime, gpu_runtime;
   };
   const Version* (*version)() = nullptr;
-  find_symbol(dnnl_sgemm_, library, "dnnl_sgemm");
-  find_symbol(version, library, "dnnl_version");
-  if (!dnnl_sgemm_ || !version) return false;
+  if (!find_symbol(library, "dnnl_sgemm", dnnl_sgemm_) ||
+      !find_symbol(library, "dnnl_version", version))
+    return false;
   const Version& found = *version();
   name_ = "oneDNN";
   version_ = fmt::format("{}.{}.{}", found.major, found.minor, found.patch);
   // The loader takes the library's OpenMP from the whole process first, so this looks there first.
-  find_symbol(set_threads_of_this_thread_, RTLD_DEFAULT, "omp_set_num_threads");
-  if (!set_threads_of_this_thread_)
-    find_symbol(set_threads_of_this_thread_, library, "omp_set_num_threads");
+  for (void* const place : {RTLD_DEFAULT, library})
+    if (find_symbol(place, "omp_set_num_threads", set_threads_of_this_thread_)) break;
   return true;
 }
 

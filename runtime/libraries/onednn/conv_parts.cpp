@@ -51,12 +51,60 @@ std::int64_t divide_up_by(std::int64_t wanted, std::int64_t count) {
   return std::max<std::int64_t>(1, (wanted + count - 1) / count);
 }
 
+/// The axis of rows: the first spatial axis of the call.
+std::size_t row_axis(const ConvProblem& problem) {
+  return static_cast<std::size_t>(3 - problem.axes);
+}
+
+std::int64_t elements_of_row(const ConvProblem& problem, const ConvProblem::Sizes& sizes) {
+  return product_of(sizes) / sizes[row_axis(problem)];
+}
+
+/// The band of the rows [first, first + rows) of the result.
+ConvParts::Band band_of(const ConvProblem& part, std::int64_t first, std::int64_t rows) {
+  const std::size_t axis = row_axis(part);
+  const std::int64_t begin = first * part.strides[axis] - part.padding_begin[axis];
+  const std::int64_t end = begin + (rows - 1) * part.strides[axis] +
+                           (part.filter_size[axis] - 1) * part.dilations[axis] + 1;
+  ConvParts::Band band{.part = part, .x_row = std::max<std::int64_t>(begin, 0), .y_row = first};
+  band.part.size[axis] = std::min(end, part.size[axis]) - band.x_row;
+  band.part.result_size[axis] = rows;
+  band.part.padding_begin[axis] = band.x_row - begin;
+  band.part.padding_end[axis] = std::max<std::int64_t>(end - part.size[axis], 0);
+  return band;
+}
+
+/// Divides the rows of a forward convolution into up to `wanted` bands. Neighbours read the same
+/// rows of x, so that a band must have several times as many.
+void divide_rows(ConvParts& parts, std::int64_t wanted) {
+  constexpr std::int64_t kLeastProducts = std::int64_t{1} << 18;
+  constexpr std::int64_t kOwnPerShared = 6;
+  parts.unite_bands();
+  const ConvProblem& part = parts.part;
+  const std::size_t axis = row_axis(part);
+  const std::int64_t rows = part.result_size[axis];
+  const std::int64_t products_of_row = part.filters * elements_of_row(part, part.result_size) *
+                                       part.channels_per_group() * product_of(part.filter_size);
+  const std::int64_t shared = (part.filter_size[axis] - 1) * part.dilations[axis];
+  const std::int64_t least = std::max(divide_up_by(kLeastProducts, products_of_row),
+                                      divide_up_by(kOwnPerShared * shared, part.strides[axis]));
+  const std::int64_t count = std::min(wanted, rows / least);
+  std::vector<ConvParts::Band> bands;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t first = rows * i / count;
+    bands.push_back(band_of(part, first, rows * (i + 1) / count - first));
+    if (bands.back().part.size[axis] < 1) return;  // it reads padding only
+  }
+  if (count > 1) parts.bands = std::move(bands);
+}
+
 }  // namespace
 
 std::int64_t ConvParts::x_offset(const Index& index) const {
   const std::int64_t channel =
       index.group * part.groups * whole.channels_per_group() + index.channel * part.channels;
-  return (index.image * part.images * whole.channels + channel) * product_of(whole.size);
+  return (index.image * part.images * whole.channels + channel) * product_of(whole.size) +
+         band(index).x_row * elements_of_row(whole, whole.size);
 }
 
 std::int64_t ConvParts::w_offset(const Index& index) const {
@@ -69,7 +117,8 @@ std::int64_t ConvParts::w_offset(const Index& index) const {
 std::int64_t ConvParts::y_offset(const Index& index) const {
   const std::int64_t filter =
       index.group * part.groups * whole.filters_per_group() + index.filter * part.filters;
-  return (index.image * part.images * whole.filters + filter) * product_of(whole.result_size);
+  return (index.image * part.images * whole.filters + filter) * product_of(whole.result_size) +
+         band(index).y_row * elements_of_row(whole, whole.result_size);
 }
 
 std::optional<ConvParts> conv_parts(const ConvProblem& problem) {
@@ -100,6 +149,10 @@ std::optional<ConvParts> conv_parts(const ConvProblem& problem) {
                                          part.images * part.filters * product_of(part.result_size),
                                          part.filters * part.channels_per_group() * taps});
   if (largest > kMostElements) return std::nullopt;
+  // Bands take a tenth more work, such as copies of the rows that two of them read. That is worth
+  // it only for the second thread.
+  const bool is_one_part = parts.images * parts.groups * parts.filters == 1;
+  divide_rows(parts, problem.kind == ConvKind::forward && is_one_part ? kEnoughParts : 1);
   return parts;
 }
 

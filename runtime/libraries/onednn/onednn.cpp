@@ -21,17 +21,11 @@ using namespace dnnl;
 
 constexpr const char* kOneDnnFiles[] = {"libdnnl.so.3", "libdnnl.so.2"};
 
-template <class Function>
-void find_in(void* handle, Function& function, const char* name) {
-  function = reinterpret_cast<Function>(dlsym(handle, name));
-}
-
 /// Fills the table for `major`. Returns the name of the first function that is missing.
 std::string fill_onednn(Table& table, void* handle, int major) {
   std::string missing;
   const auto find = [&](auto& function, const char* name, bool is_needed) {
-    find_in(handle, function, name);
-    if (is_needed && !function && missing.empty()) missing = name;
+    if (!find_symbol(handle, name, function) && is_needed && missing.empty()) missing = name;
   };
 #define SYMBOL(RESULT, NAME, PARAMETERS) find(table.NAME, #NAME, true);
 #define SYMBOL2(RESULT, NAME, PARAMETERS) find(table.NAME, #NAME, major == 2);
@@ -42,8 +36,8 @@ std::string fill_onednn(Table& table, void* handle, int major) {
 
 /// Fills the library. Returns why it cannot be used.
 std::string fill_library(OneDnn& library, void* handle) {
-  find_in(handle, library.table.dnnl_version, "dnnl_version");
-  if (!library.table.dnnl_version) return "has no dnnl_version";
+  if (!find_symbol(handle, "dnnl_version", library.table.dnnl_version))
+    return "has no dnnl_version";
   const dnnl_version_t& version = *library.table.dnnl_version();
   library.major = version.major;
   library.minor = version.minor;
@@ -56,8 +50,8 @@ std::string fill_library(OneDnn& library, void* handle) {
   // The loader takes the library's OpenMP from the whole process first, so this looks there first.
   for (void* const place : {RTLD_DEFAULT, handle})
     if (!library.omp_set_num_threads) {
-      find_in(place, library.omp_get_max_threads, "omp_get_max_threads");
-      find_in(place, library.omp_set_num_threads, "omp_set_num_threads");
+      find_symbol(place, "omp_get_max_threads", library.omp_get_max_threads);
+      find_symbol(place, "omp_set_num_threads", library.omp_set_num_threads);
     }
   const bool has_openmp = library.omp_get_max_threads && library.omp_set_num_threads;
   if (version.cpu_runtime != DNNL_RUNTIME_SEQ &&

@@ -1,6 +1,7 @@
 #include "runtime/libraries/onednn/onednn_conv.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -44,18 +45,24 @@ std::int64_t offset_of(const ConvParts& parts, ConvRole role, const ConvParts::I
 /// The number of an array's part among those of a round, whose first image is 0.
 std::int64_t number_of(const ConvParts& parts, ConvRole role, const ConvParts::Index& index) {
   const std::int64_t group = index.image * parts.groups + index.group;
+  const auto bands = static_cast<std::int64_t>(parts.bands.size());
   switch (role) {
-    case ConvRole::x: return group * parts.channels + index.channel;
+    case ConvRole::x: return (group * parts.channels + index.channel) * bands + index.band;
     case ConvRole::w:
       return (index.group * parts.filters + index.filter) * parts.channels + index.channel;
     case ConvRole::y: break;
   }
-  return group * parts.filters + index.filter;
+  return (group * parts.filters + index.filter) * bands + index.band;
 }
 
 /// The reverse.
 ConvParts::Index index_of(const ConvParts& parts, ConvRole role, std::int64_t number) {
   ConvParts::Index index;
+  const auto bands = static_cast<std::int64_t>(parts.bands.size());
+  if (role != ConvRole::w) {
+    index.band = number % bands;
+    number /= bands;
+  }
   if (role != ConvRole::y) {
     index.channel = number % parts.channels;
     number /= parts.channels;
@@ -83,33 +90,62 @@ bool OneDnnConv::prepare(const ConvProblem& problem) {
   images_of_round_ =
       problem.kind == ConvKind::weight_gradient ? 1 : std::min(parts_.images, kImagesOfRound);
   const OneDnnThread one_thread(library_);
-  if (!conv_.prepare(parts_)) return false;
+  if (!prepare_bands()) {
+    if (parts_.bands.size() == 1) return false;
+    parts_.unite_bands();
+    if (!prepare_bands()) return false;
+  }
   plan_memory();
+  return true;
+}
+
+bool OneDnnConv::prepare_bands() {
+  convs_.clear();
+  conv_of_band_.clear();
+  std::vector<const ConvProblem*> sizes;
+  for (const ConvParts::Band& band : parts_.bands) {
+    const auto known =
+        std::ranges::find_if(sizes, [&](const ConvProblem* other) { return *other == band.part; });
+    conv_of_band_.push_back(static_cast<std::size_t>(known - sizes.begin()));
+    if (known != sizes.end()) continue;
+    auto conv = std::make_unique<PartConv>(library_);
+    if (!conv->prepare(parts_, band.part)) return false;
+    if (!convs_.empty() && !conv->has_layout_of(*convs_[0], ConvRole::w)) return false;
+    convs_.push_back(std::move(conv));
+    sizes.push_back(&band.part);
+  }
   return true;
 }
 
 std::int64_t OneDnnConv::parts_in_round(ConvRole role) const {
   const std::int64_t groups = parts_.groups;
+  const std::int64_t places = images_of_round_ * static_cast<std::int64_t>(parts_.bands.size());
   switch (role) {
-    case ConvRole::x: return images_of_round_ * groups * parts_.channels;
+    case ConvRole::x: return places * groups * parts_.channels;
     case ConvRole::w: return groups * parts_.filters * parts_.channels;
     case ConvRole::y: break;
   }
-  return images_of_round_ * groups * parts_.filters;
+  return places * groups * parts_.filters;
 }
 
 void OneDnnConv::plan_memory() {
   const ConvKind kind = parts_.whole.kind;
+  const auto largest = [&](auto bytes_of) {
+    std::int64_t bytes = 0;
+    for (const auto& conv : convs_) bytes = std::max(bytes, std::invoke(bytes_of, *conv));
+    return round_up(bytes, kCopyAlignment);
+  };
   for (const ConvRole role : kConvRoles) {
     const bool is_shared = is_operand(role, kind) || adds();
     memory_.offset[at(role)] = memory_.shared;
-    memory_.bytes[at(role)] = is_shared ? round_up(conv_.bytes(role), kCopyAlignment) : 0;
+    memory_.bytes[at(role)] =
+        is_shared ? largest([&](const PartConv& conv) { return conv.bytes(role); }) : 0;
     memory_.shared += memory_.bytes[at(role)] * parts_in_round(role);
   }
-  memory_.of_result = round_up(conv_.scratchpad_bytes(), kCopyAlignment);
-  const bool needs_result = conv_.bytes(result_role(kind)) > 0 || adds();
-  memory_.of_thread =
-      memory_.of_result + (needs_result ? round_up(conv_.result_bytes(), kCopyAlignment) : 0);
+  memory_.of_result = largest(&PartConv::scratchpad_bytes);
+  const bool needs_result =
+      adds() || largest([&](const PartConv& conv) { return conv.bytes(result_role(kind)); }) > 0;
+  memory_.of_thread = memory_.of_result + (needs_result ? largest(&PartConv::result_bytes) : 0);
 }
 
 std::int64_t OneDnnConv::workspace_bytes() const {
@@ -139,7 +175,7 @@ std::byte* OneDnnConv::shared_part(const Round& round, ConvRole role,
                                    const ConvParts::Index& index) const {
   ConvParts::Index in_round = index;
   in_round.image -= round.first;
-  if (memory_.bytes[at(role)] > 0)
+  if (memory_.bytes[at(role)] > 0 && conv(index).bytes(role) > 0)
     return round.workspace + memory_.offset[at(role)] +
            number_of(parts_, role, in_round) * memory_.bytes[at(role)];
   return reinterpret_cast<std::byte*>(round.arrays[at(role)] + offset_of(parts_, role, index));
@@ -148,8 +184,8 @@ std::byte* OneDnnConv::shared_part(const Round& round, ConvRole role,
 void OneDnnConv::import_operand(const Round& round, ConvRole role, const ConvParts::Index& index,
                                 std::byte* memory) const {
   const OneDnnThread one_thread(library_);
-  conv_.import_part(role, round.arrays[at(role)] + offset_of(parts_, role, index),
-                    shared_part(round, role, index), memory);
+  conv(index).import_part(role, round.arrays[at(role)] + offset_of(parts_, role, index),
+                          shared_part(round, role, index), memory);
 }
 
 void OneDnnConv::import_operands(const Round& round) const {
@@ -164,6 +200,7 @@ void OneDnnConv::import_operands(const Round& round) const {
     for (std::int64_t i = 0; i < parts_in_round(role); ++i) {
       ConvParts::Index index = index_of(parts_, role, i);
       if (index.image >= round.count) break;
+      if (conv(index).bytes(role) == 0) continue;
       if (role != ConvRole::w) index.image += round.first;
       imports.push_back({role, index});
     }
@@ -177,10 +214,12 @@ void OneDnnConv::import_operands(const Round& round) const {
 }
 
 void OneDnnConv::compute(const Round& round) const {
-  const std::int64_t parts_of_image = parts_.groups * parts_.filters * parts_.channels;
+  const auto bands = static_cast<std::int64_t>(parts_.bands.size());
+  const std::int64_t parts_of_image = parts_.groups * parts_.filters * parts_.channels * bands;
   run_jobs(round.count * parts_of_image, static_cast<int>(round.workers),
            [&](int worker, std::int64_t job) {
-             ConvParts::Index index = index_of(parts_, ConvRole::w, job);
+             ConvParts::Index index = index_of(parts_, ConvRole::w, job / bands);
+             index.band = job % bands;
              index.image += round.first;
              compute_part(round, index,
                           round.workspace + memory_.shared + worker * memory_.of_thread);
@@ -190,19 +229,20 @@ void OneDnnConv::compute(const Round& round) const {
 void OneDnnConv::compute_part(const Round& round, const ConvParts::Index& index,
                               std::byte* memory) const {
   const OneDnnThread one_thread(library_);
+  const PartConv& conv = this->conv(index);
   const ConvRole result = result_role(parts_.whole.kind);
   float* const array = round.arrays[at(result)] + offset_of(parts_, result, index);
   std::byte* const own = memory + memory_.of_result;
   std::array<void*, 3> places;
   for (const ConvRole role : kConvRoles) places[at(role)] = shared_part(round, role, index);
   const bool adds_to_sum = adds() && !round.is_first;
-  const bool has_copy = conv_.bytes(result) > 0;
+  const bool has_copy = conv.bytes(result) > 0;
   if (adds_to_sum || (has_copy && !adds())) places[at(result)] = own;
-  conv_.run(places[at(ConvRole::x)], places[at(ConvRole::w)], places[at(ConvRole::y)], memory);
+  conv.run(places[at(ConvRole::x)], places[at(ConvRole::w)], places[at(ConvRole::y)], memory);
   if (adds_to_sum) add_part(round, index, own);
-  if (has_copy && !adds()) conv_.export_part(result, own, array, memory);
+  if (has_copy && !adds()) conv.export_part(result, own, array, memory);
   if (has_copy && adds() && round.is_last)
-    conv_.export_part(result, shared_part(round, result, index), array, memory);
+    conv.export_part(result, shared_part(round, result, index), array, memory);
 }
 
 /// Adds the weight gradient of some images to that of the images before.
@@ -210,7 +250,7 @@ void OneDnnConv::add_part(const Round& round, const ConvParts::Index& index,
                           std::byte* memory) const {
   auto* const sums = reinterpret_cast<float*>(shared_part(round, ConvRole::w, index));
   const auto* const part = reinterpret_cast<const float*>(memory);
-  const std::int64_t count = conv_.result_bytes() / std::int64_t{sizeof(float)};
+  const std::int64_t count = conv(index).result_bytes() / std::int64_t{sizeof(float)};
   for (std::int64_t i = 0; i < count; ++i) sums[i] += part[i];
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "runtime/libraries/host/host_conv.h"
 #include "runtime/libraries/onednn/part_conv.h"
@@ -15,7 +16,7 @@ namespace sinter {
 /// oneDNN; each operand is copied once, for all parts that read it. Immutable.
 class OneDnnConv {
  public:
-  explicit OneDnnConv(const OneDnn& library) : library_(library), conv_(library) {}
+  explicit OneDnnConv(const OneDnn& library) : library_(library) {}
   /// False if oneDNN has no fast implementation. Call it once, and first.
   bool prepare(const ConvProblem& problem);
 
@@ -34,6 +35,12 @@ class OneDnnConv {
     std::int64_t of_result = 0;  ///< within the memory of a thread, behind the scratchpad
   };
 
+  /// Makes the primitives. False if oneDNN has no fast implementation of a band, or if bands need
+  /// different layouts of w, of which there is one copy.
+  bool prepare_bands();
+  const PartConv& conv(const ConvParts::Index& index) const {
+    return *convs_[conv_of_band_[static_cast<std::size_t>(index.band)]];
+  }
   bool adds() const { return parts_.whole.kind == ConvKind::weight_gradient && parts_.images > 1; }
   std::int64_t parts_in_round(ConvRole role) const;
   void plan_memory();
@@ -46,8 +53,9 @@ class OneDnnConv {
   void add_part(const Round& round, const ConvParts::Index& index, std::byte* memory) const;
 
   const OneDnn& library_;
-  PartConv conv_;
   ConvParts parts_;
+  std::vector<std::unique_ptr<const PartConv>> convs_;  ///< bands of equal sizes share one
+  std::vector<std::size_t> conv_of_band_;
   std::int64_t images_of_round_ = 1;  ///< parts along the axis of images
   Memory memory_;
 };

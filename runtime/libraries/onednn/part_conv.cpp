@@ -41,7 +41,7 @@ LengthVector extents_of(ConvRole role, const ConvProblem& part) {
 /// Strides of an array's part in memory: those of the whole array.
 LengthVector memory_strides(ConvRole role, const ConvParts& parts) {
   LengthVector of_whole = extents_of(role, parts.whole);
-  const std::size_t rank = extents_of(role, parts.part).size();
+  const std::size_t rank = extents_of(role, parts.part).size();  // the same for all bands
   if (of_whole.size() > rank) of_whole.erase(of_whole.begin());  // a part of one group
   LengthVector strides(rank, 1);
   for (std::size_t i = rank - 1; i-- > 0;) strides[i] = strides[i + 1] * of_whole[i + 1];
@@ -71,32 +71,37 @@ bool is_unsupported(const OneDnn& library, dnnl_status_t status, const char* cal
   return false;
 }
 
-OneDnnDescription describe2(const OneDnn& library, ConvKind kind, const ConvLayouts& layouts,
-                            const ConvWindow& window, const OneDnnDescription& forward) {
-  const Table& table = library.table;
-  const auto operation = std::make_unique<dnnl_convolution_desc_storage>();
+/// Calls the function of `kind` with the arguments that both versions of oneDNN have in common.
+dnnl_status_t call_with(ConvKind kind, const ConvLayouts& layouts, const ConvWindow& window,
+                        auto forward, auto data_gradient, auto weight_gradient) {
   const auto [x, w, y] = std::array{layouts.x.get(), layouts.w.get(), layouts.y.get()};
   const std::int64_t *const strides = window.strides.data(),
                             *const dilations = window.dilations.data(),
                             *const begin = window.begin.data(), *const end = window.end.data();
-  OneDnnDescription description(library);
-  dnnl_status_t status = dnnl_success;
   switch (kind) {
-    case ConvKind::forward:
-      status = table.dnnl_dilated_convolution_forward_desc_init(
-          operation.get(), dnnl_forward_training, dnnl_convolution_direct, x, w, nullptr, y,
-          strides, dilations, begin, end);
-      break;
+    case ConvKind::forward: break;
     case ConvKind::data_gradient:
-      status = table.dnnl_dilated_convolution_backward_data_desc_init(
-          operation.get(), dnnl_convolution_direct, x, w, y, strides, dilations, begin, end);
-      break;
+      return data_gradient(dnnl_convolution_direct, x, w, y, strides, dilations, begin, end);
     case ConvKind::weight_gradient:
-      status = table.dnnl_dilated_convolution_backward_weights_desc_init(
-          operation.get(), dnnl_convolution_direct, x, w, nullptr, y, strides, dilations, begin,
-          end);
-      break;
+      return weight_gradient(dnnl_convolution_direct, x, w, nullptr, y, strides, dilations, begin,
+                             end);
   }
+  return forward(dnnl_forward_training, dnnl_convolution_direct, x, w, nullptr, y, strides,
+                 dilations, begin, end);
+}
+
+OneDnnDescription describe2(const OneDnn& library, ConvKind kind, const ConvLayouts& layouts,
+                            const ConvWindow& window, const OneDnnDescription& forward) {
+  const Table& table = library.table;
+  const auto operation = std::make_unique<dnnl_convolution_desc_storage>();
+  const auto of = [&](auto init) {
+    return [&operation, init](auto... arguments) { return init(operation.get(), arguments...); };
+  };
+  OneDnnDescription description(library);
+  dnnl_status_t status =
+      call_with(kind, layouts, window, of(table.dnnl_dilated_convolution_forward_desc_init),
+                of(table.dnnl_dilated_convolution_backward_data_desc_init),
+                of(table.dnnl_dilated_convolution_backward_weights_desc_init));
   if (is_unsupported(library, status, "dnnl_dilated_convolution_desc_init")) return description;
   const OneDnnAttributes attributes = onednn_attributes(library);
   status = table.dnnl_primitive_desc_create(description.place(), operation.get(), attributes.get(),
@@ -109,29 +114,16 @@ OneDnnDescription describe3(const OneDnn& library, ConvKind kind, const ConvLayo
                             const ConvWindow& window, const OneDnnDescription& forward) {
   const Table& table = library.table;
   const OneDnnAttributes attributes = onednn_attributes(library);
-  const auto [x, w, y] = std::array{layouts.x.get(), layouts.w.get(), layouts.y.get()};
-  const std::int64_t *const strides = window.strides.data(),
-                            *const dilations = window.dilations.data(),
-                            *const begin = window.begin.data(), *const end = window.end.data();
   OneDnnDescription description(library);
-  dnnl_status_t status = dnnl_success;
-  switch (kind) {
-    case ConvKind::forward:
-      status = table.dnnl_convolution_forward_primitive_desc_create(
-          description.place(), library.engine, dnnl_forward_training, dnnl_convolution_direct, x, w,
-          nullptr, y, strides, dilations, begin, end, attributes.get());
-      break;
-    case ConvKind::data_gradient:
-      status = table.dnnl_convolution_backward_data_primitive_desc_create(
-          description.place(), library.engine, dnnl_convolution_direct, x, w, y, strides, dilations,
-          begin, end, forward.get(), attributes.get());
-      break;
-    case ConvKind::weight_gradient:
-      status = table.dnnl_convolution_backward_weights_primitive_desc_create(
-          description.place(), library.engine, dnnl_convolution_direct, x, w, nullptr, y, strides,
-          dilations, begin, end, forward.get(), attributes.get());
-      break;
-  }
+  const auto of = [&](auto create, auto... hint) {
+    return [&, create, hint...](auto... arguments) {
+      return create(description.place(), library.engine, arguments..., hint..., attributes.get());
+    };
+  };
+  const dnnl_status_t status =
+      call_with(kind, layouts, window, of(table.dnnl_convolution_forward_primitive_desc_create),
+                of(table.dnnl_convolution_backward_data_primitive_desc_create, forward.get()),
+                of(table.dnnl_convolution_backward_weights_primitive_desc_create, forward.get()));
   is_unsupported(library, status, "dnnl_convolution_primitive_desc_create");
   return description;
 }
@@ -172,9 +164,9 @@ OneDnnDescription PartConv::describe(const ConvProblem& part) const {
   return describe(library_, part.kind, layouts, window, forward);
 }
 
-bool PartConv::prepare(const ConvParts& parts) {
-  const ConvKind kind = parts.part.kind;
-  operation_ = OneDnnOperation(library_, describe(parts.part));
+bool PartConv::prepare(const ConvParts& parts, const ConvProblem& part) {
+  const ConvKind kind = part.kind;
+  operation_ = OneDnnOperation(library_, describe(part));
   // Reference implementations are slower than products.
   if (!operation_) return false;
   const std::string name = operation_.implementation();
@@ -182,7 +174,7 @@ bool PartConv::prepare(const ConvParts& parts) {
   scratchpad_bytes_ = operation_.scratchpad_bytes();
   for (const ConvRole role : kConvRoles) {
     const RoleNames names = role_names(role, kind);
-    PartArray array{.in_memory = OneDnnLayout::with_strides(library_, extents_of(role, parts.part),
+    PartArray array{.in_memory = OneDnnLayout::with_strides(library_, extents_of(role, part),
                                                             memory_strides(role, parts)),
                     .in_primitive = operation_.layout(names.layout),
                     .argument = names.argument,
@@ -201,6 +193,11 @@ bool PartConv::prepare(const ConvParts& parts) {
     arrays_.push_back(std::move(array));
   }
   return true;
+}
+
+bool PartConv::has_layout_of(const PartConv& other, ConvRole role) const {
+  return library_.table.dnnl_memory_desc_equal(array(role).in_primitive,
+                                               other.array(role).in_primitive) != 0;
 }
 
 void PartConv::import_part(ConvRole role, const float* memory, void* part, void* scratchpad) const {

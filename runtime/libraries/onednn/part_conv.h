@@ -25,12 +25,14 @@ constexpr ConvRole result_role(ConvKind kind) {
 class PartConv {
  public:
   explicit PartConv(const OneDnn& library) : library_(library), operation_(library) {}
-  /// False if oneDNN has no fast implementation. Call it once, and first, on one thread
-  /// (OneDnnThread).
-  bool prepare(const ConvParts& parts);
+  /// For the parts of one band. False if oneDNN has no fast implementation. Call it once, and
+  /// first, on one thread (OneDnnThread).
+  bool prepare(const ConvParts& parts, const ConvProblem& part);
 
   /// Bytes of the array's part in the primitive's layout; 0 if it is the layout in memory.
   std::int64_t bytes(ConvRole role) const { return array(role).bytes; }
+  /// True if both primitives take the array in one layout.
+  bool has_layout_of(const PartConv& other, ConvRole role) const;
   std::int64_t result_bytes() const { return result_bytes_; }  ///< also if the layouts are equal
   std::int64_t scratchpad_bytes() const { return scratchpad_bytes_; }
   std::string implementation() const { return operation_.implementation(); }

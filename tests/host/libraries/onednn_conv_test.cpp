@@ -103,6 +103,17 @@ TEST_P(OneDnnConvs, PartsAlongEachAxis) {
   expect_conv({3, 32, 6, 5}, {64, 32, 3, 3});
 }
 
+/// Few filters, or filters that fill no blocks. Forward, such convolutions are divided by rows.
+TEST_P(OneDnnConvs, BandsOfRows) {
+  expect_conv({1, 24, 40, 40}, {20, 24, 3, 3}, {.padding_begin = {1, 1}});
+  expect_conv({1, 24, 43, 40}, {20, 24, 3, 3});
+  expect_conv({1, 16, 96, 33}, {3, 16, 5, 3}, {.strides = {2, 1}, .padding_begin = {2, 1}});
+  expect_conv({2, 32, 60, 20}, {24, 32, 3, 3}, {.dilations = {2, 1}, .padding_begin = {3, 0}});
+  expect_conv({1, 40, 5000}, {9, 40, 7}, {.padding_begin = {3}});
+  expect_conv({1, 12, 24, 10, 9}, {20, 12, 3, 3, 3}, {.padding_begin = {1, 1, 1}});
+  expect_conv({1, 24, 64, 32}, {16, 6, 3, 3}, {.padding_begin = {1, 1}, .groups = 4});
+}
+
 TEST_P(OneDnnConvs, ManyImages) {
   expect_conv({34, 16, 7, 6}, {16, 16, 3, 3});  // two rounds of 16 and one of 2, or two of 17
   expect_conv({37, 16, 5, 6}, {16, 16, 3, 3});  // a prime number of images

@@ -29,17 +29,23 @@ GraphProto doubling_body(bool collects, bool is_endless) {
   return body;
 }
 
-ModelBuilder looping(const GraphProto& body, bool has_count = true, bool is_count_known = true) {
+/// A model with one Loop, whose count and condition are `count`, `go` or missing.
+ModelBuilder looping(const GraphProto& body, const char* count = "count", const char* go = "go",
+                     bool is_count_known = true) {
   ModelBuilder builder;
-  builder.input("x", {2});
+  onnx::TensorProto yes;
+  yes.name = "go";
+  yes.data_type = static_cast<std::int32_t>(ElementType::boolean);
+  yes.int32_data = {1};
+  builder.input("x", {2}).initializer(yes);
   if (is_count_known)
     builder.initializer(integer_tensor("count", {}, {4}));
   else
     builder.input("count", {}, ElementType::i64);
   const bool collects = body.output.size() > 2;
   builder
-      .add(node("Loop", {has_count ? "count" : "", "", "x"},
-                collects ? Names{"y", "all"} : Names{"y"}, {graph_attribute("body", body)}))
+      .add(node("Loop", {count, go, "x"}, collects ? Names{"y", "all"} : Names{"y"},
+                {graph_attribute("body", body)}))
       .output("y");
   if (collects) builder.output("all");
   return builder;
@@ -61,18 +67,38 @@ TEST(OnnxLoop, AConditionAtRunTimeEndsTheLoop) {
             (std::vector<double>{8, 24}));
 }
 
+/// The body's condition is an output that such a loop ignores; the next iteration gets it.
+TEST(OnnxLoop, WithoutAConditionTheTripCountAloneEndsTheLoop) {
+  EXPECT_EQ(reals_of(looped(looping(doubling_body(false, false), "count", "")).at("y")),
+            (std::vector<double>{16, 48}));
+  const HostArrays results = looped(looping(doubling_body(true, false), "count", ""));
+  EXPECT_EQ(reals_of(results.at("all")), (std::vector<double>{1, 3, 2, 6, 4, 12, 8, 24}));
+  GraphProto counting = doubling_body(false, false);
+  counting.node[3] = node("Not", {"go"}, {"go_on"});
+  counting.node[0] = node("Where", {"go", "added", "x"}, {"next"});
+  counting.node.insert(counting.node.begin(), node("Add", {"x", "two"}, {"added"}));
+  // The condition is true, false, true, false.
+  EXPECT_EQ(reals_of(looped(looping(counting, "count", "")).at("y")), (std::vector<double>{5, 7}));
+}
+
+TEST(OnnxLoop, WithoutACountAndAConditionItNeverEnds) {
+  EXPECT_THAT(looping(doubling_body(false, true), "", "").error(),
+              HasSubstr("node 0 (ai.onnx.Loop): it has neither a trip count nor a condition, so "
+                        "that it never ends; give it one"));
+}
+
 TEST(OnnxLoop, TheNumberOfIterationsMustBeKnown) {
   EXPECT_THAT(looping(doubling_body(true, false)).error(),
               HasSubstr("its condition is computed at run time, so that the number of its "
                         "iterations is unknown"));
-  EXPECT_THAT(looping(doubling_body(false, false), false).error(),
+  EXPECT_THAT(looping(doubling_body(false, false), "").error(),
               HasSubstr("its condition is computed at run time"));
-  EXPECT_THAT(looping(doubling_body(false, true), true, false).error(),
+  EXPECT_THAT(looping(doubling_body(false, true), "count", "go", false).error(),
               HasSubstr("input 'count' (trip count) "));
 }
 
 TEST(OnnxLoop, EndlessLoopsAreTooLarge) {
-  EXPECT_THAT(looping(doubling_body(false, true), false).error(),
+  EXPECT_THAT(looping(doubling_body(false, true), "").error(),
               HasSubstr("with all functions inlined and loops unrolled, it has more than 2^20 "
                         "nodes"));
   GraphProto empty = doubling_body(false, true);
@@ -80,7 +106,7 @@ TEST(OnnxLoop, EndlessLoopsAreTooLarge) {
   empty.initializer.clear();
   empty.output = {value_info("go", ElementType::boolean, {}),
                   value_info("x", ElementType::f32, {2})};
-  EXPECT_THAT(looping(empty, false).error(), HasSubstr("it has more than 2^20 nodes"));
+  EXPECT_THAT(looping(empty, "").error(), HasSubstr("it has more than 2^20 nodes"));
 }
 
 TEST(OnnxLoop, AProblemInTheBodyIsReportedOnce) {

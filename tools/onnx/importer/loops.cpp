@@ -81,6 +81,16 @@ Condition both(ImportState& state, const Condition& before, Value& next) {
           .computed = before.known ? computed : logical_and(before.computed, computed)};
 }
 
+/// The inputs of the body of a Loop in iteration `i`.
+std::vector<ValueRef> loop_arguments(std::int64_t i, const ValueRef& condition,
+                                     std::span<const ValueRef> states) {
+  std::vector<ValueRef> arguments{std::make_shared<Value>(
+      Value{.known = KnownValue{.dtype = i64, .shape = {}, .items = {Number::of(i)}}})};
+  arguments.push_back(condition);
+  arguments.insert(arguments.end(), states.begin(), states.end());
+  return arguments;
+}
+
 }  // namespace
 
 std::vector<ValueRef> import_loop(ImportState& state, const Call& call,
@@ -102,18 +112,19 @@ std::vector<ValueRef> import_loop(ImportState& state, const Call& call,
   const std::int64_t trips =
       call.has_input(0) ? call.integer(0, "trip count") : std::numeric_limits<std::int64_t>::max();
   Condition condition;
-  if (call.has_input(1)) {
+  const bool has_condition = call.has_input(1);
+  if (!has_condition && !call.has_input(0))
+    refuse("it has neither a trip count nor a condition, so that it never ends; give it one");
+  if (has_condition) {
     // The number of collected elements must be known, and so must be one of the two limits.
     if (collects || !call.has_input(0)) call.flag(1, "condition");
     condition = both(state, condition, *inputs[1]);
   }
+  ValueRef seen = condition.value();  // by the body
   for (std::int64_t i = 0; i < trips && condition.known.value_or(true); ++i) {
     if (!take_room(state, nodes_of_iteration(body))) return all_failed(outputs - 1);
-    std::vector<ValueRef> arguments{std::make_shared<Value>(
-        Value{.known = KnownValue{.dtype = i64, .shape = {}, .items = {Number::of(i)}}})};
-    arguments.push_back(condition.value());
-    arguments.insert(arguments.end(), states.begin(), states.end());
-    const std::vector<ValueRef> results = import_iteration(state, body, arguments);
+    const std::vector<ValueRef> results =
+        import_iteration(state, body, loop_arguments(i, seen, states));
     if (has_failed(results)) return all_failed(outputs - 1);
     const auto carried = std::span(results).subspan(1, states.size());
     if (condition.known)
@@ -121,7 +132,10 @@ std::vector<ValueRef> import_loop(ImportState& state, const Call& call,
     else
       states = selected(state, condition.computed, carried, states);
     collected.add(state, std::span(results).subspan(1 + states.size()));
+    seen = results[0];
+    if (!has_condition) continue;  // The body's condition does not end such a loop.
     condition = both(state, condition, *results[0]);
+    seen = condition.value();
     if (!condition.known && (collects || !call.has_input(0)))
       refuse(
           "its condition is computed at run time, so that the number of its iterations is unknown");

@@ -10,7 +10,8 @@ namespace sinter::onnx {
 
 /// The number of iterations must be known at import, as the trip count or by the condition. With a
 /// trip count, the condition may be computed at run time if the loop collects no outputs. All
-/// iterations are then recorded, and those after the end change nothing.
+/// iterations are then recorded, and those after the end change nothing. Without a condition input,
+/// the body's condition does not end the loop.
 std::vector<ValueRef> import_loop(ImportState& state, const Call& call,
                                   std::span<const ValueRef> inputs, const Scope& scope,
                                   const NodeSurroundings& around);

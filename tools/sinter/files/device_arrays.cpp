@@ -1,6 +1,8 @@
 #include "tools/sinter/files/device_arrays.h"
 
-#include "ir/graph/node.h"
+#include "ir/graph/operand_index.h"
+#include "ir/verify/symbol_sizes.h"
+#include "runtime/device/device_state.h"
 #include "sinter/error.h"
 #include "tools/sinter/files/npy.h"
 
@@ -10,6 +12,34 @@
 #include <fmt/ranges.h>
 
 namespace sinter::command {
+
+namespace {
+
+/// The strides with which the graph declares an input of this shape; empty: row-major.
+std::vector<std::int64_t> declared_strides(const GraphData& graph, const InputInfo& input,
+                                           std::span<const std::int64_t> shape) {
+  if (attribute(*input.node, "strides").extents.empty()) return {};
+  const InputShape given{.name = input.name, .shape = shape};
+  const std::vector<std::int64_t> symbols =
+      solve_symbols(graph, std::span(&given, 1),
+                    std::vector<std::int64_t>(graph.extents->symbols().size(), kUnknownSize));
+  std::vector<std::int64_t> strides;
+  for (const Extent stride : strides_of(*input.node)) {
+    const std::vector<int> unknown = unknown_symbols(stride, symbols);
+    if (!unknown.empty())
+      throw UserError(
+          fmt::format("input {}: the stride {} of axis {} has the size {}, which does not follow "
+                      "from the shape "
+                      "[{}] of the array; declare strides of numbers and of sizes in the shape",
+                      input.name, to_string(stride), strides.size(),
+                      graph.extents->symbols()[static_cast<std::size_t>(unknown[0])]->name,
+                      fmt::join(shape, ", ")));
+    strides.push_back(evaluate(stride, symbols));
+  }
+  return strides;
+}
+
+}  // namespace
 
 void DeviceArrays::add(const Graph& graph, const std::string& name, const HostArray& values) {
   const auto input = std::ranges::find(graph.data().inputs, name, &InputInfo::name);
@@ -24,14 +54,20 @@ void DeviceArrays::add(const Graph& graph, const std::string& name, const HostAr
     return;
   }
   const std::vector<std::int64_t> shape(values.shape().begin(), values.shape().end());
-  const Array& array = arrays_.emplace_back(stream_.device().empty(values.dtype(), shape));
+  const std::vector<std::int64_t> strides = input != graph.data().inputs.end()
+                                                ? declared_strides(graph.data(), *input, shape)
+                                                : std::vector<std::int64_t>();
+  const auto upload = [&](const HostArray& in_order) {
+    return upload_strided(stream_, in_order.bytes().data(), values.dtype(), shape, strides);
+  };
   if (std::ranges::equal(values.strides(), row_major(shape))) {
-    stream_.device().upload(array, static_cast<const void*>(values.bytes().data()), stream_);
+    arrays_.push_back(upload(values));
   } else {
     HostArray in_order(values.dtype(), shape);
     copy_elements(values, in_order);
-    stream_.device().upload(array, static_cast<const void*>(in_order.bytes().data()), stream_);
+    arrays_.push_back(upload(in_order));
   }
+  const Array& array = arrays_.back();
   stream_.synchronize();
   bindings_.emplace_back(own_name, array);
 }

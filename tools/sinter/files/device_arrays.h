@@ -10,14 +10,15 @@
 
 namespace sinter::command {
 
-/// Row-major arrays on a device, and numbers. Its bindings refer to it.
+/// Arrays on a device with the strides that a graph declares, and numbers. Its bindings refer to
+/// it.
 class DeviceArrays {
  public:
   /// Uploads are ordered in `stream`.
   explicit DeviceArrays(const Stream& stream) : stream_(stream) {}
 
   /// Uploads `values` for the input `name` of `graph`. Throws UserError if a scalar gets several
-  /// elements, or none.
+  /// elements, or none, and if declared strides do not follow from the shape.
   void add(const Graph& graph, const std::string& name, const HostArray& values);
   /// Takes `arrays`, so that each is in host memory only until it is on the device.
   void add_all(const Graph& graph, HostArrays arrays);

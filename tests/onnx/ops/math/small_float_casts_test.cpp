@@ -127,6 +127,38 @@ TEST(OnnxScaleCast, RoundsToPowersOfTwo) {
   EXPECT_EQ(rounded("nearest"), (std::vector<double>{1, 1, 2, 2, 0x1p-127, 0x1p-127, 0x1p-100}));
 }
 
+/// In f32 these numbers would be 1, 2 and 1.5.
+TEST(OnnxScaleCast, RoundsF64AndIntegersFromAllOfTheirBits) {
+  const std::vector<double> x{1 - 0x1p-30, 2 - 0x1p-30, 1.5 - 0x1p-30, 1 + 0x1p-30, 0x1p-1040};
+  const auto rounded = [&](const char* mode) {
+    return cast_to(ElementType::f8e8m0, x, {text_attribute("round_mode", mode)}, ElementType::f64);
+  };
+  EXPECT_EQ(rounded("up"), (std::vector<double>{1, 2, 2, 2, 0x1p-127}));
+  EXPECT_EQ(rounded("down"), (std::vector<double>{0.5, 1, 1, 1, 0x1p-127}));
+  EXPECT_EQ(rounded("nearest"), (std::vector<double>{1, 2, 1, 1, 0x1p-127}));
+  const ModelBuilder whole =
+      cast_model(ElementType::f8e8m0, 1, {text_attribute("round_mode", "down")}, ElementType::i32);
+  const HostArrays results = outputs_of(whole, {{"x", integer_array(i32, {1}, {(1 << 30) - 1})}});
+  EXPECT_EQ(reals_of(results.at("y")), (std::vector<double>{0x1p29}));
+  const double too_small = cast_to(ElementType::f8e8m0, {0x1p-127 * (1 - 0x1p-40)},
+                                   {integer_attribute("saturate", 0)}, ElementType::f64)[0];
+  EXPECT_TRUE(std::isnan(too_small));
+}
+
+TEST(OnnxScaleCast, QuantizesF64FromAllOfItsBits) {
+  ModelBuilder builder;
+  builder.input("x", {2}, ElementType::f64)
+      .input("scale", {}, ElementType::f64)
+      .add(
+          node("QuantizeLinear", {"x", "scale"}, {"y"},
+               {integer_attribute("output_dtype", static_cast<std::int64_t>(ElementType::f8e8m0))}))
+      .output("y")
+      .opset(25);
+  const HostArrays results = outputs_of(builder, {{"x", real_array(f64, {2}, {0.5 + 0x1p-30, 0.5})},
+                                                  {"scale", real_array(f64, {}, {0.5})}});
+  EXPECT_EQ(reals_of(results.at("y")), (std::vector<double>{2, 1}));
+}
+
 TEST(OnnxScaleCast, SaturatesOrGivesNan) {
   const std::vector<double> x{0x1.8p127, kInfinity, 0, kNan};
   const std::vector<double> inside = cast_to(ElementType::f8e8m0, x);

@@ -26,9 +26,9 @@ class Grouped {
   std::optional<Cost> cost_without_body(int group) {
     const GroupPattern& pattern = groups[group].pattern;
     if (pattern.kind == GroupPattern::Kind::rows &&
-        !reads_rows_once(pattern, max_kept_bytes(groups[group].contents()), target, facts))
+        !reads_rows_once(pattern, max_kept_bytes(groups.contents(group, sizes_)), target, facts))
       return std::nullopt;
-    return cost_of(pattern, groups[group].contents(), target, sizes_);
+    return cost_of(pattern, groups.contents(group, sizes_), target, sizes_);
   }
 
   Cost cost_of_body(int group) const {
@@ -90,6 +90,27 @@ TEST(GroupPattern, CostsEqualThoseOfBodies) {
     Grouped grouped(family.record(400), family.symbols);
     EXPECT_GT(grouped.compare_all(), 300);
   }
+}
+
+/// A value that is several outputs, in equal or other layouts, or also updates an input.
+TEST(GroupPattern, EveryPlaceOfAResultCounts) {
+  Graph graph("places");
+  const Tensor x = graph.input("x", f32, {64, 128});
+  const Tensor total = graph.input("total", f32, {64, 128});
+  const Tensor y = exp(x);
+  graph.output("first", y);
+  graph.output("second", y);
+  graph.output("padded", y, {.strides = {160, 1}});
+  const Tensor z = sin(x);
+  graph.output("sine", z);
+  graph.update(total, z);
+  Grouped grouped(graph);
+  constexpr double kBytes = 64 * 128 * 4;
+  std::vector<double> written;
+  for (int group = 0; group < grouped.groups.size(); ++group)
+    written.push_back(grouped.cost_of_body(group).bytes_written);
+  EXPECT_EQ(written, (std::vector<double>{3 * kBytes, 2 * kBytes}));
+  EXPECT_EQ(grouped.compare_all(), 2);
 }
 
 TEST(GroupPattern, DistinguishesRowsFromColumns) {

@@ -12,7 +12,10 @@ namespace {
 
 struct NoAlgorithms final : AlgorithmStore {
   std::optional<std::vector<std::byte>> find(const AlgorithmKey&) override { return std::nullopt; }
-  void put(const AlgorithmKey&, std::span<const std::byte>) override {}
+  std::vector<std::byte> publish(const AlgorithmKey&, std::span<const std::byte> bytes,
+                                 std::span<const std::byte>) override {
+    return {bytes.begin(), bytes.end()};
+  }
   void log_refusal(const AlgorithmKey&, const std::string&) override {}
 };
 

@@ -129,8 +129,8 @@ TEST(SavedFormat, HashOfWeightsChangesOnlyWithTheVersion) {
                 {.input = "k",
                  .is_number = true,
                  .number = {.kind = Literal::Kind::real, .integer = 5, .real = 0.5}}}};
-  EXPECT_EQ(kWeightsSection.version, 1U);
-  EXPECT_EQ(hash_of(pack(weights)), "0ff7095055436c12");
+  EXPECT_EQ(kWeightsSection.version, 2U);
+  EXPECT_EQ(hash_of(pack(weights)), "5a2d4a0c2700d097");
 }
 
 }  // namespace

@@ -111,6 +111,11 @@ TEST(SavedWeights, RejectTablesThatDoNotFit) {
                    x.bytes = -1;  // as of no valid shape
                  }),
             "x has -1 bytes, but its shape is [-20, 96]");
+  EXPECT_EQ(with(0,
+                 [](SavedWeight& x) {
+                   x.strides = {1, 20};
+                 }),
+            "x has the strides [1, 20], which the graph does not declare");
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   EXPECT_THAT(with(0,
                    [](SavedWeight& x) {
@@ -150,7 +155,7 @@ TEST(SavedWeights, RejectMissingAndUnknownSections) {
                   std::vector<SavedSection>{{kProgramSection, "", pack(saved_program())},
                                             {{"weights", 9}, "", pack(SavedWeights())},
                                             {kWeightDataSection, "", {}}})),
-              HasSubstr("has version 9 of the table of weights, but this sinter reads version 1"));
+              HasSubstr("has version 9 of the table of weights, but this sinter reads version 2"));
 }
 
 /// Mutations with valid checksums, as an attacker would write them.

@@ -49,6 +49,18 @@ TEST(File, RejectsFilesLargerThanTheReadLimit) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST_F(NamedFile, TheFirstOfTwoWritersThatKeepFilesWins) {
+  const auto write = [&](std::string_view text) {
+    return write_whole_file(path("it"), bytes_of(text), Durability::power, FileReaders::user,
+                            Existing::keep);
+  };
+  EXPECT_EQ(write("first"), 0);
+  EXPECT_EQ(write("second"), EEXIST);
+  EXPECT_EQ(test::read_text(path("it")), "first");
+  EXPECT_EQ(std::distance(fs::directory_iterator(path(".")), fs::directory_iterator()), 1);
+  EXPECT_EQ(fs::hard_link_count(path("it")), 1U);
+}
+
 TEST_F(NamedFile, ReplacesAnExistingFile) {
   std::ofstream(path("it")) << "a longer text than the next";
   EXPECT_EQ(write_named_file(path("it"), bytes_of("next")), 0);

@@ -147,13 +147,14 @@ Outputs record_quantize(const Call& call) {
   check_quantized(target);
   const bool saturates = call.attributes().flag("saturate", true);
   if (call.attributes().integer("precision", 0) != 0) refuse("precision is not 0");
-  const Tensor scale = spread_over(call, x, cast(call.tensor(1), f32));
-  const Tensor scaled = cast(x, f32) / scale;
+  const DType wide = x.dtype() == f64 ? f64 : f32;
+  const Tensor scale = spread_over(call, x, cast(call.tensor(1), wide));
+  const Tensor scaled = cast(x, wide) / scale;
   if (small_float(target.narrow))
     return {cast_to_small_float(scaled, target.narrow, saturates, ScaleRounding::up)};
   if (is_f8(dtype)) return {cast_to_f8(scaled, dtype, saturates)};
   Tensor moved = round(scaled);
-  if (call.has_input(2)) moved = moved + spread_over(call, x, cast(call.tensor(2), f32));
+  if (call.has_input(2)) moved = moved + spread_over(call, x, cast(call.tensor(2), wide));
   const QuantizedRange range = quantized_range(target);
   return {cast(minimum(maximum(moved, range.low), range.high), dtype)};
 }

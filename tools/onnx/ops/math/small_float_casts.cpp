@@ -30,10 +30,16 @@ Tensor rounded_to(const SmallFloat& format, const Tensor& x) {
   return round(x / unit) * unit;
 }
 
-/// A power of two.
+/// The floating dtype that has all numbers of x, up to 53 bits of integers.
+DType exact_dtype(const Tensor& x) {
+  const bool is_long = x.dtype() == f64 || (is_integer(x.dtype()) && size_of(x.dtype()) >= 4);
+  return is_long ? f64 : f32;
+}
+
+/// A power of two. It is that of x itself, since a number just below one would round to it in f32.
 Tensor cast_to_scale(const SmallFloat& format, const Tensor& x, bool saturates,
                      ScaleRounding rounding) {
-  const Tensor number = abs(cast(x, f32));
+  const Tensor number = abs(cast(x, exact_dtype(x)));
   constexpr double kSmallest = 0x1p-127;
   const Tensor power = maximum(power_below(number), kSmallest);
   Tensor result = power;

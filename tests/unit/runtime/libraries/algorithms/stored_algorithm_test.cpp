@@ -1,6 +1,7 @@
 // Stored algorithms: their bytes, and what happens if they are damaged or refused.
 #include "runtime/libraries/algorithms/stored_algorithm.h"
 
+#include <algorithm>
 #include <map>
 #include <random>
 
@@ -80,8 +81,12 @@ struct MemoryAlgorithms final : AlgorithmStore {
     if (found == entries.end()) return std::nullopt;
     return found->second;
   }
-  void put(const AlgorithmKey& key, std::span<const std::byte> bytes) override {
-    entries[key.text()].assign(bytes.begin(), bytes.end());
+  std::vector<std::byte> publish(const AlgorithmKey& key, std::span<const std::byte> bytes,
+                                 std::span<const std::byte> refused) override {
+    std::vector<std::byte>& entry = entries[key.text()];
+    if (entry.empty() || std::ranges::equal(entry, refused))
+      entry.assign(bytes.begin(), bytes.end());
+    return entry;
   }
   void log_refusal(const AlgorithmKey&, const std::string& why) override {
     refusals.push_back(why);
@@ -120,10 +125,9 @@ TEST(TakeOrChoose, AsksTheLibraryOnceForAllProcesses) {
   EXPECT_EQ(first.questions, 1);
   FakeLibrary later;
   later.heuristic.workspace_bytes = 8192;  // it would choose another one now
-  take_or_choose(&store, kKey, later.choice());
+  EXPECT_FALSE(take_or_choose(&store, kKey, later.choice()));
   EXPECT_EQ(later.questions, 0);
   EXPECT_EQ(later.taken, first.taken);
-  EXPECT_THAT(store.refusals, IsEmpty());
 }
 
 TEST(TakeOrChoose, ReplacesAnAlgorithmThatTheLibraryRefuses) {
@@ -133,10 +137,13 @@ TEST(TakeOrChoose, ReplacesAnAlgorithmThatTheLibraryRefuses) {
   FakeLibrary later;
   later.refusal = "CUBLAS_STATUS_NOT_SUPPORTED";
   later.heuristic.workspace_bytes = 8192;
-  take_or_choose(&store, kKey, later.choice());
+  const auto refused = take_or_choose(&store, kKey, later.choice());
   EXPECT_EQ(later.questions, 1);
   EXPECT_EQ(later.taken.workspace_bytes, 8192);
+  EXPECT_THAT(store.refusals, IsEmpty()) << "the caller may hold a lock";
+  log_refusal(&store, refused);
   EXPECT_THAT(store.refusals, ElementsAre("CUBLAS_STATUS_NOT_SUPPORTED"));
+  log_refusal(nullptr, refused);
   FakeLibrary last;
   take_or_choose(&store, kKey, last.choice());
   EXPECT_EQ(last.taken.workspace_bytes, 8192);
@@ -146,11 +153,42 @@ TEST(TakeOrChoose, ReplacesADamagedEntry) {
   MemoryAlgorithms store;
   store.entries[kKey.text()] = {std::byte{7}};
   FakeLibrary library;
-  take_or_choose(&store, kKey, library.choice());
+  log_refusal(&store, take_or_choose(&store, kKey, library.choice()));
   EXPECT_EQ(library.questions, 1);
   EXPECT_THAT(store.refusals, ElementsAre(HasSubstr("it is damaged: ")));
   take_or_choose(&store, kKey, library.choice());
   EXPECT_EQ(library.questions, 1);
+}
+
+TEST(TakeOrChoose, TakesTheChoiceThatAnotherProcessStoredFirst) {
+  MemoryAlgorithms store;
+  FakeLibrary first, second;
+  second.heuristic.workspace_bytes = 8192;
+  AlgorithmChoice choice = second.choice();
+  choice.choose = [&, choose = choice.choose] {
+    take_or_choose(&store, kKey, first.choice());  // another process at the same time
+    return choose();
+  };
+  EXPECT_FALSE(take_or_choose(&store, kKey, choice));
+  EXPECT_EQ(second.questions, 1);
+  EXPECT_EQ(second.taken, first.taken);
+  EXPECT_EQ(store.entries.at(kKey.text()), to_bytes(kKey, first.heuristic));
+}
+
+TEST(TakeOrChoose, KeepsItsChoiceIfItRefusesThatOfAnotherProcess) {
+  MemoryAlgorithms store;
+  FakeLibrary first, second;
+  second.heuristic.workspace_bytes = 8192;
+  AlgorithmChoice choice = second.choice();
+  choice.choose = [&, choose = choice.choose] {
+    take_or_choose(&store, kKey, first.choice());
+    return choose();
+  };
+  second.refusal = "CUBLAS_STATUS_NOT_SUPPORTED";
+  const auto refused = take_or_choose(&store, kKey, choice);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->why, "CUBLAS_STATUS_NOT_SUPPORTED");
+  EXPECT_EQ(second.taken, second.heuristic);
 }
 
 TEST(TakeOrChoose, WithoutAStoreTheLibraryChooses) {

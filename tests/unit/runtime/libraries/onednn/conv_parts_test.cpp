@@ -56,6 +56,51 @@ TEST(ConvParts, NothingIsDividedUnevenly) {
   EXPECT_EQ(counts_of(problem_of(ConvKind::weight_gradient, 17, 3, 20)), Counts({17, 1, 1, 1}));
 }
 
+/// A convolution of enough products for several bands.
+ConvProblem large_problem(ConvKind kind, std::int64_t images, std::int64_t filters) {
+  ConvProblem problem = problem_of(kind, images, 64, filters);
+  problem.size = {1, 101, 100};
+  problem.padding_begin = problem.padding_end = {0, 1, 1};
+  problem.strides = {1, 2, 1};
+  problem.result_size = {1, 51, 100};
+  return problem;
+}
+
+std::size_t bands_of(const ConvProblem& problem) { return conv_parts(problem)->bands.size(); }
+
+TEST(ConvParts, BandsDivideTheRowsOfASinglePart) {
+  EXPECT_EQ(bands_of(large_problem(ConvKind::forward, 1, 20)), 8);
+  EXPECT_EQ(bands_of(large_problem(ConvKind::forward, 1, 16)), 8);
+  EXPECT_EQ(bands_of(large_problem(ConvKind::forward, 1, 32)), 1);   // two parts of filters
+  EXPECT_EQ(bands_of(large_problem(ConvKind::forward, 16, 20)), 1);  // 16 images
+  EXPECT_EQ(bands_of(large_problem(ConvKind::data_gradient, 1, 20)), 1);
+  EXPECT_EQ(bands_of(large_problem(ConvKind::weight_gradient, 1, 20)), 1);
+  EXPECT_EQ(bands_of(problem_of(ConvKind::forward, 1, 3, 20)), 1);  // few products
+}
+
+/// Bands have all rows of the result, one after the other, and the rows of x that those read.
+TEST(ConvParts, BandsHaveTheRowsThatTheyRead) {
+  const ConvProblem problem = large_problem(ConvKind::forward, 1, 20);
+  const ConvParts parts = conv_parts(problem).value();
+  std::int64_t next = 0;
+  for (std::size_t i = 0; i < parts.bands.size(); ++i) {
+    const auto& [part, x_row, y_row] = parts.bands[i];
+    EXPECT_EQ(y_row, next);
+    next += part.result_size[1];
+    const std::int64_t first = 2 * y_row - 1, last = 2 * (next - 1) + 1;
+    EXPECT_EQ(x_row - part.padding_begin[1], first);
+    EXPECT_EQ(x_row + part.size[1] + part.padding_end[1], last + 1);
+    EXPECT_GE(x_row, 0);
+    EXPECT_LE(x_row + part.size[1], 101);
+    EXPECT_EQ(part.padding_begin[1] > 0, i == 0);
+    const ConvParts::Index index{.band = static_cast<std::int64_t>(i)};
+    EXPECT_EQ(parts.x_offset(index), x_row * 100);
+    EXPECT_EQ(parts.y_offset(index), y_row * 100);
+    EXPECT_EQ(parts.w_offset(index), 0);
+  }
+  EXPECT_EQ(next, 51);
+}
+
 TEST(ConvParts, EmptyArraysHaveNone) {
   EXPECT_FALSE(conv_parts(problem_of(ConvKind::forward, 0, 16, 16)));
   EXPECT_FALSE(conv_parts(problem_of(ConvKind::forward, 1, 0, 16)));
