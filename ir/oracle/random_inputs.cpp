@@ -114,19 +114,19 @@ void fill_reals(HostArray& array, std::uint64_t key, double low, double high) {
     const double fraction = static_cast<double>(random >> 11) * 0x1p-53;
     return low + (high - low) * fraction;
   };
-  const auto fill_as = [&]<class Element>(Element (*encode)(double)) {
+  const auto fill_as = [&](auto encode) {
     std::byte* const bytes = array.bytes().data();
     for_each_place(array, [&](std::int64_t number, std::int64_t offset) {
-      const Element element = encode(value(number));
+      const auto element = encode(value(number));
       std::memcpy(bytes + offset * std::int64_t{sizeof element}, &element, sizeof element);
     });
   };
   // Graphs of models have inputs of 100 million elements, so the usual dtypes have their own loops.
   switch (array.dtype()) {
-    case DType::f16: return fill_as(+[](double real) { return f16_bits(real); });
-    case DType::bf16: return fill_as(+[](double real) { return bf16_bits(real); });
-    case DType::f32: return fill_as(+[](double real) { return static_cast<float>(real); });
-    case DType::f64: return fill_as(+[](double real) { return real; });
+    case DType::f16: return fill_as([](double real) { return f16_bits(real); });
+    case DType::bf16: return fill_as([](double real) { return bf16_bits(real); });
+    case DType::f32: return fill_as([](double real) { return static_cast<float>(real); });
+    case DType::f64: return fill_as([](double real) { return real; });
     default:
       for_each_place(array, [&](std::int64_t number, std::int64_t offset) {
         array.set_real_at(offset, value(number));

@@ -54,7 +54,7 @@ class Checker {
       compile_all(options);
     else if (settings_.candidates)
       options.force_candidate = 0;  // the default schedule, compiled once with all others
-    const RunResult fused =
+    RunResult fused =
         run_graph(graph_, device_, inputs_, {.symbols = symbols_, .options = options});
     check_oracle(fused);
     check_counted("fused", fused);
@@ -65,6 +65,7 @@ class Checker {
     if (settings_.candidates) check_candidates(options, fused);
     if (settings_.unfused) check_unfused(options, fused);
     if (settings_.misaligned) check_misaligned(options, fused);
+    fused.inputs = std::move(inputs_);
     return fused;
   }
 
