@@ -1,6 +1,6 @@
 // Trains a softmax regression on real handwritten digits. One recorded program computes a whole
 // step. It is fused, tuned, and replayed as one CUDA Graph while the next batch is copied.
-// Usage: digits [--device host|cuda]
+// Usage: digits [--device host|cuda] [--steps N]
 #include "digits/data.h"
 #include "digits/model.h"
 #include "digits/print.h"
@@ -9,6 +9,7 @@
 #include <sinter/sinter.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <string_view>
@@ -23,7 +24,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-int demonstrate(sinter::Device device) {
+int demonstrate(sinter::Device device, int steps) {
   const Data data = read_data(SINTER_SOURCE_DIR "/examples/data/digits.csv");
   // If kernels run on the CPU, NVRTC also compiles them for a GPU.
   sinter::Options options = sinter::options_from_environment({.also_nvrtc = device.is_host()});
@@ -44,11 +45,11 @@ int demonstrate(sinter::Device device) {
   std::printf("\nTuning (on %s):\n%s", report.device.c_str(), tuning_table(report).c_str());
   print_registers({report, unfused_report, measure.report()}, device.arch());
 
-  const Trained replayed = train(step, data.train, Loop::replay);
-  std::printf("\nTraining, %d steps of %d images:\n", kSteps, kBatch);
+  const Trained replayed = train(step, data.train, Loop::replay, steps);
+  std::printf("\nTraining, %d steps of %d images:\n", steps, kBatch);
   for (const std::string& line : replayed.lines) std::printf("  %s\n", line.c_str());
-  const Trained fused = train(step, data.train, Loop::run);
-  const Trained naive = train(unfused, data.train, Loop::naive);
+  const Trained fused = train(step, data.train, Loop::run, steps);
+  const Trained naive = train(unfused, data.train, Loop::naive, steps);
   print_loops(naive, fused, replayed);
   const bool is_same = same_bits(naive.parameters, fused.parameters) &&
                        same_bits(fused.parameters, replayed.parameters);
@@ -62,17 +63,28 @@ int demonstrate(sinter::Device device) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const std::string_view device = count == 3 ? arguments[2] : "";
-  const bool is_named = count == 3 && std::string_view(arguments[1]) == "--device" &&
-                        (device == "host" || device == "cuda");
-  if (count != 1 && !is_named) {
-    std::fprintf(stderr, "usage: digits [--device host|cuda]\n");
+  std::string_view device;
+  int steps = kSteps;
+  bool is_usage = count % 2 == 1;
+  for (int i = 1; is_usage && i + 1 < count; i += 2) {
+    const std::string_view name = arguments[i], value = arguments[i + 1];
+    if (name == "--device") {
+      device = value;
+      is_usage = device == "host" || device == "cuda";
+    } else {
+      steps = std::atoi(arguments[i + 1]);
+      is_usage = name == "--steps" && steps >= 1;
+    }
+  }
+  if (!is_usage) {
+    std::fprintf(stderr, "usage: digits [--device host|cuda] [--steps N]\n");
     return 2;
   }
   try {
     return demonstrate(device == "host"   ? sinter::host_device()
                        : device == "cuda" ? sinter::cuda_device()
-                                          : sinter::default_device());
+                                          : sinter::default_device(),
+                       steps);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "digits: %s\n", error.what());
     return 1;

@@ -74,7 +74,7 @@ void print_loops(const Trained& naive, const Trained& fused, const Trained& repl
   std::printf(
       "The replayed loop built its CUDA Graph %lld times and patched %.2f nodes per step.\n",
       static_cast<long long>(replayed.counters.graph_builds),
-      static_cast<double>(replayed.counters.patched_nodes) / kSteps);
+      static_cast<double>(replayed.counters.patched_nodes) / replayed.steps);
 }
 
 }  // namespace digits

@@ -9,7 +9,7 @@ namespace digits {
 
 using namespace sinter;  // NOLINT
 
-Trained train(const Executable& executable, const Set& set, Loop loop) {
+Trained train(const Executable& executable, const Set& set, Loop loop, int steps) {
   const Device device = executable.device();
   const Stream compute = device.stream();
   State state(device, compute);
@@ -18,9 +18,9 @@ Trained train(const Executable& executable, const Set& set, Loop loop) {
   std::vector<std::string> lines;
   int syncs = 0;
   const auto start = std::chrono::steady_clock::now();
-  for (int step = 0; step < kSteps; ++step) {
+  for (int step = 0; step < steps; ++step) {
     const Slot& slot = batches.send(step);
-    const float rate = step < kSteps / 2 ? 1.0F : 0.5F;
+    const float rate = step < steps / 2 ? 1.0F : 0.5F;
     const std::vector<Binding> inputs = {
         {"pixels", slot.pixels}, {"labels", slot.labels},      {"weight", state.weight},
         {"bias", state.bias},    {"loss_sum", state.loss_sum}, {"steps", state.steps},
@@ -42,16 +42,17 @@ Trained train(const Executable& executable, const Set& set, Loop loop) {
   }
   const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
 
-  Trained trained{.weight = state.weight,
+  Trained trained{.steps = steps,
+                  .weight = state.weight,
                   .bias = state.bias,
                   .parameters = state.parameters(compute),
                   .lines = std::move(lines),
-                  .syncs_per_step = static_cast<double>(syncs) / kSteps,
-                  .microseconds_per_step = time.count() / kSteps,
+                  .syncs_per_step = static_cast<double>(syncs) / steps,
+                  .microseconds_per_step = time.count() / steps,
                   .counters = context.counters()};
   trained.launches_per_step =
       static_cast<double>(trained.counters.kernel_launches + trained.counters.graph_launches) /
-      kSteps;
+      steps;
   return trained;
 }
 

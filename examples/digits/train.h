@@ -10,7 +10,7 @@
 
 namespace digits {
 
-inline constexpr int kSteps = 500;
+inline constexpr int kSteps = 500;  // unless the user asks for fewer
 inline constexpr int kReadEvery = 50;
 
 /// The way in which the host launches a step.
@@ -21,6 +21,7 @@ enum class Loop {
 };
 
 struct Trained {
+  int steps = 0;
   sinter::Array weight;
   sinter::Array bias;
   std::vector<float> parameters;   ///< weight and bias, on the host
@@ -31,8 +32,8 @@ struct Trained {
   sinter::Context::Counters counters;
 };
 
-/// Trains for kSteps steps from zero weights. Throws std::runtime_error if a loss is NaN.
-Trained train(const sinter::Executable& step, const Set& set, Loop loop);
+/// Trains for `steps` steps from zero weights. Throws std::runtime_error if a loss is NaN.
+Trained train(const sinter::Executable& step, const Set& set, Loop loop, int steps);
 
 /// The fraction of `set` that the trained model classifies correctly.
 float held_out_accuracy(const sinter::Executable& accuracy, const Trained& trained, const Set& set);

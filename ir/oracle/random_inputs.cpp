@@ -3,10 +3,12 @@
 
 #include "ir/shape/extent.h"
 #include "ir/shape/strided_iterator.h"
+#include "ir/types/half.h"
 #include "sinter/error.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <new>
 #include <stdexcept>
@@ -83,25 +85,52 @@ void fill_padding(HostArray& array) {
   std::ranges::fill(array.bytes(), static_cast<std::byte>(byte));
 }
 
+/// Calls `fill(number, offset)` for each element: its row-major number and its place.
+template <class Fill>
+void for_each_place(const HostArray& array, Fill fill) {
+  if (std::ranges::equal(array.strides(), row_major(array.shape()))) {
+    for (std::int64_t i = 0; i < array.size(); ++i) fill(i, i);
+    return;
+  }
+  StridedIterator iterator(array.shape(), {{array.strides().begin(), array.strides().end()}});
+  for (std::int64_t i = 0; i < array.size(); ++i, iterator.next()) fill(i, iterator.offset(0));
+}
+
 void fill_integers(HostArray& array, std::uint64_t key, IntegerRange range) {
   const auto count =
       static_cast<std::uint64_t>(range.high) - static_cast<std::uint64_t>(range.low) + 1;
-  StridedIterator iterator(array.shape(), {{array.strides().begin(), array.strides().end()}});
-  for (std::int64_t i = 0; i < array.size(); ++i, iterator.next()) {
-    const std::uint64_t random = splitmix64(key + static_cast<std::uint64_t>(i));
+  for_each_place(array, [&](std::int64_t number, std::int64_t offset) {
+    const std::uint64_t random = splitmix64(key + static_cast<std::uint64_t>(number));
     // A range of all 2^64 numbers has a count of 0.
     const std::uint64_t step = count == 0 ? random : random % count;
-    array.set_integer_at(iterator.offset(0),
+    array.set_integer_at(offset,
                          static_cast<std::int64_t>(static_cast<std::uint64_t>(range.low) + step));
-  }
+  });
 }
 
 void fill_reals(HostArray& array, std::uint64_t key, double low, double high) {
-  StridedIterator iterator(array.shape(), {{array.strides().begin(), array.strides().end()}});
-  for (std::int64_t i = 0; i < array.size(); ++i, iterator.next()) {
-    const std::uint64_t random = splitmix64(key + static_cast<std::uint64_t>(i));
+  const auto value = [&](std::int64_t number) {
+    const std::uint64_t random = splitmix64(key + static_cast<std::uint64_t>(number));
     const double fraction = static_cast<double>(random >> 11) * 0x1p-53;
-    array.set_real_at(iterator.offset(0), low + (high - low) * fraction);
+    return low + (high - low) * fraction;
+  };
+  const auto fill_as = [&](auto encode) {
+    std::byte* const bytes = array.bytes().data();
+    for_each_place(array, [&](std::int64_t number, std::int64_t offset) {
+      const auto element = encode(value(number));
+      std::memcpy(bytes + offset * std::int64_t{sizeof element}, &element, sizeof element);
+    });
+  };
+  // Graphs of models have inputs of 100 million elements, so the usual dtypes have their own loops.
+  switch (array.dtype()) {
+    case DType::f16: return fill_as([](double real) { return f16_bits(real); });
+    case DType::bf16: return fill_as([](double real) { return bf16_bits(real); });
+    case DType::f32: return fill_as([](double real) { return static_cast<float>(real); });
+    case DType::f64: return fill_as([](double real) { return real; });
+    default:
+      for_each_place(array, [&](std::int64_t number, std::int64_t offset) {
+        array.set_real_at(offset, value(number));
+      });
   }
 }
 

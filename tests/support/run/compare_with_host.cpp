@@ -11,7 +11,6 @@
 
 #include "ir/graph/node.h"
 #include "ir/ops/op.h"
-#include "ir/oracle/random_inputs.h"
 #include "ir/verify/symbol_sizes.h"
 
 namespace sinter::test {
@@ -81,14 +80,13 @@ RunResult run_and_compare_with_host(Device gpu, const Graph& graph, std::vector<
   std::vector<NamedSize> named;
   for (const Size& size : sizes) named.push_back({size.symbol, size.value});
   const std::vector<std::int64_t> symbols = symbols_from_sizes(graph, named);
-  const HostArrays inputs = random_inputs(graph, symbols, settings.seed);
   Options options = settings.options;
   options.tune = Tune::off;
   std::int64_t elements = 0;
-  for (const auto& [name, values] : inputs) elements += values.size();
+  for (const auto& [name, values] : ours.inputs) elements += values.size();
   options.optimize_host = elements > 1 << 18;  // else compiling takes longer than running
   const RunResult theirs =
-      run_graph(graph, host_device(), inputs, {.symbols = symbols, .options = options});
+      run_graph(graph, host_device(), ours.inputs, {.symbols = symbols, .options = options});
   expect_host_bits(gpu.name(), names, ours.results, theirs.results);
   return ours;
 }

@@ -24,6 +24,7 @@ inline const bool kPlansForGpu = setenv("SINTER_HOST_TARGET", "h200", /*overwrit
 /// The results and measurements of one run of a graph.
 struct RunResult {
   HostArrays results;  ///< outputs, and updated inputs, by name
+  HostArrays inputs;   ///< of run_and_check
   Report report;
   std::int64_t launches = 0;    ///< counted by the host driver
   std::int64_t bytes_read = 0;  ///< counted too, with Options::count

@@ -50,17 +50,22 @@ class Checker {
     options.tune = Tune::off;  // check_candidates runs every candidate
     options.count = device_.is_host();
     options.optimize_host = settings_.optimized || is_large();
-    if (device_.is_host()) compile_all(options);
-    const RunResult fused =
+    if (device_.is_host())
+      compile_all(options);
+    else if (settings_.candidates)
+      options.force_candidate = 0;  // the default schedule, compiled once with all others
+    RunResult fused =
         run_graph(graph_, device_, inputs_, {.symbols = symbols_, .options = options});
     check_oracle(fused);
     check_counted("fused", fused);
     if (settings_.replay) check_replay(options, fused);
+    options.force_candidate = -1;
     // The other runs are only compared with it, so their kernels are compiled without optimisation.
     options.optimize_host = false;
     if (settings_.candidates) check_candidates(options, fused);
     if (settings_.unfused) check_unfused(options, fused);
     if (settings_.misaligned) check_misaligned(options, fused);
+    fused.inputs = std::move(inputs_);
     return fused;
   }
 
@@ -158,7 +163,10 @@ class Checker {
 
   void check_candidates(Options options, const RunResult& fused) const {
     std::size_t most = 1;
-    for (std::size_t i = 0; i < most; ++i) {
+    for (const KernelReport& kernel : fused.report.kernels)
+      most = std::max(most, kernel.candidates.size());
+    // On a GPU, `fused` is the run of the first candidate.
+    for (std::size_t i = device_.is_host() ? 0 : 1; i < most; ++i) {
       options.force_candidate = static_cast<int>(i);
       const RunResult run =
           run_graph(graph_, device_, inputs_, {.symbols = symbols_, .options = options});

@@ -1,4 +1,5 @@
-// A table of chains, found by a hash of the newest access and the older set.
+// Chains are found by a link of the older set, or in a table by a hash of the newest access and the
+// older set.
 #include "tests/virtual_gpu/checks/access_history.h"
 
 #include <algorithm>
@@ -31,11 +32,17 @@ void AccessHistories::clear() {
   nodes_.clear();
   last_ = {};
   std::fill(table_.begin(), table_.end(), 0);
+  in_table_ = 0;
+}
+
+bool AccessHistories::is_in_table(const Node& node, std::uint32_t number) const {
+  return !node.older || (*this)[node.older].first_newer != number;
 }
 
 void AccessHistories::grow() {
   table_.assign(std::max<std::size_t>(1024, table_.size() * 2), 0);
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (!is_in_table(nodes_[i], first_ + i)) continue;
     std::size_t place = history_hash(nodes_[i].older, nodes_[i].access) & (table_.size() - 1);
     while (table_[place]) place = (place + 1) & (table_.size() - 1);
     table_[place] = first_ + i;
@@ -44,12 +51,29 @@ void AccessHistories::grow() {
 
 std::uint32_t AccessHistories::add(std::uint32_t older, const PastAccess& access,
                                    std::uint32_t compact_at) {
-  if (nodes_.size() * 2 >= table_.size()) grow();
+  if (older) {
+    const std::uint32_t newer = (*this)[older].first_newer;
+    if (!newer) {
+      const std::uint32_t number = append(older, access, compact_at);
+      nodes_[older - first_].first_newer = number;
+      return number;
+    }
+    if ((*this)[newer].access == access) return newer;
+  }
+  if (in_table_ * 2 >= table_.size()) grow();
   std::size_t place = history_hash(older, access) & (table_.size() - 1);
   for (; table_[place]; place = (place + 1) & (table_.size() - 1)) {
     const Node& node = (*this)[table_[place]];
     if (node.older == older && node.access == access) return table_[place];
   }
+  const std::uint32_t number = append(older, access, compact_at);
+  table_[place] = number;
+  ++in_table_;
+  return number;
+}
+
+std::uint32_t AccessHistories::append(std::uint32_t older, const PastAccess& access,
+                                      std::uint32_t compact_at) {
   Node node = {.access = access,
                .older = older,
                .length = 1,
@@ -66,7 +90,6 @@ std::uint32_t AccessHistories::add(std::uint32_t older, const PastAccess& access
   }
   const std::uint32_t number = first_ + static_cast<std::uint32_t>(nodes_.size());
   nodes_.push_back(node);
-  table_[place] = number;
   return number;
 }
 

@@ -19,6 +19,7 @@ class AccessHistories {
     PastAccess access;
     std::uint32_t older = 0;  ///< a set; 0: empty
     std::uint32_t length = 0;
+    std::uint32_t first_newer = 0;     ///< the first set made of this one and a newer access
     std::uint32_t newest_segment = 0;  ///< the largest of all accesses
     std::uint32_t compact_at = 0;      ///< the length from which on push() removes accesses
     std::uint32_t compacted = 0;       ///< the result of removing accesses; 0: not made
@@ -41,6 +42,8 @@ class AccessHistories {
   std::uint32_t push_uncached(std::uint32_t set, const PastAccess& access,
                               const HappensBefore& order);
   std::uint32_t add(std::uint32_t older, const PastAccess& access, std::uint32_t compact_at);
+  std::uint32_t append(std::uint32_t older, const PastAccess& access, std::uint32_t compact_at);
+  bool is_in_table(const Node& node, std::uint32_t number) const;
   std::uint32_t compact(std::uint32_t set, const HappensBefore& order);
   void grow();
 
@@ -54,7 +57,10 @@ class AccessHistories {
   Push last_;
   std::vector<Node> nodes_;
   std::uint32_t first_ = 1;           ///< the number of nodes_[0]
-  std::vector<std::uint32_t> table_;  ///< open addressing; the numbers of nodes, 0: free
+  /// Open addressing; the numbers of nodes, 0: free. Nodes that are a `first_newer` are not in it.
+  /// Most are, and adjacent granules find them in adjacent memory.
+  std::vector<std::uint32_t> table_;
+  std::size_t in_table_ = 0;
 };
 
 }  // namespace sinter::virtual_gpu

@@ -43,6 +43,26 @@ TEST_F(AccessHistoryTest, EqualChainsAreOneSet) {
   EXPECT_NE(sets_.push(sets_.push(0, second, order_), first, order_), one);
 }
 
+/// The first set on top of another is found by a link, the others in the table, which grows.
+TEST_F(AccessHistoryTest, EverySetIsFoundAgain) {
+  const auto sets_on = [&](std::uint32_t base) {
+    std::vector<std::uint32_t> sets;
+    for (std::uint32_t time = 1; time <= 3; ++time)
+      sets.push_back(sets_.push(base, {.segment = 1, .lanes = 2, .time = time}, order_));
+    return sets;
+  };
+  constexpr std::uint32_t kBases = 1000;
+  std::vector<std::vector<std::uint32_t>> all;
+  for (std::uint32_t i = 0; i < kBases; ++i)
+    all.push_back(sets_on(sets_.push(0, {.segment = 2, .lanes = 1, .time = i}, order_)));
+  EXPECT_EQ(sets_.size(), 4 * kBases);
+  for (std::uint32_t i = 0; i < kBases; ++i) {
+    EXPECT_EQ(sets_on(sets_.push(0, {.segment = 2, .lanes = 1, .time = i}, order_)), all[i]);
+    EXPECT_EQ(members(all[i][1]).size(), 2u);
+  }
+  EXPECT_EQ(sets_.size(), 4 * kBases);
+}
+
 TEST_F(AccessHistoryTest, LanesOfOneWarpMerge) {
   PastAccess access = in_new_interval(0, 1);
   std::uint32_t set = sets_.push(0, access, order_);
