@@ -35,7 +35,9 @@ TEST(MpiStream, TheFirstPieceOfWorkDoesNotWait) {
   const double start = seconds_of(recorded.work[0]);
   const double finish = seconds_of(recorded.work[1]);
   EXPECT_LT(start, 0.1);
-  if (own_rank() != 0) EXPECT_GT(finish, 0.1);
+  if (own_rank() != 0) {
+    EXPECT_GT(finish, 0.1);
+  }
   EXPECT_EQ(recorded.output, rank_count());
 }
 
@@ -130,7 +132,9 @@ TEST(MpiStream, ACommunicatorOfSomeRanks) {
     const std::vector<double> ranks = values_of(f32, output);
     ASSERT_EQ(static_cast<int>(ranks.size()), size);
     EXPECT_EQ(ranks[static_cast<std::size_t>(rank)], own_rank());
-    if (size > 1) EXPECT_EQ(ranks[0], ranks[1] + 2);
+    if (size > 1) {
+      EXPECT_EQ(ranks[0], ranks[1] + 2);
+    }
   }
   wait_for_all_ranks();
 }
