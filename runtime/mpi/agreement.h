@@ -24,8 +24,8 @@ class Agreement {
 
   Agreement(MPI_Comm communicator, int size) : communicator_(communicator), size_(size) {}
 
-  /// Returns once all ranks have called it. Returns why the calls do not match, the same text on all
-  /// ranks, or an empty text if they do. `number` counts the collectives of the communicator.
+  /// Returns once all ranks have called it. Returns why the calls do not match, the same text on
+  /// all ranks, or an empty text if they do. `number` counts the collectives of the communicator.
   std::string compare(const RankCall& own, std::int64_t number, const Wait& wait);
 
  private:
@@ -39,7 +39,7 @@ class Agreement {
   const int size_;
   RankCall own_;
   // The facts, then their negatives: the maxima of both tell whether all are equal.
-  std::array<std::int64_t, 2 * kFacts> facts_ = {}, maxima_ = {};
+  std::array<std::int64_t, 2 *kFacts> facts_ = {}, maxima_ = {};
   std::array<std::int32_t, 2> own_peers_ = {};
   std::vector<std::int32_t> peers_;  // source and target of each rank
   std::vector<RankCall> calls_;

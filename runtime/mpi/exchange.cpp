@@ -27,8 +27,8 @@ bool has_parts(Collective kind) {
 
 void check_peer(std::string_view role, int rank, int size, bool may_be_none) {
   if ((may_be_none && rank == -1) || (rank >= 0 && rank < size)) return;
-  throw UserError(fmt::format("MPI: the {} is rank {}, but the communicator has {} ranks, from 0 on",
-                              role, rank, size));
+  throw UserError(fmt::format(
+      "MPI: the {} is rank {}, but the communicator has {} ranks, from 0 on", role, rank, size));
 }
 
 /// The operations of MPI for one collective. `count` is in elements.
@@ -46,10 +46,9 @@ class Exchange {
     std::vector<MPI_Request> requests(1, MPI_REQUEST_NULL);
     const std::string_view name = start(requests);
     wait(requests, name);
-    const bool receives_nothing =
-        call_.kind == Collective::reduce_to ? !is_root
-                                            : call_.kind == Collective::send_receive &&
-                                                  call_.source < 0;
+    const bool receives_nothing = call_.kind == Collective::reduce_to
+                                      ? !is_root
+                                      : call_.kind == Collective::send_receive && call_.source < 0;
     if (receives_nothing) std::memset(call_.output, 0, bytes());
   }
 
@@ -70,13 +69,13 @@ class Exchange {
     };
     switch (call_.kind) {
       case Collective::all_reduce:
-        return started(MPI_Iallreduce(call_.input, call_.output, count_, type_, operation(), ranks,
-                                      request),
-                       "MPI_Iallreduce");
+        return started(
+            MPI_Iallreduce(call_.input, call_.output, count_, type_, operation(), ranks, request),
+            "MPI_Iallreduce");
       case Collective::all_gather:
-        return started(MPI_Iallgather(call_.input, count_, type_, call_.output, count_, type_,
-                                      ranks, request),
-                       "MPI_Iallgather");
+        return started(
+            MPI_Iallgather(call_.input, count_, type_, call_.output, count_, type_, ranks, request),
+            "MPI_Iallgather");
       case Collective::reduce_scatter:
         return started(MPI_Ireduce_scatter_block(call_.input, call_.output, count_, type_,
                                                  operation(), ranks, request),
@@ -89,9 +88,9 @@ class Exchange {
                                    call_.root, ranks, request),
                        "MPI_Ireduce");
       case Collective::all_to_all:
-        return started(MPI_Ialltoall(call_.input, count_, type_, call_.output, count_, type_, ranks,
-                                     request),
-                       "MPI_Ialltoall");
+        return started(
+            MPI_Ialltoall(call_.input, count_, type_, call_.output, count_, type_, ranks, request),
+            "MPI_Ialltoall");
       case Collective::send_receive: break;
     }
     requests.assign(2, MPI_REQUEST_NULL);
@@ -132,14 +131,13 @@ void check_exchange(const CollectiveCall& call, const MpiRank& own) {
     check_peer("target", call.target, own.size, true);
   }
   if (has_parts(call.kind) && call.elements % own.size != 0)
-    throw UserError(fmt::format("MPI: {} elements cannot be divided among {} ranks", call.elements,
-                                own.size));
+    throw UserError(
+        fmt::format("MPI: {} elements cannot be divided among {} ranks", call.elements, own.size));
   const std::int64_t copies = call.kind == Collective::all_gather ? own.size : 1;
   if (call.elements > INT_MAX / copies)
     throw UserError(fmt::format(
         "MPI: an array of {} elements is too large, the limit is {}; exchange it in several parts",
-        copies == 1 ? fmt::to_string(call.elements)
-                    : fmt::format("{} x {}", copies, call.elements),
+        copies == 1 ? fmt::to_string(call.elements) : fmt::format("{} x {}", copies, call.elements),
         INT_MAX));
 }
 

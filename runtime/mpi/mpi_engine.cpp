@@ -45,9 +45,10 @@ void check_communicator(MPI_Comm communicator) {
   if (communicator != MPI_COMM_NULL)
     check_mpi(MPI_Comm_test_inter(communicator, &is_inter), "MPI_Comm_test_inter");
   if (communicator == MPI_COMM_NULL || is_inter)
-    throw UserError(fmt::format("Communicator::mpi: the communicator is {}; pass one that connects "
-                                "the ranks of one group",
-                                is_inter ? "an inter-communicator" : "MPI_COMM_NULL"));
+    throw UserError(
+        fmt::format("Communicator::mpi: the communicator is {}; pass one that connects "
+                    "the ranks of one group",
+                    is_inter ? "an inter-communicator" : "MPI_COMM_NULL"));
 }
 
 /// A copy of `communicator`, whose messages no other code can receive.

@@ -146,9 +146,10 @@ std::string MpiGroup::carry_out(const MpiCollective& collective, std::int64_t nu
   MpiWait limits{.deadline = steady_clock::now() + timeout_, .is_stopping = &is_stopping_};
   const RankCall own = rank_call(collective);
   try {
-    std::string mismatch = agreement_->compare(own, number, [&](MPI_Request request, std::string_view call) {
-      wait({&request, 1}, call, limits);
-    });
+    std::string mismatch =
+        agreement_->compare(own, number, [&](MPI_Request request, std::string_view call) {
+          wait({&request, 1}, call, limits);
+        });
     if (!mismatch.empty()) return mismatch;
     limits.busy = kBusyExchange;
     limits.grace = kExchangeGrace;
@@ -167,11 +168,11 @@ void MpiGroup::wait(std::span<MPI_Request> requests, std::string_view call,
   switch (wait_for_mpi(requests, call, limits)) {
     case MpiWaitResult::done: return;
     case MpiWaitResult::timed_out:
-      throw UserError(
-          fmt::format("it waited longer than {} ms for the other ranks, of which one has ended, is "
-                      "late or runs fewer collectives; raise MpiOptions::timeout if ranks may be so "
-                      "late",
-                      timeout_.count()));
+      throw UserError(fmt::format(
+          "it waited longer than {} ms for the other ranks, of which one has ended, is "
+          "late or runs fewer collectives; raise MpiOptions::timeout if ranks may be so "
+          "late",
+          timeout_.count()));
     case MpiWaitResult::stopped: break;
   }
   const std::lock_guard lock(mutex_);

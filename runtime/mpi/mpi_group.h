@@ -19,8 +19,8 @@
 
 namespace sinter {
 
-/// Carries out collectives one after another, in the order of `start`. After a failure it is broken:
-/// later collectives fail with the same message. Threads may share it.
+/// Carries out collectives one after another, in the order of `start`. After a failure it is
+/// broken: later collectives fail with the same message. Threads may share it.
 class MpiGroup {
  public:
   /// Takes the communicator, which belongs to it alone. A forked child never destroys the group.

@@ -124,10 +124,9 @@ void check_mpi(int code, std::string_view call) {
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) length = 0;
-  throw UserError(
-      fmt::format("{} failed with the code {}: {}", call, code,
-                  length > 0 ? std::string_view(text, static_cast<std::size_t>(length))
-                             : std::string_view("MPI does not describe it")));
+  throw UserError(fmt::format("{} failed with the code {}: {}", call, code,
+                              length > 0 ? std::string_view(text, static_cast<std::size_t>(length))
+                                         : std::string_view("MPI does not describe it")));
 }
 
 void add_mpi_user(const void* user, std::function<void(std::string_view why)> end) {

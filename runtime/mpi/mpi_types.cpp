@@ -28,8 +28,8 @@ void combine_halves(void* in, void* in_out, int* count, MPI_Datatype*) {
   const auto* const a = static_cast<const std::uint16_t*>(in);
   auto* const b = static_cast<std::uint16_t*>(in_out);
   for (int i = 0; i < *count; ++i)
-    b[i] = Format::encode(static_cast<double>(
-        combine_floats(reduction, Format::decode(a[i]), Format::decode(b[i]))));
+    b[i] = Format::encode(
+        static_cast<double>(combine_floats(reduction, Format::decode(a[i]), Format::decode(b[i]))));
 }
 
 using HalfOperations = std::array<MPI_Op, kMpiReductions>;
@@ -39,9 +39,8 @@ HalfOperations create_half_operations() {
   HalfOperations operations;
   const auto create = [&](RankReduction reduction, MPI_User_function* combine) {
     constexpr int kCommutes = 1;
-    check_mpi(
-        MPI_Op_create(combine, kCommutes, &operations[static_cast<std::size_t>(reduction)]),
-        "MPI_Op_create");
+    check_mpi(MPI_Op_create(combine, kCommutes, &operations[static_cast<std::size_t>(reduction)]),
+              "MPI_Op_create");
   };
   create(RankReduction::sum, combine_halves<Format, RankReduction::sum>);
   create(RankReduction::prod, combine_halves<Format, RankReduction::prod>);

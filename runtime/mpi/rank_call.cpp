@@ -46,8 +46,7 @@ RankCall rank_call(const MpiCollective& collective) {
   const bool reduces = call.kind == Collective::all_reduce ||
                        call.kind == Collective::reduce_scatter ||
                        call.kind == Collective::reduce_to;
-  const bool has_root =
-      call.kind == Collective::broadcast || call.kind == Collective::reduce_to;
+  const bool has_root = call.kind == Collective::broadcast || call.kind == Collective::reduce_to;
   RankCall facts;
   facts.same = {static_cast<std::int64_t>(call.kind), static_cast<std::int64_t>(call.dtype),
                 reduces ? static_cast<std::int64_t>(call.reduction) : 0, call.elements,

@@ -10,7 +10,8 @@
 
 namespace sinter {
 
-/// A collective of one rank. `call` has neither a stream nor a place: they may be gone when it runs.
+/// A collective of one rank. `call` has neither a stream nor a place: they may be gone when it
+/// runs.
 struct MpiCollective {
   CollectiveCall call;
   std::string place;

@@ -47,9 +47,9 @@ TEST(MpiAgreement, NamesBothKinds) {
   const CollectiveCall call =
       host_call(is_last() ? Collective::all_to_all : Collective::all_gather, i64, 2 * size);
   const std::string count = std::to_string(2 * size);
-  EXPECT_EQ(mismatch(call), one_of(1, "all_gather of " + count + " i64 elements at model.cpp:7",
-                                   size - 1,
-                                   "all_to_all of " + count + " i64 elements at model.cpp:7"));
+  EXPECT_EQ(mismatch(call),
+            one_of(1, "all_gather of " + count + " i64 elements at model.cpp:7", size - 1,
+                   "all_to_all of " + count + " i64 elements at model.cpp:7"));
 }
 
 TEST(MpiAgreement, NamesBothDtypes) {
@@ -80,16 +80,14 @@ TEST(MpiAgreement, NamesBothRoots) {
 TEST(MpiAgreement, NamesPeersThatDoNotMatch) {
   CollectiveCall call = host_call(Collective::send_receive, f32, 4);
   if (own_rank() == 0) call.target = 1;
-  EXPECT_EQ(
-      mismatch(call),
-      one_of(1, "send_receive of 4 f32 elements (from no rank, to rank 1) at model.cpp:7", 1,
-             "send_receive of 4 f32 elements (from no rank, to no rank) at model.cpp:7"));
+  EXPECT_EQ(mismatch(call),
+            one_of(1, "send_receive of 4 f32 elements (from no rank, to rank 1) at model.cpp:7", 1,
+                   "send_receive of 4 f32 elements (from no rank, to no rank) at model.cpp:7"));
   call = host_call(Collective::send_receive, f32, 4);
   if (own_rank() == 1) call.source = 0;
-  EXPECT_EQ(
-      mismatch(call),
-      one_of(1, "send_receive of 4 f32 elements (from no rank, to no rank) at model.cpp:7", 1,
-             "send_receive of 4 f32 elements (from rank 0, to no rank) at model.cpp:7"));
+  EXPECT_EQ(mismatch(call),
+            one_of(1, "send_receive of 4 f32 elements (from no rank, to no rank) at model.cpp:7", 1,
+                   "send_receive of 4 f32 elements (from rank 0, to no rank) at model.cpp:7"));
 }
 
 TEST(MpiAgreement, CountsTheCollectivesOfTheCommunicator) {

@@ -1,5 +1,5 @@
-// Each collective × dtype × reduction on the ranks of mpirun. Every value is exact in every dtype, so
-// that the order of a sum does not matter.
+// Each collective × dtype × reduction on the ranks of mpirun. Every value is exact in every dtype,
+// so that the order of a sum does not matter.
 #include <algorithm>
 #include <climits>
 #include <cmath>
@@ -108,12 +108,9 @@ void check_moves(Collective kind, std::int64_t factor_of_size, int root) {
 }
 
 TEST(MpiExchange, AllReduce) { check_reductions(Collective::all_reduce, 1, 0); }
-TEST(MpiExchange, ReduceScatter) {
-  check_reductions(Collective::reduce_scatter, rank_count(), 0);
-}
+TEST(MpiExchange, ReduceScatter) { check_reductions(Collective::reduce_scatter, rank_count(), 0); }
 TEST(MpiExchange, ReduceToEveryRank) {
-  for (int root = 0; root < rank_count(); ++root)
-    check_reductions(Collective::reduce_to, 1, root);
+  for (int root = 0; root < rank_count(); ++root) check_reductions(Collective::reduce_to, 1, root);
 }
 TEST(MpiExchange, AllGather) { check_moves(Collective::all_gather, 1, 0); }
 TEST(MpiExchange, AllToAll) { check_moves(Collective::all_to_all, rank_count(), 0); }
@@ -174,8 +171,8 @@ std::vector<double> reduce_halves(DType dtype, RankReduction reduction,
   call.reduction = reduction;
   std::vector<double> input;
   for (const auto& [first, second] : values)
-    input.push_back(own_rank() == 0   ? first
-                    : own_rank() == 1 ? second
+    input.push_back(own_rank() == 0                   ? first
+                    : own_rank() == 1                 ? second
                     : reduction == RankReduction::sum ? 0
                                                       : first);
   return values_of(dtype, carry_out(data(), call, elements_of(dtype, input)));

@@ -1,5 +1,5 @@
-// Ranks that end, are late, or never arrive. Each test runs in processes of its own (CMakeLists.txt),
-// which end without MPI_Finalize.
+// Ranks that end, are late, or never arrive. Each test runs in processes of its own
+// (CMakeLists.txt), which end without MPI_Finalize.
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -94,11 +94,10 @@ TEST(MpiFailure, ARankWasKilledDuringAnExchange) {
   // Whether the others notice it in this exchange or in the next one is a matter of time.
   std::string message;
   const double waited = seconds_of([&] {
-    while (message.empty())
-      message = error_of([&] { carry_out(communicator, call, input); });
+    while (message.empty()) message = error_of([&] { carry_out(communicator, call, input); });
   });
-  EXPECT_EQ(message, timeout_message("all_to_all of " + std::to_string(call.elements) +
-                                     " f64 elements"));
+  EXPECT_EQ(message,
+            timeout_message("all_to_all of " + std::to_string(call.elements) + " f64 elements"));
   EXPECT_LT(waited, 4);
 }
 
@@ -142,9 +141,8 @@ TEST(MpiFailure, MpiIsFinalizedWithPendingWork) {
   std::thread waiting;
   if (own_rank() == 0)
     waiting = std::thread([&] {
-      message = error_of([&] {
-        carry_out(communicator, host_call(Collective::all_reduce, f32, 1), Bytes(4));
-      });
+      message = error_of(
+          [&] { carry_out(communicator, host_call(Collective::all_reduce, f32, 1), Bytes(4)); });
     });
   std::this_thread::sleep_for(milliseconds(200));
   MPI_Finalize();

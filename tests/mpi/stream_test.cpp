@@ -102,11 +102,11 @@ TEST(MpiStream, ThreadsUseCommunicatorsOfTheirOwn) {
   const Communicator a = Communicator::mpi(), b = Communicator::mpi();
   const auto use = [](const Communicator& communicator, float value) {
     for (int i = 0; i < 50; ++i) {
-      const Bytes output =
-          carry_out(communicator, host_call(Collective::all_reduce, f32, 3),
-                    elements_of(f32, {value, value * 2, static_cast<double>(i)}));
+      const Bytes output = carry_out(communicator, host_call(Collective::all_reduce, f32, 3),
+                                     elements_of(f32, {value, value * 2, static_cast<double>(i)}));
       const double size = rank_count();
-      EXPECT_EQ(values_of(f32, output), (std::vector<double>{value * size, 2 * value * size, i * size}));
+      EXPECT_EQ(values_of(f32, output),
+                (std::vector<double>{value * size, 2 * value * size, i * size}));
     }
   };
   const bool is_even = own_rank() % 2 == 0;
@@ -153,8 +153,7 @@ TEST(MpiStream, RefusesCommunicatorsThatAreNone) {
 TEST(MpiStream, ManyCommunicatorsComeAndGo) {
   for (int i = 0; i < 200; ++i) {
     const Communicator communicator = Communicator::mpi();
-    if (i % 20 == 0)
-      carry_out(communicator, host_call(Collective::all_reduce, f32, 1), Bytes(4));
+    if (i % 20 == 0) carry_out(communicator, host_call(Collective::all_reduce, f32, 1), Bytes(4));
   }
 }
 

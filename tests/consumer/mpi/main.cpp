@@ -1,5 +1,5 @@
-// Uses an installed sinter with MPI: the ranks add their arrays on host devices. It also checks that
-// an error of libsinter_mpi.so is caught here.
+// Uses an installed sinter with MPI: the ranks add their arrays on host devices. It also checks
+// that an error of libsinter_mpi.so is caught here.
 #include <sinter/sinter.h>
 
 #include <cstdio>
@@ -24,7 +24,8 @@ int main() {
   data.check();
   const auto ranks = static_cast<float>(data.size());
   const float sum_of_ranks = ranks * (ranks - 1) / 2;
-  if (data.size() != 2 || sums != std::vector<float>{2 * sum_of_ranks, 2 * ranks, 20 * sum_of_ranks})
+  if (data.size() != 2 ||
+      sums != std::vector<float>{2 * sum_of_ranks, 2 * ranks, 20 * sum_of_ranks})
     return 1;
   try {
     sinter::Communicator::mpi(nullptr, sinter::MpiOptions{});

@@ -22,8 +22,7 @@ class FailurePrinter : public testing::EmptyTestEventListener {
  private:
   void OnTestPartResult(const testing::TestPartResult& result) override {
     if (!result.failed()) return;
-    const testing::TestInfo* const test =
-        testing::UnitTest::GetInstance()->current_test_info();
+    const testing::TestInfo* const test = testing::UnitTest::GetInstance()->current_test_info();
     std::fprintf(stderr, "%s: %s.%s at %s:%d\n%s\n", process_.c_str(),
                  test ? test->test_suite_name() : "", test ? test->name() : "",
                  result.file_name() ? result.file_name() : "", result.line_number(),

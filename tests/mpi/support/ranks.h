@@ -1,4 +1,5 @@
-// The ranks of the tests in tests/mpi. mpirun starts one process per rank, and all run the same tests.
+// The ranks of the tests in tests/mpi. mpirun starts one process per rank, and all run the same
+// tests.
 #pragma once
 
 #include <chrono>
