@@ -58,8 +58,8 @@ std::shared_ptr<MpiGroup> MpiGroup::create(MPI_Comm communicator, milliseconds t
 }
 
 MpiGroup::~MpiGroup() {
-  forget_mpi_user(this);
   end("its communicator was destroyed");
+  forget_mpi_user(this);
 }
 
 std::int64_t MpiGroup::start(std::shared_ptr<const MpiCollective> collective) {

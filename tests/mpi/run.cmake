@@ -9,6 +9,7 @@ set(ENV{OMPI_ALLOW_RUN_AS_ROOT} 1)
 set(ENV{OMPI_ALLOW_RUN_AS_ROOT_CONFIRM} 1)
 set(ENV{OMPI_MCA_rmaps_base_oversubscribe} 1)
 set(ENV{OMPI_MCA_hwloc_base_binding_policy} none)
+set(ENV{OMPI_MCA_btl_vader_single_copy_mechanism} none)  # containers may forbid it
 set(ENV{OMPI_MCA_mpi_yield_when_idle} 1)
 set(ENV{OMPI_MCA_mpi_warn_on_fork} 0)
 set(ENV{OMPI_MCA_orte_enable_recovery} 1)
