@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "ir/types/half.h"
+#include "runtime/mpi/fast_half.h"
 #include "runtime/mpi/mpi_library.h"
 #include "sinter/error.h"
 
@@ -28,8 +28,7 @@ void combine_halves(void* in, void* in_out, int* count, MPI_Datatype*) {
   const auto* const a = static_cast<const std::uint16_t*>(in);
   auto* const b = static_cast<std::uint16_t*>(in_out);
   for (int i = 0; i < *count; ++i)
-    b[i] = Format::encode(
-        static_cast<double>(combine_floats(reduction, Format::decode(a[i]), Format::decode(b[i]))));
+    b[i] = Format::encode(combine_floats(reduction, Format::decode(a[i]), Format::decode(b[i])));
 }
 
 using HalfOperations = std::array<MPI_Op, kMpiReductions>;
@@ -53,10 +52,10 @@ HalfOperations create_half_operations() {
 MPI_Op half_operation(DType dtype, RankReduction reduction) {
   const auto index = static_cast<std::size_t>(reduction);
   if (dtype == f16) {
-    static const HalfOperations operations = create_half_operations<F16Format>();
+    static const HalfOperations operations = create_half_operations<FastF16>();
     return operations[index];
   }
-  static const HalfOperations operations = create_half_operations<Bf16Format>();
+  static const HalfOperations operations = create_half_operations<FastBf16>();
   return operations[index];
 }
 
