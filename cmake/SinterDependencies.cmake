@@ -45,6 +45,9 @@ else()
 endif()
 
 find_package(Threads REQUIRED)
+# MPI, for the optional library sinter::mpi (runtime/mpi), without its C++ bindings.
+set(MPI_CXX_SKIP_MPICXX ON CACHE BOOL "Do not use the C++ bindings of MPI")
+find_package(MPI QUIET COMPONENTS CXX)
 set(Boost_USE_STATIC_LIBS ON)
 find_package(Boost 1.74 REQUIRED CONFIG COMPONENTS context)
 find_package(nlohmann_json 3.9 REQUIRED CONFIG)

@@ -41,7 +41,8 @@ if(SINTER_INSTALL)
   endforeach()
   install(FILES ${PROJECT_SOURCE_DIR}/runtime/observe/explain.schema.json
     DESTINATION ${CMAKE_INSTALL_DATADIR}/sinter COMPONENT sinter)
-  install(EXPORT sinterTargets FILE sinterConfig.cmake NAMESPACE sinter::
+  install(EXPORT sinterTargets NAMESPACE sinter:: DESTINATION ${package_dir} COMPONENT sinter)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/sinterConfig.cmake
     DESTINATION ${package_dir} COMPONENT sinter)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/sinterConfigVersion.cmake
     COMPATIBILITY SameMinorVersion)

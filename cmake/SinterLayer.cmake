@@ -1,10 +1,13 @@
-# sinter_layer(<name> [SOURCES extra.cpp…] LINK libraries… [PRECOMPILE headers…]): one layer of
-# sinter, a static library of all .cpp files in its folder. A layer without sources is an interface
-# library.
+# sinter_layer(<name> [SOURCES extra.cpp…] [EXCEPT folders…] LINK libraries… [PRECOMPILE headers…]):
+# one layer of sinter, a static library of all .cpp files in its folder, except those in the given
+# folders. A layer without sources is an interface library.
 function(sinter_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 layer "" "" "SOURCES;LINK;PRECOMPILE")
+  cmake_parse_arguments(PARSE_ARGV 1 layer "" "" "SOURCES;EXCEPT;LINK;PRECOMPILE")
   set(target sinter_${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  foreach(folder IN LISTS layer_EXCEPT)
+    list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${folder}/")
+  endforeach()
   list(APPEND sources ${layer_SOURCES})
   if(sources)
     add_library(${target} STATIC ${sources})

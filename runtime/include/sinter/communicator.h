@@ -18,6 +18,7 @@
 
 #include "sinter/collectives.h"
 #include "sinter/dtype.h"
+#include "sinter/error.h"
 
 namespace sinter {
 
@@ -63,6 +64,8 @@ class CommunicatorEngine {
   virtual void check(const CollectiveCall& call) const = 0;
   /// Puts the collective on the stream of `call`. Calls come in the same order on all ranks.
   virtual void enqueue(const CollectiveCall& call) = 0;
+  /// Why a collective has failed that was enqueued before; empty if none has.
+  virtual std::string failure() const { return {}; }
 };
 
 struct MpiOptions {
@@ -87,6 +90,11 @@ class Communicator {
 
   int rank() const { return engine_->rank(); }
   int size() const { return engine_->size(); }
+  /// Throws UserError if a collective has failed: a rank ended, was late, or ran another one. The
+  /// results are undefined then. Call it after a stream is synchronised, before results are used.
+  void check() const {
+    if (const std::string failure = engine_->failure(); !failure.empty()) throw UserError(failure);
+  }
   const std::shared_ptr<CommunicatorEngine>& engine() const { return engine_; }
 
  private:
