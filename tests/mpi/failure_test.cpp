@@ -137,16 +137,17 @@ TEST(MpiFailure, ACommunicatorIsDestroyedWithPendingWork) {
 /// The program finalises MPI while rank 0 waits for the other ranks.
 TEST(MpiFailure, MpiIsFinalizedWithPendingWork) {
   const Communicator communicator = Communicator::mpi();
+  const bool is_first = own_rank() == 0;
   std::string message = "none";
   std::thread waiting;
-  if (own_rank() == 0)
+  if (is_first)
     waiting = std::thread([&] {
       message = error_of(
           [&] { carry_out(communicator, host_call(Collective::all_reduce, f32, 1), Bytes(4)); });
     });
   std::this_thread::sleep_for(milliseconds(200));
   MPI_Finalize();
-  if (own_rank() != 0) return;
+  if (!is_first) return;
   waiting.join();
   EXPECT_THAT(message, StartsWith("all_reduce of 1 f32 elements (sum) at model.cpp:7: rank 0 of "));
   EXPECT_THAT(message, HasSubstr("it stopped waiting for the other ranks, since MPI_Finalize was "
