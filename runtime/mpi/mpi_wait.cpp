@@ -9,7 +9,11 @@ namespace sinter {
 
 namespace {
 
-constexpr std::chrono::microseconds kSleep{30};
+/// A wait polls for so long before it sleeps between polls, so that other threads compute.
+constexpr std::chrono::microseconds kBusy{50};
+constexpr std::chrono::microseconds kSleep{20};
+/// A poll that takes longer has moved or combined data, so there may be more.
+constexpr std::chrono::microseconds kIdlePoll{5};
 
 bool are_complete(std::span<MPI_Request> requests, std::string_view call) {
   bool complete = true;
@@ -26,7 +30,8 @@ bool are_complete(std::span<MPI_Request> requests, std::string_view call) {
 MpiWaitResult wait_for_mpi(std::span<MPI_Request> requests, std::string_view call,
                            const MpiWait& wait) {
   using Clock = std::chrono::steady_clock;
-  const Clock::time_point busy_until = Clock::now() + wait.busy;
+  Clock::time_point before_poll = Clock::now();
+  Clock::time_point busy_until = before_poll + kBusy;
   Clock::time_point deadline = wait.deadline;
   bool was_stopped = false;
   while (!are_complete(requests, call)) {
@@ -36,10 +41,9 @@ MpiWaitResult wait_for_mpi(std::span<MPI_Request> requests, std::string_view cal
       deadline = std::min(deadline, now + wait.grace);
     }
     if (now >= deadline) return was_stopped ? MpiWaitResult::stopped : MpiWaitResult::timed_out;
-    if (now < busy_until)
-      std::this_thread::yield();
-    else
-      std::this_thread::sleep_for(kSleep);
+    if (now - before_poll > kIdlePoll) busy_until = now + kBusy;
+    if (now > busy_until) std::this_thread::sleep_for(kSleep);
+    before_poll = Clock::now();
   }
   return MpiWaitResult::done;
 }
