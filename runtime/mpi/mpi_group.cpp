@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 
 #include "runtime/mpi/mpi_library.h"
 #include "sinter/error.h"
@@ -14,8 +15,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// How long an exchange polls without sleeping. All ranks are present by then.
-constexpr milliseconds kBusyExchange{20};
 /// How long an exchange may take that is under way when the group ends.
 constexpr milliseconds kExchangeGrace{10'000};
 /// How often an idle thread lets MPI deliver messages to other ranks.
@@ -98,6 +97,8 @@ std::string MpiGroup::failure() const {
 }
 
 void MpiGroup::work() {
+  prctl(PR_SET_NAME, "sinter MPI");
+  prctl(PR_SET_TIMERSLACK, 1000);  // in ns, so that short sleeps are short
   while (const std::shared_ptr<const MpiCollective> collective = next()) {
     std::int64_t number = 0;
     {
@@ -151,7 +152,6 @@ std::string MpiGroup::carry_out(const MpiCollective& collective, std::int64_t nu
           wait({&request, 1}, call, limits);
         });
     if (!mismatch.empty()) return mismatch;
-    limits.busy = kBusyExchange;
     limits.grace = kExchangeGrace;
     exchange(collective.call, own_, [&](std::span<MPI_Request> requests, std::string_view call) {
       wait(requests, call, limits);

@@ -15,8 +15,6 @@ struct MpiWait {
   /// The wait ends `grace` after this becomes true; may be null.
   const std::atomic<bool>* is_stopping = nullptr;
   std::chrono::milliseconds grace{0};
-  /// The wait polls without sleeping for so long.
-  std::chrono::microseconds busy{100};
 };
 
 enum class MpiWaitResult { done, timed_out, stopped };

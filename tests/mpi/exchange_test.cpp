@@ -16,8 +16,10 @@ constexpr DType kReduced[] = {i8, u8, i32, u32, i64, u64, f16, bf16, f32, f64};
 constexpr DType kMoved[] = {boolean, i8, i16, u16, i32, i64, u64, f16, bf16, f32, f64};
 constexpr RankReduction kReductions[] = {RankReduction::sum, RankReduction::prod,
                                          RankReduction::max, RankReduction::min};
-/// The parts of one rank, in elements. The last one is sent in several messages.
-constexpr std::int64_t kParts[] = {1, 5, 1000, 40000};
+/// The parts of one rank, in elements.
+constexpr std::int64_t kParts[] = {1, 5, 300};
+/// A part that MPI sends in several messages.
+constexpr std::int64_t kLargePart = 40'000;
 
 Communicator& data() {
   static auto* const communicator = new Communicator(Communicator::mpi());
@@ -82,9 +84,9 @@ void check_call(const CollectiveCall& call) {
   ASSERT_EQ(static_cast<std::int64_t>(actual.size()), output_elements(call, rank_count()));
   for (std::size_t i = 0; i < actual.size(); ++i)
     ASSERT_EQ(actual[i], expected(call, static_cast<std::int64_t>(i)))
-        << "element " << i << " of " << name(call.dtype) << ", reduction "
-        << static_cast<int>(call.reduction) << ", " << call.elements << " elements, root "
-        << call.root << ", source " << call.source;
+        << "kind " << static_cast<int>(call.kind) << ", element " << i << " of " << name(call.dtype)
+        << ", reduction " << static_cast<int>(call.reduction) << ", " << call.elements
+        << " elements, root " << call.root << ", source " << call.source;
 }
 
 void check_reductions(Collective kind, std::int64_t factor_of_size, int root) {
@@ -141,6 +143,17 @@ TEST(MpiExchange, SendReceiveOfOnePair) {
   if (own_rank() == 0) call.target = rank_count() - 1;
   if (own_rank() == rank_count() - 1) call.source = 0;
   check_call(call);
+}
+
+TEST(MpiExchange, LargeParts) {
+  for (const DType dtype : {u8, bf16, f32, f64}) {
+    for (const Collective kind : {Collective::all_reduce, Collective::all_gather,
+                                  Collective::broadcast, Collective::reduce_to})
+      ASSERT_NO_FATAL_FAILURE(check_call(host_call(kind, dtype, kLargePart)));
+    for (const Collective kind : {Collective::reduce_scatter, Collective::all_to_all})
+      ASSERT_NO_FATAL_FAILURE(check_call(host_call(kind, dtype, kLargePart * rank_count())));
+    ASSERT_NO_FATAL_FAILURE(check_ring(dtype, rank_count(), kLargePart));
+  }
 }
 
 TEST(MpiExchange, MovesBytesOfOtherDtypes) {

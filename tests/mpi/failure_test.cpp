@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr milliseconds kTimeout{800};
+constexpr milliseconds kTimeout{1500};
 const MpiOptions kOptions{.timeout = kTimeout};
 
 bool is_last() { return own_rank() == rank_count() - 1; }
@@ -25,7 +25,7 @@ bool is_last() { return own_rank() == rank_count() - 1; }
 std::string timeout_message(std::string_view collective) {
   return std::string(collective) + " at model.cpp:7: rank " + std::to_string(own_rank()) + " of " +
          std::to_string(rank_count()) +
-         ": it waited longer than 800 ms for the other ranks, of which one has ended, is late or "
+         ": it waited longer than 1500 ms for the other ranks, of which one has ended, is late or "
          "runs fewer collectives; raise MpiOptions::timeout if ranks may be so late";
 }
 
@@ -36,11 +36,11 @@ void expect_timeout(const Communicator& communicator, const CollectiveCall& call
   const Bytes input(static_cast<std::size_t>(call.elements * size_of(call.dtype)));
   const double waited = seconds_of(
       [&] { EXPECT_EQ(error_of([&] { carry_out(communicator, call, input); }), message); });
-  EXPECT_GT(waited, 0.7);
-  EXPECT_LT(waited, 3);
+  EXPECT_GT(waited, 1.4);
+  EXPECT_LT(waited, 6);
   const double again = seconds_of(
       [&] { EXPECT_EQ(error_of([&] { carry_out(communicator, call, input); }), message); });
-  EXPECT_LT(again, 0.1);
+  EXPECT_LT(again, 0.7);
   EXPECT_EQ(error_of([&] { communicator.check(); }), message);
 }
 
@@ -49,12 +49,12 @@ TEST(MpiFailure, ARankIsLate) {
   carry_out(communicator, host_call(Collective::all_reduce, f32, 1), Bytes(4));
   communicator.check();
   if (is_last()) {
-    std::this_thread::sleep_for(3 * kTimeout);
+    std::this_thread::sleep_for(2 * kTimeout);
     // The others have given up.
     EXPECT_THAT(error_of([&] {
                   carry_out(communicator, host_call(Collective::all_reduce, f32, 4), Bytes(16));
                 }),
-                HasSubstr("it waited longer than 800 ms"));
+                HasSubstr("it waited longer than 1500 ms"));
     return;
   }
   expect_timeout(communicator, host_call(Collective::all_reduce, f32, 4),
@@ -98,7 +98,7 @@ TEST(MpiFailure, ARankWasKilledDuringAnExchange) {
   });
   EXPECT_EQ(message,
             timeout_message("all_to_all of " + std::to_string(call.elements) + " f64 elements"));
-  EXPECT_LT(waited, 4);
+  EXPECT_LT(waited, 8);
 }
 
 TEST(MpiFailure, ARankNeverCreatesTheCommunicator) {
@@ -106,9 +106,10 @@ TEST(MpiFailure, ARankNeverCreatesTheCommunicator) {
     std::this_thread::sleep_for(2 * kTimeout);
     return;
   }
-  EXPECT_EQ(error_of([] { Communicator::mpi(kOptions); }),
-            "Communicator::mpi: waited longer than 800 ms for the other ranks; all ranks must call "
-            "it together. MpiOptions::timeout is the limit");
+  EXPECT_EQ(
+      error_of([] { Communicator::mpi(kOptions); }),
+      "Communicator::mpi: waited longer than 1500 ms for the other ranks; all ranks must call "
+      "it together. MpiOptions::timeout is the limit");
 }
 
 /// Rank 0 starts a collective that no other rank runs, and destroys its communicator.
@@ -131,22 +132,23 @@ TEST(MpiFailure, ACommunicatorIsDestroyedWithPendingWork) {
               work.clear();
               communicator.reset();
             }),
-            1);
+            5);
 }
 
 /// The program finalises MPI while rank 0 waits for the other ranks.
 TEST(MpiFailure, MpiIsFinalizedWithPendingWork) {
   const Communicator communicator = Communicator::mpi();
+  const bool is_first = own_rank() == 0;
   std::string message = "none";
   std::thread waiting;
-  if (own_rank() == 0)
+  if (is_first)
     waiting = std::thread([&] {
       message = error_of(
           [&] { carry_out(communicator, host_call(Collective::all_reduce, f32, 1), Bytes(4)); });
     });
   std::this_thread::sleep_for(milliseconds(200));
   MPI_Finalize();
-  if (own_rank() != 0) return;
+  if (!is_first) return;
   waiting.join();
   EXPECT_THAT(message, StartsWith("all_reduce of 1 f32 elements (sum) at model.cpp:7: rank 0 of "));
   EXPECT_THAT(message, HasSubstr("it stopped waiting for the other ranks, since MPI_Finalize was "
