@@ -9,6 +9,7 @@
 #include "compiler/simplify/bucket_collectives.h"
 #include "compiler/simplify/fold.h"
 #include "compiler/simplify/graph_sweep.h"
+#include "compiler/simplify/order_collectives.h"
 #include "compiler/simplify/simplify.h"
 #include "ir/support/slab_allocator.h"
 #include "sinter/error.h"
@@ -89,6 +90,7 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
   Program program;
   passes.run("fuse", program, [&] {
     drop_unreachable(graph, passes);
+    order_collectives(graph.data());
     SlabPool::release();  // frees unreachable nodes to make room for groups
     program = fuse(std::move(graph), target, facts, fusion);
     program.arch = target.arch;

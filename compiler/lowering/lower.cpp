@@ -5,6 +5,7 @@
 #include "compiler/program/reduction_tree.h"
 #include "compiler/simplify/fold.h"
 #include "compiler/simplify/graph_sweep.h"
+#include "ir/collectives/collective_node.h"
 #include "ir/types/casts.h"
 #include "sinter/error.h"
 
@@ -203,7 +204,9 @@ Lowered lower(const Graph& recorded, std::span<const Node* const> needed, const 
   ensure(facts.symbols.size() >= recorded.data().extents->symbols().size(),
          "a symbol has no value to plan for");
   Notes notes;
+  std::int64_t collectives = 0;
   Graph lowered = clone_rewritten(recorded, needed, [&](GraphData& graph, const Node* node) {
+    if (is_collective(node->op)) return with_sequence(graph, *node, ++collectives);
     if (!is_reduction(node->op) && !is_scan(node->op)) return node;
     return Lowering(graph, facts, notes, *node).run();
   });

@@ -23,7 +23,8 @@ struct Lowered {
 /// Rewrites `mean`, `var` and every multi-level reduction into primitive forms. Requires: nothing.
 /// Guarantees: there is no mean and no var. Every reduction is one level of the tree. A sum's
 /// operand, result and accumulator have one dtype. No reduction has a reduced extent that is the
-/// number 0. Only welford may have reduced extents that are all 1.
+/// number 0. Only welford may have reduced extents that are all 1. Collectives are numbered in the
+/// order of recording, in which all ranks execute them.
 Lowered lower(const Graph& recorded, std::span<const Node* const> needed, const Facts& facts);
 
 }  // namespace sinter

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "compiler/simplify/graph_sweep.h"
@@ -15,21 +16,26 @@ namespace sinter {
 
 namespace {
 
+using Nodes = llvm::SmallVector<const Node*, 4>;
 using Numbers = llvm::SmallVector<int, 4>;
 
 /// Collectives that become one.
 struct Bucket {
-  std::vector<const Node*> members;  ///< by ascending id
+  std::vector<const Node*> members;  ///< in their sequence
   std::int64_t bytes = 0;
-  Numbers needs;  ///< the buckets that its operands depend on, without those behind other buckets
+  Numbers needs;              ///< the buckets that its operands depend on directly
+  std::int64_t sequence = 0;  ///< of the merged collective
 };
 
 bool are_alike(const Node& a, const Node& b) {
-  return a.op == b.op && a.dtype == b.dtype && group_of(a) == group_of(b) &&
-         std::ranges::equal(a.attributes, b.attributes, [](const Attribute& x, const Attribute& y) {
-           return x.integer == y.integer && x.text == y.text &&
-                  std::ranges::equal(x.integers, y.integers);
-         });
+  if (a.op != b.op || a.dtype != b.dtype) return false;
+  // All attributes except the sequence, which is the last one.
+  return std::ranges::equal(a.attributes.first(a.attributes.size() - 1),
+                            b.attributes.first(b.attributes.size() - 1),
+                            [](const Attribute& x, const Attribute& y) {
+                              return x.integer == y.integer && x.text == y.text &&
+                                     std::ranges::equal(x.integers, y.integers);
+                            });
 }
 
 std::optional<std::int64_t> bytes_of_operand(const Node& node) {
@@ -38,42 +44,61 @@ std::optional<std::int64_t> bytes_of_operand(const Node& node) {
   return elements.number() * size_of(node.dtype);
 }
 
-/// Decides which collectives share a bucket.
+/// For each collective, those that its operand depends on, without those behind others.
+DenseMap<const Node*, Nodes> direct_needs(const GraphData& graph) {
+  std::vector<Nodes> behind(graph.nodes.size());  // by node id, of the value of the node
+  DenseMap<const Node*, Nodes> result;
+  for (const Node* node : reachable(graph)) {
+    Nodes& own = behind[node->id];
+    for (const Node* operand : node->operands)
+      own.append(behind[operand->id].begin(), behind[operand->id].end());
+    std::ranges::sort(own, {}, &Node::id);
+    own.erase(std::ranges::unique(own).begin(), own.end());
+    if (is_collective(node->op)) result[node] = std::exchange(own, {node});
+  }
+  return result;
+}
+
+/// Decides which collectives share a bucket, and in which order the buckets run. The decision
+/// depends on the collectives, their sequence and their dependencies, which all ranks have in common.
 class BucketChoice {
  public:
   BucketChoice(const GraphData& graph, std::int64_t most_bytes)
-      : most_bytes_(most_bytes), needs_(graph.nodes.size()), bucket_of_(graph.nodes.size(), -1) {
-    for (const Node* node : reachable(graph)) {
-      Numbers& needs = needs_[node->id];
-      for (const Node* operand : node->operands) {
-        const int bucket = bucket_of_[operand->id];
-        if (bucket >= 0)
-          needs.push_back(bucket);
-        else
-          needs.append(needs_[operand->id].begin(), needs_[operand->id].end());
-      }
-      sort_unique(needs);
-      if (is_collective(node->op)) place(*node, needs);
+      : most_bytes_(most_bytes), bucket_of_(graph.nodes.size(), -1) {
+    const DenseMap<const Node*, Nodes> needs = direct_needs(graph);
+    std::vector<const Node*> collectives;
+    for (const auto& [node, unused] : needs) collectives.push_back(node);
+    std::ranges::sort(collectives, {}, [](const Node* node) {
+      return std::pair(sequence_of(*node), node->id);
+    });
+    for (const Node* node : collectives) {
+      Numbers buckets;
+      for (const Node* need : needs.find(node)->second) buckets.push_back(bucket_of(need));
+      sort_unique(buckets);
+      place(*node, buckets);
     }
+    order();
   }
 
   const std::vector<Bucket>& buckets() const { return buckets_; }
+  /// -1 for other nodes.
   int bucket_of(const Node* node) const {
     return node->id < bucket_of_.size() ? bucket_of_[node->id] : -1;
   }
 
  private:
+  Bucket& at(int bucket) { return buckets_[static_cast<std::size_t>(bucket)]; }
+
   /// True if one of `from` is `bucket` or needs it.
-  bool need(const Numbers& from, int bucket) const {
+  bool need(const Numbers& from, int bucket) {
     std::vector<bool> is_seen(buckets_.size());
     Numbers pending = from;
     while (!pending.empty()) {
-      const int at = pending.pop_back_val();
-      if (at == bucket) return true;
-      if (is_seen[static_cast<std::size_t>(at)]) continue;
-      is_seen[static_cast<std::size_t>(at)] = true;
-      const Numbers& next = buckets_[static_cast<std::size_t>(at)].needs;
-      pending.append(next.begin(), next.end());
+      const int next = pending.pop_back_val();
+      if (next == bucket) return true;
+      if (is_seen[static_cast<std::size_t>(next)]) continue;
+      is_seen[static_cast<std::size_t>(next)] = true;
+      pending.append(at(next).needs.begin(), at(next).needs.end());
     }
     return false;
   }
@@ -81,29 +106,41 @@ class BucketChoice {
   /// Puts the collective into the last bucket of its kind, or into a new one.
   void place(const Node& node, const Numbers& needs) {
     const std::optional<std::int64_t> bytes = bytes_of_operand(node);
-    auto last = std::find_if(buckets_.rbegin(), buckets_.rend(), [&](const Bucket& bucket) {
+    const auto last = std::find_if(buckets_.rbegin(), buckets_.rend(), [&](const Bucket& bucket) {
       return are_alike(*bucket.members.front(), node);
     });
-    if (bytes && last != buckets_.rend() && last->bytes + *bytes <= most_bytes_) {
-      const auto number = static_cast<int>(buckets_.rend() - last) - 1;
-      if (!need(needs, number)) {
-        last->members.push_back(&node);
-        last->bytes += *bytes;
-        last->needs.append(needs.begin(), needs.end());
-        sort_unique(last->needs);
-        bucket_of_[node.id] = number;
-        return;
-      }
+    const auto number = static_cast<int>(buckets_.rend() - last) - 1;
+    if (bytes && number >= 0 && last->bytes + *bytes <= most_bytes_ && !need(needs, number)) {
+      last->members.push_back(&node);
+      last->bytes += *bytes;
+      last->needs.append(needs.begin(), needs.end());
+      sort_unique(last->needs);
+      bucket_of_[node.id] = number;
+      return;
     }
     bucket_of_[node.id] = static_cast<int>(buckets_.size());
-    // No other collective joins one of unknown size, or a large one.
-    buckets_.push_back({.members = {&node}, .bytes = bytes.value_or(most_bytes_), .needs = needs});
+    // No other collective joins one of unknown size.
+    buckets_.push_back({.members = {&node}, .bytes = bytes.value_or(most_bytes_ + 1), .needs = needs});
+  }
+
+  /// Numbers the buckets: of those whose needs have a number, first the one that is complete first.
+  void order() {
+    std::vector<int> left;
+    for (int i = 0; i < static_cast<int>(buckets_.size()); ++i) left.push_back(i);
+    std::ranges::sort(left, {}, [&](int i) { return sequence_of(*at(i).members.back()); });
+    for (std::int64_t next = 1; !left.empty(); ++next) {
+      const auto ready = std::ranges::find_if(left, [&](int i) {
+        return std::ranges::all_of(at(i).needs, [&](int need) { return at(need).sequence > 0; });
+      });
+      ensure(ready != left.end(), "buckets of collectives wait for each other");
+      at(*ready).sequence = next;
+      left.erase(ready);
+    }
   }
 
   const std::int64_t most_bytes_;
   std::vector<Bucket> buckets_;
-  std::vector<Numbers> needs_;   ///< by node id: the buckets that a node depends on
-  std::vector<int> bucket_of_;  ///< by node id; -1: no collective
+  std::vector<int> bucket_of_;  ///< by node id
 };
 
 /// Rebuilds the graph with one collective per bucket.
@@ -113,12 +150,6 @@ class BucketRewriter {
       : graph_(graph), choice_(choice), replacements_(graph.nodes.size()) {}
 
   void run() {
-    // In the order in which the buckets are complete, because collectives run in node order.
-    for (const Node* node : reachable(graph_))
-      if (const int bucket = choice_.bucket_of(node);
-          bucket >= 0 &&
-          choice_.buckets()[static_cast<std::size_t>(bucket)].members.back() == node)
-        rebuilt(node);
     for (OutputInfo& output : graph_.outputs) output.node = rebuilt(output.node);
     for (UpdateInfo& update : graph_.updates) update.value = rebuilt(update.value);
     graph_.invalidate_liveness();
@@ -166,7 +197,10 @@ class BucketRewriter {
     }
     llvm::SmallVector<const Node*, 4> operands;
     for (const Node* operand : node->operands) operands.push_back(replacement(operand));
-    set_replacement(node, with_operands(graph_, *node, operands));
+    const Node* own = with_operands(graph_, *node, operands);
+    if (number >= 0)
+      own = with_sequence(graph_, *own, choice_.buckets()[static_cast<std::size_t>(number)].sequence);
+    set_replacement(node, own);
   }
 
   void set_replacement(const Node* node, const Node* result) {
@@ -196,8 +230,10 @@ class BucketRewriter {
         reshape(Operand(packed, graph_.location(&first).file, graph_.location(&first).line), {-1})
             .node()};
     const ShapeVector shape = collective_shape(first.op, *operands[0], ranks, {});
-    const Tensor result = record_node(graph_, first.op, first.dtype, operands, shape,
-                                      first.attributes, graph_.location(&first));
+    llvm::SmallVector<Attribute, 4> attributes(first.attributes.begin(), first.attributes.end());
+    attributes.back().integer = bucket.sequence;
+    const Tensor result = record_node(graph_, first.op, first.dtype, operands, shape, attributes,
+                                      graph_.location(&first));
     const Extent result_rows = joins ? ranks : 1;
     const Operand rows = {reshape(result, {result_rows, floor_div(shape[0], result_rows)}),
                           graph_.location(&first).file, graph_.location(&first).line};

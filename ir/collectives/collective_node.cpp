@@ -23,6 +23,19 @@ std::string_view group_of(const Node& node) { return attribute(node, "group").te
 
 std::int64_t ranks_of(const Node& node) { return attribute(node, "ranks").integer; }
 
+std::int64_t sequence_of(const Node& node) { return attribute(node, "sequence").integer; }
+
+const Node* with_sequence(GraphData& graph, const Node& node, std::int64_t sequence) {
+  llvm::SmallVector<Attribute, 4> attributes(node.attributes.begin(), node.attributes.end());
+  attributes.back().integer = sequence;  // the last one of each collective
+  return graph.make({.op = node.op,
+                     .dtype = node.dtype,
+                     .operands = node.operands,
+                     .shape = node.shape,
+                     .attributes = attributes},
+                    graph.location(&node));
+}
+
 RankReduction rank_reduction_of(const Node& node) {
   if (node.op == Op::reduce_to) return RankReduction::sum;
   const auto reduction = rank_reduction(attribute(node, "reduction").text);

@@ -17,6 +17,9 @@ bool reduces_over_ranks(Op op);
 /// The name of the group of a collective, and its number of ranks.
 std::string_view group_of(const Node& node);
 std::int64_t ranks_of(const Node& node);
+/// The place of a collective in the order of all collectives of the program. 0: not planned yet.
+std::int64_t sequence_of(const Node& node);
+const Node* with_sequence(GraphData& graph, const Node& node, std::int64_t sequence);
 /// The reduction of an all_reduce, reduce_scatter or reduce_to. It is never the mean.
 RankReduction rank_reduction_of(const Node& node);
 

@@ -24,8 +24,9 @@ Tensor record_collective(Op op, const Operand& x, const RankGroup& group,
   check_group(name, graph, group, x.location);
   const ShapeVector shape = collective_shape(op, node, group.size, x.location);
   if (group.size == 1) return x.tensor;
-  llvm::SmallVector<Attribute, 3> attributes = {{.text = group.name}, {.integer = group.size}};
+  llvm::SmallVector<Attribute, 4> attributes = {{.text = group.name}, {.integer = group.size}};
   if (last) attributes.push_back(*last);
+  attributes.push_back({.integer = 0});  // the sequence
   const Node* const operands[] = {&node};
   return record_node(graph, op, node.dtype, operands, shape, attributes, x.location);
 }

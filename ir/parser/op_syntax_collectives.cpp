@@ -78,6 +78,8 @@ OpSyntax syntax_of(Op op, Results (*record)(const Call&), std::vector<AttributeI
                   .results = 1,
                   .attributes = row.attributes,
                   .record = record};
+  std::erase_if(syntax.attributes,
+                [](const AttributeInfo& attribute) { return attribute.name == "sequence"; });
   syntax.attributes.insert(syntax.attributes.end(), more.begin(), more.end());
   return syntax;
 }

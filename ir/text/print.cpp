@@ -66,6 +66,7 @@ std::vector<std::string> attribute_texts(const Node& node) {
   const std::vector<AttributeInfo>& schema = info(node.op).attributes;
   for (std::size_t i = 0; i < schema.size(); ++i) {
     if (schema[i].name == "order" && !shows_order(node)) continue;
+    if (is_collective(node.op) && schema[i].name == "sequence") continue;  // the order of the text
     if (node.op == Op::custom && schema[i].name == "dtype") continue;  // follows from the source
     const std::string text = attribute_text(schema[i], node.attributes[i], node);
     if (is_library(node.op) && is_default(schema[i], text, node)) continue;

@@ -182,24 +182,27 @@ StreamScheduler::Needed StreamScheduler::closure(const std::vector<Point>& point
   return needed;
 }
 
-/// The stream whose next work runs: any runnable one with probability 1/2, else a needed one.
+/// The stream whose next work runs: any runnable one with probability 1/2, else a needed one. If
+/// other threads run all needed work, it is any runnable one. Their work may be host functions that
+/// wait for work of other streams.
 std::shared_ptr<StreamState> StreamScheduler::choose(const Needed& needed) {
-  const bool any = random_() & 1;
-  if (any)
-    if (const auto* const able =
-            pick(streams_, random_,
-                 [](const std::shared_ptr<StreamState>& one) { return can_run(*one); }))
-      return *able;
+  const auto any = [&] {
+    const auto* const able = pick(streams_, random_, [](const auto& one) { return can_run(*one); });
+    return able ? *able : nullptr;
+  };
+  if (random_() & 1)
+    if (std::shared_ptr<StreamState> able = any()) return able;
   const Point* const able = pick(needed, random_, [](const Point& point) {
     return !is_reached(point) && can_run(*point.stream);
   });
-  return able ? able->stream : nullptr;
+  return able ? able->stream : any();
 }
 
 /// The work stays in its queue while it runs, and if there is no memory to begin it.
 void StreamScheduler::run_one(Lock& lock, StreamState& stream, WithoutMemory how) {
   const Operation& operation = stream.queue.front();
   stream.is_running = true;
+  progress_.notify_all();  // a thread that waits for this work may run other work meanwhile
   const bool is_failed = failure_.code != cuda::CUDA_SUCCESS;
 
   lock.unlock();

@@ -40,6 +40,7 @@ std::vector<HostArrays> run_ranks(const Graph& graph, const std::vector<HostArra
     if (ranks > 1) with_ranks.communicators = {{"data", communicator}};
     const auto index = static_cast<std::size_t>(rank);
     results[index] = run_graph(own, host_device(rank), inputs[index], with_ranks).results;
+    communicator.check();
   });
   if (carried) *carried = group->carried();
   return results;
@@ -195,6 +196,7 @@ TEST(CollectivesHost, AllRanksCallInTheRecordedOrder) {
   });
   std::vector<Collective> kinds;
   for (const CarriedCollective& one : threads->carried()) kinds.push_back(one.kind);
+  // The second is an ordered maximum, which gathers.
   EXPECT_EQ(kinds, (std::vector{Collective::all_reduce, Collective::all_gather,
                                 Collective::all_reduce}));
 }

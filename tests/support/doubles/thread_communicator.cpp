@@ -55,6 +55,7 @@ class ThreadEngine : public CommunicatorEngine {
   void check(const CollectiveCall& call) const override {
     if (call.dtype == c64) throw UserError("the double carries no c64");
   }
+  std::string failure() const override { return group_->failure(); }
   void enqueue(const CollectiveCall& call) override {
     CollectiveCall own = call;
     own.on_host = {};
@@ -71,6 +72,11 @@ class ThreadEngine : public CommunicatorEngine {
 
 Communicator ThreadGroup::communicator(int rank) {
   return Communicator(std::make_shared<ThreadEngine>(shared_from_this(), rank));
+}
+
+std::string ThreadGroup::failure() {
+  const std::lock_guard lock(mutex_);
+  return failure_;
 }
 
 void ThreadGroup::meet(int rank, const CollectiveCall& call) {

@@ -37,6 +37,7 @@ class ThreadGroup : public std::enable_shared_from_this<ThreadGroup> {
   /// does not arrive within seconds, or if the calls differ.
   void meet(int rank, const CollectiveCall& call);
   void carry_out();
+  std::string failure();
 
   std::mutex mutex_;
   std::condition_variable arrived_;

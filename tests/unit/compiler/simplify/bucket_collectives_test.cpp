@@ -1,7 +1,9 @@
 // Buckets of collectives: which ones share a call, and the graph that results.
 #include "compiler/simplify/bucket_collectives.h"
 
-#include "compiler/simplify/simplify.h"
+#include "compiler/plan.h"
+#include "compiler/target/target.h"
+#include "ir/graph/opaque_node.h"
 #include "ir/verify/verify.h"
 #include "sinter/text.h"
 
@@ -110,6 +112,23 @@ TEST(BucketCollectives, SymbolicSizesStayAlone) {
 }
 )");
   EXPECT_FALSE(bucket_collectives(graph.data(), 1 << 20));
+}
+
+// The third call is ready before the second, whose operand a rewrite makes later.
+TEST(BucketCollectives, CallsKeepTheRecordedOrder) {
+  const Program program = plan(parse(R"(graph g(a: f32[4], b: f32[6]) {
+  x = all_reduce a {group = "data", ranks = 2, reduction = "max"}
+  m = mean b {keep = true}
+  y = all_gather m {group = "data", ranks = 2}
+  z = all_reduce a {group = "data", ranks = 2, reduction = "min"}
+  return x, y, z
+}
+)"),
+                               *find_target("h200"), {});
+  std::vector<std::string_view> calls;
+  for (const Kernel& kernel : program.kernels)
+    if (kernel.kind == KernelKind::opaque) calls.push_back(function_of(*kernel.nodes.front()));
+  EXPECT_THAT(calls, testing::ElementsAre("all_reduce", "all_gather", "all_reduce"));
 }
 
 }  // namespace
