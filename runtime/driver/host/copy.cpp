@@ -71,7 +71,7 @@ CUresult submit_copy(CopyWork copy, CUstream stream) {
   try {
     return run_until({done});
   } catch (const std::bad_alloc&) {  // the caller may free its memory after this returns
-    scheduler().drain();
+    scheduler().drain(current_device());
     throw;
   }
 }

@@ -281,7 +281,8 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   }
   // The launch copies the work, so later changes to the executable graph do not affect it.
   Operation operation{.run = [nodes = state->nodes, works = state->works,
-                              kept = state->user_objects] { return run_nodes(*nodes, works); }};
+                              kept = state->user_objects] { return run_nodes(*nodes, works); },
+                      .calls_user = true};
   if (state->last.stream) operation.waits.push_back(state->last);
   state->last = scheduler().submit(stream_state, std::move(operation));
   update_counters([](Counters& counters) { ++counters.graph_launches; });

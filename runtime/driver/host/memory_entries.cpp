@@ -18,7 +18,7 @@ CUresult free_now(CUdeviceptr pointer, MemoryKind kind, const char* kind_name) {
     return fail(CUDA_ERROR_INVALID_VALUE,
                 fmt::format("{} is not the start of a live {} allocation: it is {}", start,
                             kind_name, describe_address(start)));
-  scheduler().drain();
+  scheduler().drain(current_device());
   if (free_memory(pointer)) return CUDA_SUCCESS;
   std::string text = fmt::format("something wrote just outside the {} bytes at {}", *bytes, start);
   scheduler().set_failure({CUDA_ERROR_ILLEGAL_ADDRESS, text});

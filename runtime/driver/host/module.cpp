@@ -99,7 +99,7 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
 }
 
 CUresult cuModuleUnload(CUmodule module) {
-  scheduler().drain();
+  scheduler().drain(current_device());
   const auto state = modules().remove(module);
   if (!state) return fail(CUDA_ERROR_INVALID_HANDLE, "that module is not loaded (any more)");
   const std::lock_guard lock(state->mutex);

@@ -207,7 +207,8 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* user_data) {
   scheduler().submit(state, {.run = [function, user_data] {
                        run_host_function(function, user_data);
                        return Failure();
-                     }});
+                     },
+                             .calls_user = true});
   return CUDA_SUCCESS;
 }
 

@@ -99,10 +99,13 @@ std::vector<Point> StreamScheduler::ends(int device) {
   return points;
 }
 
-void StreamScheduler::drain() noexcept {
+void StreamScheduler::drain(int device) noexcept {
   Lock lock(mutex_);
-  for (const auto& stream : streams_) stream->drain_until = stream->submitted;
-  const auto is_done = [](const auto& stream) { return stream->completed >= stream->drain_until; };
+  for (const auto& stream : streams_)
+    if (stream->device == device) stream->drain_until = stream->submitted;
+  const auto is_done = [&](const auto& stream) {
+    return stream->device != device || stream->completed >= stream->drain_until;
+  };
   while (!std::ranges::all_of(streams_, is_done)) {
     const auto able = pick(streams_, random_, [&](const auto& stream) {
       return !is_done(stream) && can_run(*stream);
@@ -183,11 +186,13 @@ StreamScheduler::Needed StreamScheduler::closure(const std::vector<Point>& point
 }
 
 /// The stream whose next work runs: any runnable one with probability 1/2, else a needed one. If
-/// other threads run all needed work, it is any runnable one. Their work may be host functions that
-/// wait for work of other streams.
+/// other threads run all needed work, it is any runnable one, because theirs may wait for it.
 std::shared_ptr<StreamState> StreamScheduler::choose(const Needed& needed) {
+  const int device = needed.front().stream->device;
   const auto any = [&] {
-    const auto* const able = pick(streams_, random_, [](const auto& one) { return can_run(*one); });
+    const auto* const able = pick(streams_, random_, [&](const auto& one) {
+      return can_run(*one) && (one->device == device || !one->queue.front().calls_user);
+    });
     return able ? *able : nullptr;
   };
   if (random_() & 1)

@@ -30,6 +30,9 @@ struct Point {
 struct Operation {
   std::function<Failure()> run;
   std::vector<Point> waits;
+  /// It may call functions of the user, which may wait for work of other devices. Only a thread that
+  /// waits for its device runs it.
+  bool calls_user = false;
 };
 
 struct StreamState {
@@ -68,9 +71,9 @@ class StreamScheduler {
   /// Runs work until all points are reached. Throws std::bad_alloc if there is no memory to begin
   /// some of it; that work stays queued.
   void run_until(const std::vector<Point>& points);
-  /// Runs all work that is queued now, before a resource is released. Only the work itself
-  /// allocates. Work that finds no memory fails.
-  void drain() noexcept;
+  /// Runs all work of the device that is queued now, before one of its resources is released. Only
+  /// the work itself allocates. Work that finds no memory fails.
+  void drain(int device) noexcept;
   /// True if the point is reached. Otherwise runs one piece of work, so that polling ends.
   bool poll(const Point& point);
   /// The first failure of any work since the last clear_failure(). Later work is skipped.

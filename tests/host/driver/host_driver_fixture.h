@@ -6,6 +6,7 @@
 #include "runtime/driver/driver.h"
 #include "runtime/driver/host/execution/memory.h"
 #include "runtime/driver/host/host_driver.h"
+#include "runtime/driver/host/state.h"
 #include "runtime/driver/host/stream_scheduler.h"
 
 #include <cstddef>
@@ -36,7 +37,7 @@ class HostDriverTest : public ::testing::Test {
   void TearDown() override {
     host::clear_faults();
     host::clear_error();
-    host::scheduler().drain();
+    for (int device = 0; device < host::kDevices; ++device) host::scheduler().drain(device);
     host::clear_error();
     for (const host::Allocation& allocation : host::accessible_allocations())
       if (!kept_.contains(allocation.start)) host::free_memory(allocation.start);
