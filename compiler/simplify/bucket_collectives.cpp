@@ -16,7 +16,7 @@ namespace sinter {
 
 namespace {
 
-using Nodes = llvm::SmallVector<const Node*, 4>;
+using Collectives = llvm::SmallVector<const Node*, 4>;
 using Numbers = llvm::SmallVector<int, 4>;
 
 /// Collectives that become one.
@@ -45,11 +45,11 @@ std::optional<std::int64_t> bytes_of_operand(const Node& node) {
 }
 
 /// For each collective, those that its operand depends on, without those behind others.
-DenseMap<const Node*, Nodes> direct_needs(const GraphData& graph) {
-  std::vector<Nodes> behind(graph.nodes.size());  // by node id, of the value of the node
-  DenseMap<const Node*, Nodes> result;
+DenseMap<const Node*, Collectives> direct_needs(const GraphData& graph) {
+  std::vector<Collectives> behind(graph.nodes.size());  // by node id, of the value of the node
+  DenseMap<const Node*, Collectives> result;
   for (const Node* node : reachable(graph)) {
-    Nodes& own = behind[node->id];
+    Collectives& own = behind[node->id];
     for (const Node* operand : node->operands)
       own.append(behind[operand->id].begin(), behind[operand->id].end());
     std::ranges::sort(own, {}, &Node::id);
@@ -65,7 +65,7 @@ class BucketChoice {
  public:
   BucketChoice(const GraphData& graph, std::int64_t most_bytes)
       : most_bytes_(most_bytes), bucket_of_(graph.nodes.size(), -1) {
-    const DenseMap<const Node*, Nodes> needs = direct_needs(graph);
+    const DenseMap<const Node*, Collectives> needs = direct_needs(graph);
     std::vector<const Node*> collectives;
     for (const auto& [node, unused] : needs) collectives.push_back(node);
     std::ranges::sort(collectives, {}, [](const Node* node) {

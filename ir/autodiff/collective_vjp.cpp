@@ -1,4 +1,4 @@
-// The vjps of collectives. The loss is the sum of the losses of all ranks, so the cotangent of a
+// The vjps of collectives. The loss is the sum of the losses of all ranks. So the cotangent of a
 // value that went to several ranks is the sum of theirs.
 #include "ir/autodiff/library_vjp.h"
 #include "ir/autodiff/op_vjp.h"

@@ -39,8 +39,8 @@ ShapeVector collective_shape(Op op, const Node& x, std::int64_t ranks, Location 
 /// twice, and none receives twice.
 void check_pairs(std::span<const std::int64_t> pairs, std::int64_t ranks, Location location);
 
-/// Throws UserError if the group has no name or no rank, or if `graph` has a collective over another
-/// number of ranks in a group of this name.
+/// Throws UserError if the group has no name or no rank. The same if `graph` has a collective over
+/// another number of ranks in a group of this name.
 void check_group(std::string_view op, const GraphData& graph, const RankGroup& group,
                  Location location);
 

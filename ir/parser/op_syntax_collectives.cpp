@@ -20,7 +20,7 @@ RankGroup group_of(const Call& c) {
   return {.name = c.argument("group").text, .size = c.small("ranks")};
 }
 
-RankReduction reduction_of(const Call& c) {
+RankReduction reduction_attribute(const Call& c) {
   const std::string& text = c.argument("reduction").text;
   if (const auto reduction = rank_reduction(text)) return *reduction;
   fail(c.syntax.name,
@@ -33,7 +33,7 @@ Reduce order_of(const Call& c) {
 }
 
 Results record_all_reduce(const Call& c) {
-  AllReduceOptions options{.reduction = reduction_of(c), .order = order_of(c)};
+  AllReduceOptions options{.reduction = reduction_attribute(c), .order = order_of(c)};
   if (c.argument("axis").given) options.axis = c.small("axis");
   return {all_reduce(c.operands[0], group_of(c), options)};
 }
@@ -43,7 +43,7 @@ Results record_all_gather(const Call& c) {
 }
 
 Results record_reduce_scatter(const Call& c) {
-  return {reduce_scatter(c.operands[0], group_of(c), c.small("axis"), reduction_of(c),
+  return {reduce_scatter(c.operands[0], group_of(c), c.small("axis"), reduction_attribute(c),
                          order_of(c))};
 }
 
@@ -70,7 +70,7 @@ Results record_send_receive(const Call& c) {
 }
 
 /// A row of the op table, with attributes that only the recording function has.
-OpSyntax syntax_of(Op op, Results (*record)(const Call&), std::vector<AttributeInfo> more = {}) {
+OpSyntax collective_syntax(Op op, Results (*record)(const Call&), std::vector<AttributeInfo> more = {}) {
   const OpInfo& row = info(op);
   OpSyntax syntax{.name = row.name,
                   .row = &row,
@@ -88,13 +88,13 @@ OpSyntax syntax_of(Op op, Results (*record)(const Call&), std::vector<AttributeI
 
 std::vector<OpSyntax> collective_op_syntax() {
   return {
-      syntax_of(Op::all_reduce, record_all_reduce, {kAxisOrAll, kOrdered}),
-      syntax_of(Op::all_gather, record_all_gather, {kFrontAxis}),
-      syntax_of(Op::reduce_scatter, record_reduce_scatter, {kFrontAxis, kOrdered}),
-      syntax_of(Op::broadcast, record_broadcast),
-      syntax_of(Op::reduce_to, record_reduce_to),
-      syntax_of(Op::all_to_all, record_all_to_all, {kSplitAxis, kConcatAxis}),
-      syntax_of(Op::send_receive, record_send_receive),
+      collective_syntax(Op::all_reduce, record_all_reduce, {kAxisOrAll, kOrdered}),
+      collective_syntax(Op::all_gather, record_all_gather, {kFrontAxis}),
+      collective_syntax(Op::reduce_scatter, record_reduce_scatter, {kFrontAxis, kOrdered}),
+      collective_syntax(Op::broadcast, record_broadcast),
+      collective_syntax(Op::reduce_to, record_reduce_to),
+      collective_syntax(Op::all_to_all, record_all_to_all, {kSplitAxis, kConcatAxis}),
+      collective_syntax(Op::send_receive, record_send_receive),
   };
 }
 

@@ -43,8 +43,8 @@ struct AllReduceOptions {
 /// The reduction of x over the ranks, on every rank, in the dtype of x; the mean of integers is f32.
 ///
 /// With `axis`, the result is `sum(all_gather(x, group, axis), {axis})`, bit for bit if the order is
-/// Reduce::ordered. If each rank computes the gradients of its part of the batch in pieces of a
-/// fixed size [pieces, …], their sum is independent of the number of ranks.
+/// Reduce::ordered. A rank can compute the gradients of its part of the batch in pieces of a fixed
+/// size [pieces, …]. Their sum is then independent of the number of ranks.
 ///
 /// Reduce::ordered exchanges parts of x (all_to_all), reduces them, and gathers the results. These
 /// are as many bytes as a ring all-reduce sends, for one piece per rank. Small arrays are gathered

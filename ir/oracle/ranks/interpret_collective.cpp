@@ -63,7 +63,7 @@ IntegerElement integer_reduction(RankReduction reduction, Operands operands, std
 }
 
 /// The reduction of all elements over the operands.
-Expected reduction_of(RankReduction reduction, Operands operands) {
+Expected reduced_over(RankReduction reduction, Operands operands) {
   const Expected& first = *operands[0];
   Expected result = make_expected(first.dtype, first.shape, /*with_bounds=*/true);
   for (std::size_t i = 0; i < static_cast<std::size_t>(result.size()); ++i)
@@ -134,18 +134,18 @@ std::vector<Expected> interpret_collective(const Node& node, Operands operands) 
   };
   switch (node.op) {
     case Op::all_reduce: {
-      const Expected all = reduction_of(rank_reduction_of(node), operands);
+      const Expected all = reduced_over(rank_reduction_of(node), operands);
       for_each_rank([&](std::int64_t) { return all; });
       break;
     }
     case Op::reduce_scatter: {
-      const Expected all = reduction_of(rank_reduction_of(node), operands);
+      const Expected all = reduced_over(rank_reduction_of(node), operands);
       for_each_rank([&](std::int64_t rank) { return part_of(all, rank, ranks); });
       break;
     }
     case Op::reduce_to: {
       const std::int64_t root = attribute(node, "root").integer;
-      const Expected all = reduction_of(RankReduction::sum, operands);
+      const Expected all = reduced_over(RankReduction::sum, operands);
       for_each_rank([&](std::int64_t rank) { return rank == root ? all : zeros_like(all); });
       break;
     }

@@ -45,9 +45,9 @@ struct Options {
   Rounding rounding = Rounding::as_recorded;
   Math math = Math::accurate;
   bool fuse = true;                    ///< false: one kernel per node of the graph
-  /// Collectives of one kind that need at most this many bytes together become one call, if none
-  /// needs the result of another. All ranks must have the same value. 0: each is a call. PyTorch's
-  /// default is the same 25 MiB.
+  /// The most bytes of operands of collectives that become one call. They are of one kind, and none
+  /// needs the result of another. All ranks must have the same value. 0: each is a call. The default
+  /// is that of PyTorch.
   std::int64_t bucket_bytes = 25 << 20;
   std::vector<std::string> skip = {};  ///< compiler passes to leave out, by name
   std::vector<std::string> dump = {};  ///< stages to write to files: graph simplify fuse …

@@ -1,5 +1,5 @@
-// Collectives on host devices whose ranks are threads: results against the oracle, bits that do not
-// depend on the number of ranks, buckets, and the order of calls.
+// Collectives on host devices whose ranks are threads: results against the oracle, equal bits for
+// any number of ranks, buckets, and the order of calls.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
