@@ -91,6 +91,7 @@ std::string_view describe_kind(AttributeKind kind) {
 std::string describe_attributes(const OpInfo& row) {
   std::string words;
   for (const AttributeInfo& attribute : row.attributes) {
+    if (attribute.name == "sequence") continue;  // of collectives; only planning sets it
     words += fmt::format("{}`{}`: {}", words.empty() ? "" : "; ", attribute.name,
                          describe_kind(attribute.kind));
     if (!attribute.required()) words += fmt::format(" = `{}`", attribute.default_text);
