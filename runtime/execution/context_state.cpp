@@ -259,7 +259,7 @@ void ContextState::run(const std::shared_ptr<StreamState>& stream, const Checked
     if (as_graph) {
       state.graph.update();
       if (state.launches.has_collectives()) [[unlikely]]
-        state.collective_replay.launch(stream->handle,
+        state.engine_replay.launch(stream->handle,
                                        [&] { state.graph.launch(stream->handle); });
       else
         state.graph.launch(stream->handle);

@@ -1,4 +1,4 @@
-#include "runtime/execution/collective_replay.h"
+#include "runtime/execution/engine_replay.h"
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ std::string text_of(const LaunchSet& launches) {
 
 }  // namespace
 
-void CollectiveReplay::launch(CUstream stream, const std::function<void()>& launch) {
+void EngineReplay::launch(CUstream stream, const std::function<void()>& launch) {
   if (!text_) text_ = std::make_shared<const std::string>(text_of(launches_));
   std::function<void()> inner = launch;
   for (const auto& [group, engine] : communicators_.engines())

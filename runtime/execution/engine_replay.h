@@ -1,4 +1,4 @@
-// CollectiveReplay: launches a CUDA Graph through the engines of its collectives.
+// EngineReplay: launches a CUDA Graph through the engines of its collectives.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace sinter {
 
-class CollectiveReplay {
+class EngineReplay {
  public:
   /// Both must outlive it.
-  CollectiveReplay(const LaunchSet& launches, const GroupCommunicators& communicators)
+  EngineReplay(const LaunchSet& launches, const GroupCommunicators& communicators)
       : launches_(launches), communicators_(communicators) {}
 
   /// Calls `launch`, which puts the graph on `stream`, through every engine. Throws UserError
