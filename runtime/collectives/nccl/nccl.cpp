@@ -35,6 +35,17 @@ std::string fill_nccl(nccl::Table& table, void* handle) {
   return missing;
 }
 
+}  // namespace
+
+std::string Nccl::version_text() const { return text_of_version(version); }
+
+std::string Nccl::describe(nccl::ncclResult_t result, nccl::ncclComm_t communicator) const {
+  std::string text = table.ncclGetErrorString(result);
+  const char* const details = table.ncclGetLastError(communicator);
+  if (details && *details) text += fmt::format(": {}", details);
+  return text;
+}
+
 NcclOrReason open_nccl() {
   auto* const library = new Nccl;  // never destroyed, because the library is never closed
   const auto accepts = [&](void* handle) -> std::string {
@@ -64,17 +75,6 @@ NcclOrReason open_nccl() {
               fmt::format("NCCL 2.18 or later, which {}; install NVIDIA's package libnccl2 or the "
                           "Python wheel nvidia-nccl-cu{}, or name the file in SINTER_NCCL",
                           opened.reason, cuda_driver_version() / 1000 == 12 ? 12 : 13)};
-}
-
-}  // namespace
-
-std::string Nccl::version_text() const { return text_of_version(version); }
-
-std::string Nccl::describe(nccl::ncclResult_t result, nccl::ncclComm_t communicator) const {
-  std::string text = table.ncclGetErrorString(result);
-  const char* const details = table.ncclGetLastError(communicator);
-  if (details && *details) text += fmt::format(": {}", details);
-  return text;
 }
 
 const NcclOrReason& find_nccl() {

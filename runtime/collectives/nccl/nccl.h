@@ -35,6 +35,9 @@ struct NcclOrReason {
 /// The library of this machine, opened at the first call: $SINTER_NCCL, else the first one found.
 const NcclOrReason& find_nccl();
 
+/// The same without memory, for tests.
+NcclOrReason open_nccl();
+
 /// The library. Throws UserError if there is none; `what` needs it.
 const Nccl& require_nccl(const char* what);
 

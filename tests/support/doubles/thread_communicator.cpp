@@ -76,15 +76,14 @@ void ThreadGroup::carry_out() {
   exchange_on_host(calls_);
 }
 
-void on_every_rank(const std::shared_ptr<ThreadGroup>& group, int size,
-                   const std::function<void(int rank, const Communicator& communicator)>& body) {
+void on_every_rank(int size, const std::function<void(int rank)>& body) {
   std::vector<std::exception_ptr> failures(static_cast<std::size_t>(size));
   {
     std::vector<std::jthread> ranks;
     for (int rank = 0; rank < size; ++rank)
       ranks.emplace_back([&, rank] {
         try {
-          body(rank, group->communicator(rank));
+          body(rank);
         } catch (...) {
           failures[static_cast<std::size_t>(rank)] = std::current_exception();
         }
@@ -92,6 +91,11 @@ void on_every_rank(const std::shared_ptr<ThreadGroup>& group, int size,
   }
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
+}
+
+void on_every_rank(const std::shared_ptr<ThreadGroup>& group, int size,
+                   const std::function<void(int rank, const Communicator& communicator)>& body) {
+  on_every_rank(size, [&](int rank) { body(rank, group->communicator(rank)); });
 }
 
 }  // namespace sinter::test
