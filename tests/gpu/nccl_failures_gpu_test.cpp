@@ -190,24 +190,25 @@ TEST_F(GpuNcclFailures, EachRankNeedsAGpuOfItsOwn) {
 }
 
 TEST_F(GpuNcclFailures, TheDeviceIsThatOfTheProgram) {
-  need_double(2);
+  need_double(3);
   if (IsSkipped()) return;
-  const Communicator one = Communicator::nccl(nccl_unique_id(), 0, 1, gpu(0), kLong);
-  const auto refusal = [&](const Device& device) {
-    Graph graph("g");
-    graph.output("y", all_gather(graph.input("x", f32, {4}), {.name = "data", .size = 1}));
-    return error_of([&] {
-      Context context =
-          compile(graph, device, {.tune = Tune::off}).context({{"data", one}});
-      (void)context.run(device.stream(), {{"x", device.empty(f32, {4})}});
-    });
-  };
-  EXPECT_THAT(refusal(gpu(1)),
-              HasSubstr("NCCL: the program runs on cuda:1, but the communicator is of cuda:0; make "
-                        "the communicator of a rank with the device of its program"));
-  EXPECT_THAT(refusal(host_device(0)),
-              HasSubstr("NCCL carries values of GPUs only, and this device is a host device; use "
-                        "Communicator::mpi for host devices"));
+  const NcclUniqueId id = nccl_unique_id();
+  on_every_rank(2, [&](int rank) {
+    const Communicator data = Communicator::nccl(id, rank, 2, gpu(rank), kLong);
+    if (rank == 1) return;
+    const auto refusal = [&](const Device& device) {
+      return error_of([&] {
+        Context context = gather_context(device, data, 4);
+        (void)context.run(device.stream(), {{"x", device.empty(f32, {4})}});
+      });
+    };
+    EXPECT_THAT(refusal(gpu(2)),
+                HasSubstr("NCCL: the program runs on cuda:2, but the communicator is of cuda:0; "
+                          "make the communicator of a rank with the device of its program"));
+    EXPECT_THAT(refusal(host_device(0)),
+                HasSubstr("NCCL carries values of GPUs only, and this device is a host device; use "
+                          "Communicator::mpi for host devices"));
+  });
 }
 
 TEST_F(GpuNcclFailures, WrongArgumentsAreRefused) {
@@ -230,17 +231,18 @@ TEST_F(GpuNcclFailures, WrongArgumentsAreRefused) {
 TEST_F(GpuNcclFailures, ForkedProcessesCannotUseIt) {
   need_double(1);
   if (IsSkipped()) return;
-  Rank own(nccl_unique_id(), 0, 1, gpu(0), kLong);
+  const Communicator one = Communicator::nccl(nccl_unique_id(), 0, 1, gpu(0), kLong);
+  const auto failure = [&] { return error_of([&] { one.check(); }); };
   const pid_t child = fork();
   if (child == 0) {
     const bool is_refused =
-        own.failure().starts_with("NCCL: this process was forked after a device had been opened");
+        failure().starts_with("NCCL: this process was forked after a device had been opened");
     _exit(is_refused ? 0 : 1);
   }
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
-  EXPECT_EQ(own.failure(), "(nothing thrown)");
+  EXPECT_EQ(failure(), "(nothing thrown)");
 }
 
 TEST_F(GpuNcclFailures, OldLibrariesAreRefused) {

@@ -28,7 +28,7 @@ class GpuNccl : public NcclTest {
     on_every_rank(ranks, [&](int rank) {
       const Graph own = parse(print(graph));
       RunRequest with_ranks = request;
-      with_ranks.communicators = {{"data", Communicator::nccl(id, rank, ranks, gpu(rank))}};
+      with_ranks.communicators = {{"data", Communicator::nccl(id, rank, ranks, gpu(rank), {.timeout = std::chrono::minutes(1)})}};
       const auto index = static_cast<std::size_t>(rank);
       results[index] = run_graph(own, gpu(rank), inputs[index], with_ranks).results;
       with_ranks.communicators[0].communicator.check();
