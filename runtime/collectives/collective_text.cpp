@@ -6,14 +6,14 @@ namespace sinter {
 
 namespace {
 
-constexpr std::string_view kKinds[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
+constexpr std::string_view kCollectiveNames[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
                                        "reduce_to",  "all_to_all", "send_receive"};
-constexpr std::string_view kReductions[] = {"sum", "prod", "max", "min", "mean"};
+constexpr std::string_view kReductionNames[] = {"sum", "prod", "max", "min", "mean"};
 
 std::string peer_text(int rank) { return rank < 0 ? "no rank" : fmt::format("rank {}", rank); }
 
 std::string details_text(const CollectiveCall& call) {
-  const std::string_view reduction = kReductions[static_cast<std::size_t>(call.reduction)];
+  const std::string_view reduction = kReductionNames[static_cast<std::size_t>(call.reduction)];
   switch (call.kind) {
     case Collective::all_reduce:
     case Collective::reduce_scatter: return fmt::format(" ({})", reduction);
@@ -29,7 +29,7 @@ std::string details_text(const CollectiveCall& call) {
 
 std::string describe(const CollectiveCall& call) {
   return fmt::format("{} of {} {} elements{}, recorded at {}",
-                     kKinds[static_cast<std::size_t>(call.kind)], call.elements, name(call.dtype),
+                     kCollectiveNames[static_cast<std::size_t>(call.kind)], call.elements, name(call.dtype),
                      details_text(call), call.place.empty() ? "an unknown place" : call.place);
 }
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kMostNamed = 4;
 
 /// `a replay with all_reduce (recorded at a.cpp:3), all_gather (recorded at a.cpp:7) and 5 more`
-std::string text_of(const LaunchSet& launches) {
+std::string replay_text(const LaunchSet& launches) {
   std::string text;
   std::size_t count = 0;
   for (const PreparedLaunch& launch : launches.launches()) {
@@ -26,7 +26,7 @@ std::string text_of(const LaunchSet& launches) {
 }  // namespace
 
 void EngineReplay::launch(CUstream stream, const std::function<void()>& launch) {
-  if (!text_) text_ = std::make_shared<const std::string>(text_of(launches_));
+  if (!text_) text_ = std::make_shared<const std::string>(replay_text(launches_));
   std::function<void()> inner = launch;
   for (const auto& [group, engine] : communicators_.engines())
     inner = [this, stream, engine = engine.get(), launch = std::move(inner)] {

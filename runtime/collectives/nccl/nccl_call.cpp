@@ -15,11 +15,11 @@ namespace {
 using namespace nccl;
 
 /// True if the input is one part per rank.
-bool has_parts(Collective kind) {
+bool is_divided(Collective kind) {
   return kind == Collective::reduce_scatter || kind == Collective::all_to_all;
 }
 
-void check_peer(std::string_view role, int rank, int size, bool may_be_none) {
+void check_rank(std::string_view role, int rank, int size, bool may_be_none) {
   if ((may_be_none && rank == -1) || (rank >= 0 && rank < size)) return;
   throw UserError(fmt::format("NCCL: the {} is rank {}, but the communicator has {} ranks, from 0 "
                               "on",
@@ -140,12 +140,12 @@ void check_nccl_call(const CollectiveCall& call, const NcclRank& own) {
   if (has_reduction(call.kind) && call.reduction == RankReduction::mean)
     throw UserError("NCCL: sinter asks it for no mean; divide the sum by the number of ranks");
   if (call.kind == Collective::broadcast || call.kind == Collective::reduce_to)
-    check_peer("root", call.root, own.size, false);
+    check_rank("root", call.root, own.size, false);
   if (call.kind == Collective::send_receive) {
-    check_peer("source", call.source, own.size, true);
-    check_peer("target", call.target, own.size, true);
+    check_rank("source", call.source, own.size, true);
+    check_rank("target", call.target, own.size, true);
   }
-  if (has_parts(call.kind) && call.elements % own.size != 0)
+  if (is_divided(call.kind) && call.elements % own.size != 0)
     throw UserError(fmt::format("NCCL: {} elements cannot be divided among {} ranks", call.elements,
                                 own.size));
 }

@@ -20,7 +20,7 @@ using std::chrono::steady_clock;
 
 constexpr const char* kCall = "Communicator::nccl";
 
-[[noreturn]] void fail(std::string_view what) {
+[[noreturn]] void fail_nccl(std::string_view what) {
   throw UserError(fmt::format("{}: {}", kCall, what));
 }
 
@@ -42,7 +42,7 @@ class NcclEngine final : public CommunicatorEngine {
 
 void check_timeout(milliseconds timeout) {
   if (timeout.count() <= 0)
-    fail(fmt::format("the timeout is {} ms; it must be positive", timeout.count()));
+    fail_nccl(fmt::format("the timeout is {} ms; it must be positive", timeout.count()));
 }
 
 /// Creates a communicator, for which all ranks wait. The context of the device must be current.
@@ -62,7 +62,7 @@ nccl::ncclComm_t create_communicator(const Nccl& library, const NcclUniqueId& id
   const std::string why = handle.settle(result, "ncclCommInitRankConfig", deadline);
   if (why.empty()) return communicator;
   if (communicator) handle.abort();
-  fail(fmt::format("rank {} of {} on cuda:{}: {}; all ranks must call it within {} ms "
+  fail_nccl(fmt::format("rank {} of {} on cuda:{}: {}; all ranks must call it within {} ms "
                    "(NcclOptions::timeout), with the same id and each with another GPU",
                    own.rank, own.size, own.device, why, timeout.count()));
 }
@@ -88,13 +88,13 @@ NcclUniqueId nccl_unique_id() {
 
 Communicator Communicator::nccl(const NcclUniqueId& id, int rank, int size, const Device& device,
                                 const NcclOptions& options) {
-  if (is_forked()) fail(kForkedError);
+  if (is_forked()) fail_nccl(kForkedError);
   if (device.is_host())
-    fail(fmt::format("{} is a host device, and NCCL needs a GPU; use Communicator::mpi for host "
+    fail_nccl(fmt::format("{} is a host device, and NCCL needs a GPU; use Communicator::mpi for host "
                      "devices",
                      to_string(*device.state())));
   if (size < 1 || rank < 0 || rank >= size)
-    fail(fmt::format("rank {} of {} does not exist; ranks are numbered from 0", rank, size));
+    fail_nccl(fmt::format("rank {} of {} does not exist; ranks are numbered from 0", rank, size));
   check_timeout(options.timeout);
   const Nccl& library = require_nccl(kCall);
   const NcclRank own{.rank = rank, .size = size, .device = device.ordinal()};
@@ -104,15 +104,15 @@ Communicator Communicator::nccl(const NcclUniqueId& id, int rank, int size, cons
 }
 
 Communicator Communicator::nccl(void* communicator, const NcclOptions& options) {
-  if (is_forked()) fail(kForkedError);
-  if (!communicator) fail("the ncclComm_t is null");
+  if (is_forked()) fail_nccl(kForkedError);
+  if (!communicator) fail_nccl("the ncclComm_t is null");
   check_timeout(options.timeout);
   const Nccl& library = require_nccl(kCall);
   const auto given = static_cast<nccl::ncclComm_t>(communicator);
   NcclRank own;
   const auto ask = [&](auto function, int& value, const char* call) {
     if (const nccl::ncclResult_t result = function(given, &value); result != 0)
-      fail(fmt::format("{} failed: {}; pass an ncclComm_t of the same NCCL library, which is {}",
+      fail_nccl(fmt::format("{} failed: {}; pass an ncclComm_t of the same NCCL library, which is {}",
                        call, library.describe(result, nullptr), library.path));
   };
   ask(library.table.ncclCommUserRank, own.rank, "ncclCommUserRank");

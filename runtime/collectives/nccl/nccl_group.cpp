@@ -117,7 +117,7 @@ std::string NcclGroup::find_error() {
 
 std::string NcclGroup::failure() {
   if (is_forked()) return forked_message();
-  // Nobody watches the launches of graphs that the program has captured.
+  // The thread does not watch launches of graphs that the program has captured.
   if (const std::string why = find_error(); !why.empty()) fail("a collective", why);
   const std::lock_guard lock(failure_mutex_);
   return failure_;

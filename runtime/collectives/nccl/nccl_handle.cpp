@@ -11,7 +11,7 @@ namespace {
 using namespace nccl;
 using std::chrono::steady_clock;
 
-constexpr std::chrono::microseconds kSleep{200};
+constexpr std::chrono::microseconds kSettleSleep{200};
 /// How long the end of a communicator may take before it is aborted.
 constexpr std::chrono::seconds kFinalizeLimit{10};
 
@@ -21,7 +21,7 @@ std::string NcclHandle::settle(ncclResult_t result, std::string_view call,
                                Deadline deadline) const {
   while (result == ncclInProgress) {
     if (steady_clock::now() >= deadline) return fmt::format("{} did not complete in time", call);
-    std::this_thread::sleep_for(kSleep);
+    std::this_thread::sleep_for(kSettleSleep);
     if (is_aborted_) return fmt::format("{} was aborted", call);
     ncclResult_t state = ncclSuccess;
     const ncclResult_t asked = library_.table.ncclCommGetAsyncError(communicator_, &state);

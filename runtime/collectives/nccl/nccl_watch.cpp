@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 
 /// The thread looks again after an eighth of the time that it has waited, within these limits.
 constexpr milliseconds kShortestSleep{1}, kLongestSleep{50};
-constexpr std::string_view kPurpose = "watching collectives of NCCL";
+constexpr std::string_view kWatchPurpose = "watching collectives of NCCL";
 
 }  // namespace
 
@@ -44,7 +44,7 @@ CUevent NcclWatch::take_event() {
   }
   CUevent event = nullptr;
   check(device_.driver, device_.driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING),
-        "cuEventCreate", kPurpose);
+        "cuEventCreate", kWatchPurpose);
   return event;
 }
 
@@ -60,7 +60,7 @@ void NcclWatch::add(CUstream stream, std::shared_ptr<const std::string> what) {
       if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
     }
   }
-  check(device_.driver, recorded, "cuEventRecord", kPurpose);
+  check(device_.driver, recorded, "cuEventRecord", kWatchPurpose);
   changed_.notify_all();
 }
 

@@ -26,7 +26,7 @@ class NcclWatch {
   };
 
   NcclWatch(const DeviceState& device, std::chrono::milliseconds timeout, Observer observer);
-  /// Ends the thread. What is in flight is not watched any more.
+  /// Ends the thread, also if work is in flight.
   ~NcclWatch();
   NcclWatch(const NcclWatch&) = delete;
   NcclWatch& operator=(const NcclWatch&) = delete;

@@ -89,9 +89,8 @@ struct MpiOptions {
 };
 
 struct NcclOptions {
-  /// If the work of a rank makes no progress for longer than this, because a collective waits for
-  /// another rank, the communicator fails on this rank and for good. It must exceed the longest time
-  /// by which one rank may be ahead of another, and that of the longest replay.
+  /// A rank whose collectives and replays make no progress for longer than this fails for good. It
+  /// must exceed the longest replay, and the longest time by which one rank may be ahead of another.
   std::chrono::milliseconds timeout = std::chrono::minutes(5);
 };
 
