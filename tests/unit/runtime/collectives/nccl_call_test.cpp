@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include <dlfcn.h>
 
 #include "runtime/collectives/collective_text.h"
@@ -109,6 +107,12 @@ TEST(NcclLibrary, SaysWhyItCannotBeOpened) {
   const std::string other = library_file(dlopen("libz.so.1", RTLD_NOW)).path;
   EXPECT_THAT(reason_of(other), HasSubstr("which cannot be used: " + other +
                                           " has no ncclGetVersion; install"));
+}
+
+TEST(NcclLibrary, MissesInOneSentence) {
+  if (find_nccl().library) GTEST_SKIP() << "NCCL is there";
+  EXPECT_EQ(test::error_of([] { nccl_unique_id(); }),
+            "nccl_unique_id needs " + find_nccl().reason);
 }
 
 }  // namespace
