@@ -92,6 +92,7 @@ std::string NcclWatch::look() {
 void NcclWatch::work() {
   const CurrentContextNoThrow current(device_);  // also: queries may run beside captures
   std::unique_lock lock(mutex_);
+  progress_ = Clock::now();
   while (true) {
     if (in_flight_.empty()) {
       changed_.wait(lock, [&] { return is_ending_ || !in_flight_.empty(); });

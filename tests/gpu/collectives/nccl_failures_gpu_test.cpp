@@ -161,9 +161,13 @@ TEST_F(GpuNcclFailures, RanksThatDifferFail) {
   const NcclUniqueId id = nccl_unique_id();
   on_every_rank(2, [&](int rank) {
     Rank own(id, rank, 2, gpu(rank), kLong, rank == 0 ? 4 : 6);
-    own.run();
-    own.stream.synchronize();
-    EXPECT_THAT(own.failure(), HasSubstr("invalid usage: the ranks differ: 16 and 24 elements"));
+    // The first collective connects the ranks, so that it may fail itself.
+    EXPECT_THAT(error_of([&] {
+                  own.run();
+                  own.stream.synchronize();
+                  own.data.check();
+                }),
+                HasSubstr("invalid usage: the ranks differ: 16 and 24 elements"));
   });
 }
 

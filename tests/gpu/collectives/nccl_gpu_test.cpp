@@ -14,8 +14,9 @@ namespace sinter::nccl_gpu_test {
 namespace {
 
 using namespace test;
-using testing::Each;
 using testing::ElementsAre;
+
+constexpr NcclOptions kOneMinute = {.timeout = std::chrono::minutes(1)};
 
 class GpuNccl : public NcclTest {
  protected:
@@ -28,10 +29,11 @@ class GpuNccl : public NcclTest {
     on_every_rank(ranks, [&](int rank) {
       const Graph own = parse(print(graph));
       RunRequest with_ranks = request;
-      with_ranks.communicators = {{"data", Communicator::nccl(id, rank, ranks, gpu(rank), {.timeout = std::chrono::minutes(1)})}};
+      const Communicator data = Communicator::nccl(id, rank, ranks, gpu(rank), kOneMinute);
+      with_ranks.communicators = {{"data", data}};
       const auto index = static_cast<std::size_t>(rank);
       results[index] = run_graph(own, gpu(rank), inputs[index], with_ranks).results;
-      with_ranks.communicators[0].communicator.check();
+      data.check();
     });
     return results;
   }
@@ -98,7 +100,7 @@ TEST_F(GpuNccl, RunsWithoutWaitsInBetween) {
   const NcclUniqueId id = nccl_unique_id();
   on_every_rank(2, [&](int rank) {
     const Device device = gpu(rank);
-    const Communicator data = Communicator::nccl(id, rank, 2, device);
+    const Communicator data = Communicator::nccl(id, rank, 2, device, kOneMinute);
     const Executable executable = compile(gather(2), device, {.tune = Tune::off});
     Context context = executable.context({{"data", data}});
     const Stream stream = device.stream();
@@ -125,7 +127,7 @@ TEST_F(GpuNccl, CanBeCapturedByTheUser) {
   const NcclUniqueId id = nccl_unique_id();
   on_every_rank(2, [&](int rank) {
     const Device device = gpu(rank);
-    const Communicator data = Communicator::nccl(id, rank, 2, device);
+    const Communicator data = Communicator::nccl(id, rank, 2, device, kOneMinute);
     const Executable executable = compile(gather(2), device, {.tune = Tune::off});
     const Stream stream = device.stream();
     const Array x = device.empty(i32, {1});
@@ -167,7 +169,7 @@ TEST_F(GpuNccl, CallsArePrecise) {
                                       exchange(0) + exchange(1) + exchange(2) +
                                       "ncclSend 24 type 1 operation 0 peer 1\n"
                                       "ncclReduce 12 type 6 operation 0 peer 1\n"
-                                      "ncclReduceScatter 12 type 6 operation 2 peer 0");
+                                      "ncclReduceScatter 4 type 6 operation 2 peer 0");
 }
 
 TEST_F(GpuNccl, UsesACommunicatorOfTheProgram) {
@@ -186,7 +188,7 @@ TEST_F(GpuNccl, UsesACommunicatorOfTheProgram) {
       ASSERT_EQ(table.ncclCommInitRankConfig(&own, 2, name, rank, &config), nccl::ncclSuccess);
     }
     {
-      const Communicator data = Communicator::nccl(own);
+      const Communicator data = Communicator::nccl(own, kOneMinute);
       EXPECT_EQ(data.rank(), rank);
       EXPECT_EQ(data.size(), 2);
       const Executable executable = compile(gather(2), device, {.tune = Tune::off});

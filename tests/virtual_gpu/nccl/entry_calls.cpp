@@ -62,8 +62,12 @@ ncclResult_t refusal(const StreamCall& call, const std::string& text) {
 }
 
 ncclResult_t add(const StreamCall& call, std::string_view name) {
+  // The count of the call is that of one rank.
+  const std::size_t count = call.kind == StreamCall::Kind::collective
+                                ? std::min(call.sent, call.received)
+                                : std::max(call.sent, call.received);
   const std::string text =
-      fmt::format("{} {} type {} operation {} peer {}", name, std::max(call.sent, call.received),
+      fmt::format("{} {} type {} operation {} peer {}", name, count,
                   static_cast<int>(call.type), static_cast<int>(call.operation), call.peer);
   if (const ncclResult_t refused = refusal(call, text); refused != ncclSuccess) {
     group().failure = refused;
