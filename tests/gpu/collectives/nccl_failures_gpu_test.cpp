@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/collectives/nccl/nccl.h"
+#include "runtime/device/device_state.h"
 #include "tests/support/doubles/nccl_double.h"
 #include "tests/support/doubles/thread_communicator.h"
 #include "tests/support/files/errors.h"
@@ -230,6 +231,24 @@ TEST_F(GpuNcclFailures, WrongArgumentsAreRefused) {
   EXPECT_THAT(error_of([&] { Communicator::nccl(id, 0, 1, host_device(0)); }),
               MatchesRegex("Communicator::nccl: .*host:0.* is a host device, and NCCL needs a GPU; "
                            "use Communicator::mpi for host devices"));
+}
+
+TEST_F(GpuNcclFailures, CommunicatorsThatNcclDoesNotKnowAreRefused) {
+  need_double(1);
+  if (IsSkipped()) return;
+  const Nccl& library = *find_nccl().library;
+  const CurrentContext current(*gpu(0).state());
+  nccl::ncclUniqueId name;
+  nccl::ncclConfig_t config;
+  nccl::ncclComm_t own = nullptr;
+  ASSERT_EQ(library.table.ncclGetUniqueId(&name), nccl::ncclSuccess);
+  ASSERT_EQ(library.table.ncclCommInitRankConfig(&own, 1, name, 0, &config), nccl::ncclSuccess);
+  ASSERT_EQ(library.table.ncclCommDestroy(own), nccl::ncclSuccess);
+  EXPECT_EQ(error_of([&] { Communicator::nccl(own); }),
+            "Communicator::nccl: ncclCommUserRank failed: invalid argument; pass an ncclComm_t of "
+            "the same NCCL library, which is " +
+                library.path);
+  EXPECT_EQ(NcclDouble::violations(), "ncclCommUserRank of a communicator that was destroyed");
 }
 
 TEST_F(GpuNcclFailures, ForkedProcessesCannotUseIt) {
