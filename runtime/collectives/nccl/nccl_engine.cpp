@@ -59,7 +59,8 @@ nccl::ncclComm_t create_communicator(const Nccl& library, const NcclUniqueId& id
   const nccl::ncclResult_t result =
       library.table.ncclCommInitRankConfig(&communicator, own.size, name, own.rank, &config);
   NcclHandle handle(library, communicator, /*is_owned=*/true);
-  const std::string why = handle.settle(result, "ncclCommInitRankConfig", deadline);
+  const std::string why =
+      handle.settle(result, "ncclCommInitRankConfig", deadline, "a rank has not called it in time");
   if (why.empty()) return communicator;
   if (communicator) handle.abort();
   fail_nccl(fmt::format("rank {} of {} on cuda:{}: {}; all ranks must call it within {} ms "

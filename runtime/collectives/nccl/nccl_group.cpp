@@ -75,7 +75,8 @@ void NcclGroup::enqueue(const CollectiveCall& call) {
   const auto deadline = steady_clock::now() + timeout_;
   const nccl::ncclResult_t result =
       put_on_stream(handle_.library(), device_.driver, handle_.get(), call, own_);
-  if (const std::string why = handle_.settle(result, "NCCL", deadline); !why.empty()) {
+  const std::string why = handle_.settle(result, "NCCL", deadline, late_text(timeout_));
+  if (!why.empty()) {
     fail(*what, why);
     throw_if_failed();
   }

@@ -17,10 +17,17 @@ constexpr std::chrono::seconds kFinalizeLimit{10};
 
 }  // namespace
 
-std::string NcclHandle::settle(ncclResult_t result, std::string_view call,
-                               Deadline deadline) const {
+std::string late_text(std::chrono::milliseconds timeout) {
+  return fmt::format(
+      "it waited longer than {} ms for the other ranks, of which one has ended, is late or runs "
+      "other collectives; raise NcclOptions::timeout if ranks may be so late",
+      timeout.count());
+}
+
+std::string NcclHandle::settle(ncclResult_t result, std::string_view call, Deadline deadline,
+                               const std::string& late) const {
   while (result == ncclInProgress) {
-    if (steady_clock::now() >= deadline) return fmt::format("{} did not complete in time", call);
+    if (steady_clock::now() >= deadline) return late;
     std::this_thread::sleep_for(kSettleSleep);
     if (is_aborted_) return fmt::format("{} was aborted", call);
     ncclResult_t state = ncclSuccess;
@@ -49,7 +56,8 @@ void NcclHandle::release() noexcept {
   const Deadline deadline = steady_clock::now() + kFinalizeLimit;
   std::string problem;
   try {
-    problem = settle(library_.table.ncclCommFinalize(communicator_), "ncclCommFinalize", deadline);
+    problem = settle(library_.table.ncclCommFinalize(communicator_), "ncclCommFinalize", deadline,
+                     "late");
   } catch (...) {
     problem = "no memory";  // short enough to need no allocation
   }

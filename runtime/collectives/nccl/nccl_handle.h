@@ -23,9 +23,10 @@ class NcclHandle {
   const Nccl& library() const { return library_; }
   nccl::ncclComm_t get() const { return communicator_; }
 
-  /// Waits until NCCL has completed a call with this result. Returns why it failed or did not
-  /// complete in time; empty if it is complete. `call` names the function of NCCL, or the op.
-  std::string settle(nccl::ncclResult_t result, std::string_view call, Deadline deadline) const;
+  /// Waits until NCCL has completed a call with this result. Returns why it failed; empty if it is
+  /// complete. `call` names the function. Returns `late` if it does not complete in time.
+  std::string settle(nccl::ncclResult_t result, std::string_view call, Deadline deadline,
+                     const std::string& late) const;
   /// The error of work that was put on a stream before; empty if there is none.
   std::string find_error() const;
   /// Ends all its work on the device at once. The first call counts.
@@ -39,5 +40,8 @@ class NcclHandle {
   const bool is_owned_;
   std::atomic<bool> is_aborted_ = false;
 };
+
+/// The reason of a collective that has waited for longer than `timeout`.
+std::string late_text(std::chrono::milliseconds timeout);
 
 }  // namespace sinter

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/collectives/nccl/nccl_handle.h"
+
 namespace sinter {
 
 namespace {
@@ -83,10 +85,7 @@ std::string NcclWatch::look() {
   }
   if (std::string error = observer_.find_error(); !error.empty()) return error;
   if (Clock::now() - progress_ < timeout_) return "";
-  return fmt::format(
-      "it waited longer than {} ms for the other ranks, of which one has ended, is late or runs "
-      "other collectives; raise NcclOptions::timeout if ranks may be so late",
-      timeout_.count());
+  return late_text(timeout_);
 }
 
 void NcclWatch::work() {

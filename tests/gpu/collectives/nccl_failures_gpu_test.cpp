@@ -64,14 +64,32 @@ constexpr const char* kLateRank =
     ": rank 0 of 2: it waited longer than 300 ms for the other ranks, of which one has ended, is "
     "late or runs other collectives; raise NcclOptions::timeout if ranks may be so late";
 
-TEST_F(GpuNcclFailures, ALateRankEndsTheRun) {
+TEST_F(GpuNcclFailures, ALateRankEndsTheFirstRun) {
+  need_double(2);
+  if (IsSkipped()) return;
+  const NcclUniqueId id = nccl_unique_id();
+  on_every_rank(2, [&](int rank) {
+    Rank own(id, rank, 2, gpu(rank), kShort);
+    if (rank == 1) return;
+    EXPECT_THAT(error_of([&] { own.run(); }),
+                AllOf(StartsWith("all_gather: its function failed: NCCL 2.27.3: all_gather of 4 f32 "
+                                 "elements, recorded at "),
+                      HasSubstr(kLateRank)));
+    own.stream.synchronize();
+    EXPECT_THAT(own.failure(), EndsWith(kLateRank));
+  });
+}
+
+TEST_F(GpuNcclFailures, ALateRankEndsALaterRun) {
   need_double(2);
   if (IsSkipped()) return;
   const int aborted = NcclDouble::aborted();
   const NcclUniqueId id = nccl_unique_id();
   on_every_rank(2, [&](int rank) {
     Rank own(id, rank, 2, gpu(rank), kShort);
-    if (rank == 1) return;  // it never runs
+    own.run();
+    own.stream.synchronize();
+    if (rank == 1) return;  // it runs no more
     own.run();
     own.stream.synchronize();  // the abort ends the collective
     EXPECT_THAT(own.failure(),
@@ -128,7 +146,9 @@ TEST_F(GpuNcclFailures, AsynchronousErrorsAreReported) {
   if (IsSkipped()) return;
   const NcclUniqueId id = nccl_unique_id();
   on_every_rank(2, [&](int rank) {
-    Rank own(id, rank, 2, gpu(rank), rank == 0 ? kLong : kShort);
+    Rank own(id, rank, 2, gpu(rank), kLong);
+    own.run();
+    own.stream.synchronize();
     if (rank == 1) return;
     own.run();
     NcclDouble::fail(0, nccl::ncclRemoteError, "socket closed by peer 10.0.0.2");
@@ -176,8 +196,8 @@ TEST_F(GpuNcclFailures, AllRanksMustJoin) {
   need_double(2);
   if (IsSkipped()) return;
   EXPECT_EQ(error_of([&] { Communicator::nccl(nccl_unique_id(), 1, 2, gpu(0), kShort); }),
-            "Communicator::nccl: rank 1 of 2 on cuda:0: ncclCommInitRankConfig did not complete in "
-            "time; all ranks must call it within 300 ms (NcclOptions::timeout), with the same id "
+            "Communicator::nccl: rank 1 of 2 on cuda:0: a rank has not called it in time; all "
+            "ranks must call it within 300 ms (NcclOptions::timeout), with the same id "
             "and each with another GPU");
 }
 

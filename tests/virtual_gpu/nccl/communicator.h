@@ -75,7 +75,9 @@ struct ncclComm {
   bool is_blocking = true;
   /// Questions about the state that are answered by ncclInProgress.
   int questions_in_progress = 0;
-  bool has_connected = false;  ///< by its first collective
+  bool has_connected = false;  ///< it has begun its first collective
+  /// Its first collective is complete once all ranks have begun theirs.
+  bool waits_for_connection = false;
   bool is_finalized = false;
   bool is_aborted = false;
   bool is_destroyed = false;

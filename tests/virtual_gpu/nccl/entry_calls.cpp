@@ -36,6 +36,7 @@ ncclResult_t finish(std::span<const StreamCall> calls) {
   if (communicator.is_blocking || std::exchange(communicator.has_connected, true))
     return ncclSuccess;
   communicator.questions_in_progress = kQuestionsOfConnect;
+  communicator.waits_for_connection = calls[0].kind == StreamCall::Kind::collective;
   return ncclInProgress;
 }
 

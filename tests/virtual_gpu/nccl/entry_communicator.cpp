@@ -1,4 +1,5 @@
 // Entry points of the NCCL double: versions, errors, and the life of communicators.
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -55,6 +56,11 @@ ncclComm_t join(const std::string& id, int size, int rank, int device) {
   ++clique->joined;
   state().changed.notify_all();
   return place;
+}
+
+bool waits_for_connection(const ncclComm& communicator) {
+  return communicator.waits_for_connection &&
+         !std::ranges::all_of(communicator.clique->ranks, &ncclComm::has_connected);
 }
 
 }  // namespace
@@ -118,7 +124,8 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t* error)
   if (use.refusal != ncclSuccess) return use.refusal;
   *error = communicator->error;
   if (communicator->is_blocking || *error != ncclSuccess) return ncclSuccess;
-  const bool waits = !communicator->has_all_ranks() || communicator->questions_in_progress > 0;
+  const bool waits = !communicator->has_all_ranks() || waits_for_connection(*communicator) ||
+                     communicator->questions_in_progress > 0;
   if (waits) *error = ncclInProgress;
   if (communicator->questions_in_progress > 0) --communicator->questions_in_progress;
   return ncclSuccess;
