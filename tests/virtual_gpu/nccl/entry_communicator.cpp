@@ -25,6 +25,7 @@ struct Use {
   ncclResult_t refusal = ncclSuccess;
 
   Use(ncclComm_t communicator, std::string_view call) {
+    state().last_error.clear();
     if (!communicator) {
       refusal = ncclInvalidArgument;
     } else if (communicator->is_gone()) {
