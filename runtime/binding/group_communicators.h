@@ -22,6 +22,8 @@ class GroupCommunicators {
     const auto found = engines_.find(group);
     return found == engines_.end() ? nullptr : found->second.get();
   }
+  /// The engines by the names of their groups.
+  const auto& engines() const { return engines_; }
 
  private:
   std::map<std::string, std::shared_ptr<CommunicatorEngine>, std::less<>> engines_;

@@ -27,7 +27,8 @@ CollectiveCall describe_collective(Collective kind, const OpaqueSizes& sizes, in
                       .elements = sizes.inputs[0].elements(),
                       .root = static_cast<int>(sizes.number("root", 0)),
                       .place = sizes.place,
-                      .is_host_device = sizes.is_host_device};
+                      .is_host_device = sizes.is_host_device,
+                      .device = sizes.device};
   const std::string_view reduction = sizes.text("reduction", "sum");
   call.reduction = rank_reduction(reduction).value_or(RankReduction::sum);
   if (kind == Collective::send_receive) set_peers(call, sizes.integers("pairs"), rank);

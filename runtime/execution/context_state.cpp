@@ -258,7 +258,11 @@ void ContextState::run(const std::shared_ptr<StreamState>& stream, const Checked
     update_arguments(state, bound, stream->handle);
     if (as_graph) {
       state.graph.update();
-      state.graph.launch(stream->handle);
+      if (state.launches.has_collectives()) [[unlikely]]
+        state.engine_replay.launch(stream->handle,
+                                       [&] { state.graph.launch(stream->handle); });
+      else
+        state.graph.launch(stream->handle);
     } else {
       // Adds the launches of the run to the counters of the process, all at once.
       const auto counted = llvm::make_scope_exit([this, before = kernel_launches] {

@@ -7,6 +7,7 @@
 
 #include "runtime/binding/binding.h"
 #include "runtime/execution/collective_stream.h"
+#include "runtime/execution/engine_replay.h"
 #include "runtime/execution/executable_state.h"
 #include "runtime/execution/launch_set.h"
 #include "runtime/execution/replay_graph.h"
@@ -23,6 +24,7 @@ struct VariantState {
       : launches(std::move(variant), executable.interface, communicators),
         graph(executable.device, launches, host_functions),
         collectives(executable.device, launches),
+        engine_replay(launches, communicators),
         table_uploads(executable.device) {}
 
   /// Lets the launches use the scratch memory and the tables, which may be null.
@@ -34,6 +36,7 @@ struct VariantState {
   LaunchSet launches;
   ReplayGraph graph;
   CollectiveStream collectives;
+  EngineReplay engine_replay;
   std::uint64_t version = 0;  ///< CheckedArguments::version of the values in `launches`; 0: none
   std::uint64_t scratch_version = 0;  ///< of the scratch memory that `launches` points into
   std::unique_ptr<DeviceMemory> tables;

@@ -48,9 +48,13 @@ function(set_up name arch schedule approximations unfused)
   string(SHA256 hash "${name}")
   string(SUBSTRING "${hash}" 0 6 seed)
   math(EXPR seed "0x${seed}")
+  set(gpus "${arch} sms=4 l2=64k, ${arch} sms=4 l2=64k")
+  if(name MATCHES "GpuNccl")
+    string(APPEND gpus ", ${gpus}")
+  endif()
   set_tests_properties("${name}" PROPERTIES LABELS vgpu TIMEOUT 900
     SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]"
-    ENVIRONMENT "LD_LIBRARY_PATH=${LIBRARY};VIRTUAL_GPUS=${arch} sms=4 l2=64k, ${arch} sms=4 l2=64k;\
+    ENVIRONMENT "LD_LIBRARY_PATH=${LIBRARY};VIRTUAL_GPUS=${gpus};\
 VIRTUAL_GPU_SCHEDULE=${schedule};VIRTUAL_GPU_APPROXIMATIONS=${approximations};\
 VIRTUAL_GPU_SEED=${seed};SINTER_PTX=on;SINTER_CACHE=off;SINTER_TEST_UNFUSED=${unfused}")
 endfunction()
@@ -110,9 +114,9 @@ foreach(test IN LISTS parity_tests)
 endforeach()
 
 # The tests of the runtime on every architecture that does not have them above. Reductions take long,
-# and are above.
+# and are above. So are those of NCCL, whose double is the same on all.
 foreach(test IN LISTS gpu_tests)
-  if(NOT test MATCHES "GpuInvariance|^GpuMemory")
+  if(NOT test MATCHES "GpuInvariance|^GpuMemory|GpuNccl")
     set(others ${archs})
     list(REMOVE_ITEM others "${unkind_arch_${test}}")
     foreach(arch IN LISTS others)

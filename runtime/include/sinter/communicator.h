@@ -8,6 +8,7 @@
 // devices.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -21,6 +22,8 @@
 #include "sinter/error.h"
 
 namespace sinter {
+
+class Device;
 
 /// The kinds of collectives, which are ops of the same names.
 enum class Collective : std::uint8_t {
@@ -48,8 +51,16 @@ struct CollectiveCall {
 
   void* stream = nullptr;       ///< a CUstream, which may be captured
   bool is_host_device = false;  ///< the arrays are in host memory
+  int device = 0;               ///< the number of the device among those of its kind
   /// Enqueues work that the CPU runs when the stream reaches it. It must not call sinter or CUDA.
   std::function<void(std::function<void()>)> on_host;
+};
+
+/// A launch of a CUDA Graph that contains collectives.
+struct CollectiveReplay {
+  void* stream = nullptr;                         ///< a CUstream, which is not captured
+  std::shared_ptr<const std::string> collectives;  ///< their names and places, for messages
+  std::function<void()> launch;                   ///< puts the graph on the stream
 };
 
 /// Carries the collectives of one group of ranks. Implementations: NCCL, MPI, or the user's.
@@ -64,6 +75,9 @@ class CommunicatorEngine {
   virtual void check(const CollectiveCall& call) const = 0;
   /// Puts the collective on the stream of `call`. Calls come in the same order on all ranks.
   virtual void enqueue(const CollectiveCall& call) = 0;
+  /// Launches a CUDA Graph with collectives that `enqueue` has put on a captured stream. Throws
+  /// UserError instead if they cannot run any more.
+  virtual void replay(const CollectiveReplay& replay) { replay.launch(); }
   /// Why a collective has failed that was enqueued before; empty if none has.
   virtual std::string failure() const { return {}; }
 };
@@ -73,6 +87,21 @@ struct MpiOptions {
   /// exceed the longest time by which one rank may be ahead of another, compilation included.
   std::chrono::milliseconds timeout = std::chrono::minutes(5);
 };
+
+struct NcclOptions {
+  /// A rank whose collectives and replays make no progress for longer than this fails for good. It
+  /// must exceed the longest replay, and the longest time by which one rank may be ahead of another.
+  std::chrono::milliseconds timeout = std::chrono::minutes(5);
+};
+
+/// The name of a new group of ranks. One rank gets it from nccl_unique_id() and sends it to the
+/// others.
+struct NcclUniqueId {
+  std::array<char, 128> bytes = {};
+};
+
+/// A new name. Throws UserError if NCCL is missing.
+NcclUniqueId nccl_unique_id();
 
 /// A rank in a group of ranks: a handle of an engine, cheap to copy. The collectives of one
 /// communicator run one after another, so concurrent Contexts need communicators of their own.
@@ -87,6 +116,17 @@ class Communicator {
   /// Throws UserError if MPI was initialised without MPI_THREAD_MULTIPLE, or after MPI_Finalize.
   static Communicator mpi(const MpiOptions& options = {});
   static Communicator mpi(const void* communicator, const MpiOptions& options = {});
+
+  /// Rank `rank` of `size` ranks, each on a GPU of its own. All ranks must call it together, in
+  /// threads or processes of their own, with the same `id`. Opens NCCL 2.18 or later at run time.
+  ///
+  /// A rank that waits longer than the timeout for another one fails with UserError, and does not
+  /// hang. Launches of CUDA Graphs that the program has captured itself are not timed.
+  static Communicator nccl(const NcclUniqueId& id, int rank, int size, const Device& device,
+                           const NcclOptions& options = {});
+  /// Uses an `ncclComm_t` of the program, which must live as long as this and is not destroyed. If
+  /// a collective fails or is late, it is aborted (ncclCommAbort): it must not be used after that.
+  static Communicator nccl(void* communicator, const NcclOptions& options = {});
 
   int rank() const { return engine_->rank(); }
   int size() const { return engine_->size(); }

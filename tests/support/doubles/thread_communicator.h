@@ -48,6 +48,8 @@ class ThreadGroup : public std::enable_shared_from_this<ThreadGroup> {
   std::vector<CarriedCollective> carried_;
 };
 
+/// Runs `body(rank)` in one thread per rank, and rethrows the first exception.
+void on_every_rank(int size, const std::function<void(int rank)>& body);
 /// Runs `body(rank, communicator)` in one thread per rank, and rethrows the first exception.
 void on_every_rank(const std::shared_ptr<ThreadGroup>& group, int size,
                    const std::function<void(int rank, const Communicator& communicator)>& body);

@@ -16,6 +16,8 @@ namespace {
 constexpr std::chrono::milliseconds kPatience(10);
 /// The executor lets callers in for at most so many turns.
 constexpr int kMostTurns = 1000;
+/// The time between two questions whether a function of the host is ready.
+constexpr std::chrono::milliseconds kReadyPoll(1);
 /// The estimated time of a task that only joins others, and of the start of a copy or kernel.
 constexpr std::uint64_t kMarkerNs = 500;
 
@@ -113,14 +115,25 @@ void Executor::wait_for_calls(ApiLock& lock) {
   done_.wait(lock.get(), [&] { return is_stopped_ || (calls_.empty() && !is_calling_); });
 }
 
+std::deque<Executor::Call>::iterator Executor::find_ready_call() {
+  return std::ranges::find_if(calls_, [](const Call& one) {
+    return !one.call.is_ready || one.call.is_ready(one.call.data) != 0;
+  });
+}
+
 void Executor::run_calls() {
   this_thread().is_in_callback = true;
   std::unique_lock lock(machine_.mutex);
   while (true) {
     calls_ready_.wait(lock, [&] { return is_stopped_ || !calls_.empty(); });
     if (is_stopped_) return;
-    const Call call = std::move(calls_.front());
-    calls_.pop_front();
+    const auto ready = find_ready_call();
+    if (ready == calls_.end()) {
+      calls_ready_.wait_for(lock, kReadyPoll);
+      continue;
+    }
+    const Call call = std::move(*ready);
+    calls_.erase(ready);
     // The start of the function "has the same effect as synchronizing an event recorded in the same
     // stream immediately prior to" it: cuLaunchHostFunc.
     if (call.task) machine_.orders.observe_before(call.task->order);

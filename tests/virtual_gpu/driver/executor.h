@@ -66,6 +66,8 @@ class Executor {
 
   void run();
   void run_calls();
+  /// The first due call that is ready; calls_.end() if none is.
+  std::deque<Call>::iterator find_ready_call();
   bool step(bool may_start_any);
   TaskPointer choose(bool may_start_any);
   bool is_allowed(const Task& task) const;

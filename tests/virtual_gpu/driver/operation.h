@@ -49,6 +49,9 @@ struct Fill {
 struct HostCall {
   CUhostFn function = nullptr;
   void* data = nullptr;
+  /// The function is called once this returns other than 0; null: at once. Tests use it to wait for
+  /// other devices: a function that waits itself would block those of all devices.
+  int (*is_ready)(void*) = nullptr;
 };
 
 /// The point from which on a stream-ordered allocation may be used.

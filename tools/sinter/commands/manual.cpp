@@ -90,7 +90,10 @@ std::string environment() {
       {"SINTER_CUBLASLT=a file",
        "Path of libcublasLt.so, which multiplies matrices on GPUs; default: as for SINTER_NVRTC."},
       {"SINTER_CUDNN=a file",
-       "Path of libcudnn.so, which computes convolutions on GPUs; default: as for SINTER_NVRTC."}};
+       "Path of libcudnn.so, which computes convolutions on GPUs; default: as for SINTER_NVRTC."},
+      {"SINTER_NCCL=a file",
+       "Path of libnccl.so.2, which carries collectives between GPUs; default: as for "
+       "SINTER_NVRTC."}};
   std::string text;
   for (const auto& [variable, doc] : kOthers) text += paragraph(variable, doc);
   for (const OptionInfo& option : option_table())

@@ -1,6 +1,7 @@
 #include "tools/sinter/output/machine.h"
 
 #include "runtime/cache/disk_cache.h"
+#include "runtime/collectives/nccl/nccl.h"
 #include "runtime/compile/host_compiler.h"
 #include "runtime/compile/nvrtc_choice.h"
 #include "runtime/device/device_state.h"
@@ -163,8 +164,14 @@ std::vector<ToolStatus> find_libraries() {
         fmt::format("{}, {}", opened.library->version_text(), opened.library->path);
   else
     convolutions.problem = "conv on GPUs needs " + opened.reason;
+  ToolStatus collectives{.name = "nccl"};
+  if (const NcclOrReason& opened = find_nccl(); opened.library)
+    collectives.found =
+        fmt::format("{}, {}", opened.library->version_text(), opened.library->path);
+  else
+    collectives.problem = "collectives of GPUs need " + opened.reason;
   return {status_of_host_blas(), status_of_host_conv(), std::move(products),
-          std::move(convolutions)};
+          std::move(convolutions), std::move(collectives)};
 }
 
 ToolStatus find_cache() {

@@ -34,8 +34,8 @@ ToolStatus find_driver();
 ToolStatus find_nvrtc();
 /// The C++ compiler of the host device.
 ToolStatus find_compiler();
-/// The libraries of products and convolutions: a BLAS and oneDNN for the host device, cuBLASLt and
-/// cuDNN for GPUs. `OpenBLAS 0.3.21, /usr/lib/libopenblas.so.0`
+/// The libraries of products, convolutions and collectives: a BLAS and oneDNN for the host device,
+/// cuBLASLt, cuDNN and NCCL for GPUs. `OpenBLAS 0.3.21, /usr/lib/libopenblas.so.0`
 std::vector<ToolStatus> find_libraries();
 /// The folder of the disk cache, and whether it can be written.
 ToolStatus find_cache();

@@ -29,7 +29,7 @@ AlgorithmStore* store_seen_by(const std::string& function,
                      .check = [&](const OpaqueSizes& sizes) { seen = sizes.algorithms; }})}};
   const OpaqueBinding binding({.function = function, .place = "here", .outputs = {{}}}, functions,
                               host::host_driver(), true, 0, store);
-  binding.check({});
+  binding.check(std::span<const std::int64_t>());
   return seen;
 }
 

@@ -136,13 +136,21 @@ CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode
   });
 }
 
-/// CUDA_HOST_NODE_PARAMS has the fields of HostCall.
+/// CUDA_HOST_NODE_PARAMS has these fields.
+struct HostNodeParameters {
+  CUhostFn function;
+  void* data;
+};
+
 CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
-                            std::size_t count, const HostCall* parameters) {
+                            std::size_t count, const HostNodeParameters* parameters) {
   return enter("cuGraphAddHostNode", Needs::possible_context, [&](Call& call) {
     require(parameters && parameters->function, "the function is null");
     add(call, {node, graph, dependencies, count},
-        [&](const GraphObject&) { return NodeWork{make_operation(*parameters)}; });
+        [&](const GraphObject&) {
+          return NodeWork{make_operation(
+              HostCall{.function = parameters->function, .data = parameters->data})};
+        });
   });
 }
 

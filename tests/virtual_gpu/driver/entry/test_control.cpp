@@ -1,6 +1,7 @@
 // Functions for tests that the real driver lacks: faults, numbers of calls, live objects, and the
 // last violation.
-#include "tests/virtual_gpu/driver/machine.h"
+#include "tests/virtual_gpu/driver/capture.h"
+#include "tests/virtual_gpu/driver/entry/arguments.h"
 
 namespace sinter::virtual_gpu::driver {
 
@@ -65,6 +66,18 @@ const char* virtualGpuLiveObjects() {
   Machine& machine = Machine::get();
   const ApiLock lock(machine);
   return kept(live_objects(machine));
+}
+
+/// cuLaunchHostFunc, but the stream waits until `is_ready` returns other than 0. That function is
+/// called again and again from the point on that the stream has reached it. It must not wait.
+CUresult virtualGpuLaunchWhenReady(CUstream stream, int (*is_ready)(void*), CUhostFn function,
+                                   void* data) {
+  return enter("virtualGpuLaunchWhenReady", Needs::context, [&](Call& call) {
+    StreamObject& found = *find_usable_stream(call, stream);
+    require(function && is_ready, "a function is null");
+    put(call.machine, found,
+        make_operation(HostCall{.function = function, .data = data, .is_ready = is_ready}));
+  });
 }
 
 /// Waits until every function of the host that is due has returned, such as the destructors of user
