@@ -84,8 +84,9 @@ Condition both(ImportState& state, const Condition& before, Value& next) {
 /// The inputs of the body of a Loop in iteration `i`.
 std::vector<ValueRef> loop_arguments(std::int64_t i, const ValueRef& condition,
                                      std::span<const ValueRef> states) {
-  std::vector<ValueRef> arguments{std::make_shared<Value>(
-      Value{.known = KnownValue{.dtype = i64, .shape = {}, .items = {Number::of(i)}}})};
+  std::vector<ValueRef> arguments;
+  arguments.push_back(std::make_shared<Value>(
+      Value{.known = KnownValue{.dtype = i64, .shape = {}, .items = {Number::of(i)}}}));
   arguments.push_back(condition);
   arguments.insert(arguments.end(), states.begin(), states.end());
   return arguments;

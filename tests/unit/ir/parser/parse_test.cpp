@@ -234,6 +234,10 @@ std::string statement_for(const OpSyntax& syntax) {
     return "conv_weight_gradient image, image {shape = [3, 3, 1, 1]}";
   if (syntax.name == "conv_transpose") return "conv_transpose image, filters {strides = [2, 1]}";
   if (syntax.name == "attention") return "attention q, q, q {is_causal = true}";
+  if (syntax.name == "send_receive")
+    return "send_receive x {group = \"g\", ranks = 3, pairs = [1, 1, 2, 0]}";
+  if (syntax.row && is_collective(syntax.row->op))
+    return std::string(syntax.name) + " x {group = \"g\", ranks = 3}";
   if (syntax.name == "take") return "take x, i {axis = 1}";
   if (syntax.name == "take_along_axis") return "take_along_axis x, j {axis = 1}";
   if (syntax.name == "full") return "full {shape = [3, n], value = 0.1, dtype = f32}";
