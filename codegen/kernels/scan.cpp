@@ -5,6 +5,8 @@
 // are distributed over blocks.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "codegen/kernels/kernel_kinds.h"
 #include "compiler/program/op_cost.h"
 #include "compiler/program/reduction_tree.h"
@@ -161,7 +163,8 @@ class ScanWriter {
             : fmt::format("for (int i = 0; i < {}; ++i) total[i] = State::identity();", each()));
     const std::string total = each() == 1 ? "total[0]" : "total[chunk]";
     if (each() == 1) declare_chunk();
-    const std::vector<int> kept = declare_kept();
+    const std::vector<bool> scanned = writer_.needed_for({&scan_.operand, 1});
+    const std::vector<int> kept = declare_kept(scanned);
     for_each_chunk([&] {
       Sinks sinks{.stores = {}, .kept = kept};
       sinks.after_each = [&] {
@@ -170,7 +173,7 @@ class ScanWriter {
                                total, writer_.operand_text(scan_.operand)));
         out().line(fmt::format("within{}[k] = {};", of_chunk(), total));
       };
-      writer_.write_tile(writer_.needed_for({&scan_.operand, 1}), sinks, tile_);
+      writer_.write_tile(scanned, sinks, tile_);
     });
     const Extent extent = body_.reduced_size();
     const bool is_one_tile = extent.is_number() && extent.number() <= tile_elements();
@@ -188,20 +191,32 @@ class ScanWriter {
     if (!schedule_.splits_rows) out().line("carry = State::join(carry, all);");
   }
 
-  /// Keeps the loads that both the scan's operand and the results need, so that each is made once.
-  std::vector<int> declare_kept() {
-    const std::vector<bool> scanned = writer_.needed_for({&scan_.operand, 1});
-    writer_.set_text(scan_.result, "scanned");
-    const std::vector<bool> after = writer_.needed_for(results());
-    writer_.set_text(scan_.result, "");
+  /// The loads that both the scan's operand, with its values `scanned`, and the results need. A
+  /// load that only gives the index of a kept one is not kept.
+  std::vector<int> shared_loads(const std::vector<bool>& scanned) {
     std::vector<int> kept;
-    for (std::size_t i = 0; i < body_.values.size(); ++i) {
-      if (!scanned[i] || !after[i] || body_.values[i].kind != Value::Kind::load) continue;
-      kept.push_back(static_cast<int>(i));
-      const std::string name = writer_.name_for(body_.values[i].node);
-      out().line(fmt::format("{} {}{};", writer_.kept_type(kept.back()), name,
+    writer_.set_text(scan_.result, "scanned");
+    for (int i = static_cast<int>(body_.values.size()) - 1; i >= 0; --i) {
+      const auto at = static_cast<std::size_t>(i);
+      if (body_.values[at].kind != Value::Kind::load || !scanned[at]) continue;
+      if (!writer_.needed_for(results())[at]) continue;
+      kept.push_back(i);
+      writer_.set_text(i, "kept");
+    }
+    for (const int value : kept) writer_.set_text(value, "");
+    writer_.set_text(scan_.result, "");
+    std::ranges::reverse(kept);
+    return kept;
+  }
+
+  /// Declares a vector for each load that both halves of a tile need, so that each is made once.
+  std::vector<int> declare_kept(const std::vector<bool>& scanned) {
+    const std::vector<int> kept = shared_loads(scanned);
+    for (const int value : kept) {
+      const std::string name = writer_.name_for(body_.values[static_cast<std::size_t>(value)].node);
+      out().line(fmt::format("{} {}{};", writer_.kept_type(value), name,
                              each() == 1 ? "" : fmt::format("[{}]", each())));
-      writer_.set_kept(kept.back(), name + of_chunk());
+      writer_.set_kept(value, name + of_chunk());
     }
     return kept;
   }

@@ -58,6 +58,22 @@ graph long_rows_of_{0}(x: {0}[3, 2500] {{range = [0, 3]}}) {{
                   {}, {.candidates = false});
 }
 
+/// The operand and the results read the same elements through an index, which is loaded with them.
+TEST(Scans, ElementsReadThroughIndex) {
+  for (const std::int64_t n : {5, 64, 700})
+    run_and_check(R"(
+graph through_index(x: f16[rows, m] {range = [-1, 1]}, at: i64[n] {range = [0, 4]}) {
+  y = take x, at {axis = 1}
+  a = cumprod y {axis = 1}
+  b = abs y
+  z = cast at {to = f32}
+  c = cumsum y {axis = 1, reverse = true}
+  d = mul c, z
+  return a, b, d
+})",
+                  {{"rows", 16}, {"m", 5}, {"n", n}});
+}
+
 TEST(Scans, LongColumns) {
   for (const std::int64_t columns : {1, 3, 16, 21})
     run_and_check(R"(
