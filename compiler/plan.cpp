@@ -86,7 +86,6 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
     if (bucket_collectives(graph.data(), options.bucket_bytes)) simplify(graph.data());
   });
 
-
   Program program;
   passes.run("fuse", program, [&] {
     drop_unreachable(graph, passes);

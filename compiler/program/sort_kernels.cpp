@@ -1,6 +1,7 @@
 #include "compiler/program/sort_kernels.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -36,14 +37,52 @@ std::vector<int> extra_passes_of(const std::vector<Kernel>& kernels) {
   return passes;
 }
 
+bool is_collective(const Kernel& kernel) {
+  return kernel.kind == KernelKind::opaque && is_collective(kernel.nodes.front()->op);
+}
+
+/// Moves each collective to where its operand is ready, so that later kernels run beside it. Other
+/// kernels stay in order, and so do the collectives, which depend on each other.
+std::vector<int> with_early_collectives(const std::vector<Kernel>& kernels,
+                                        const std::vector<int>& order) {
+  std::vector<int> collectives;
+  std::ranges::copy_if(order, std::back_inserter(collectives), [&](int i) {
+    return is_collective(kernels[static_cast<std::size_t>(i)]);
+  });
+  if (collectives.empty()) return order;
+  std::vector<int> result;
+  std::vector<bool> is_placed(kernels.size());
+  const auto place = [&](int i) {
+    result.push_back(i);
+    is_placed[static_cast<std::size_t>(i)] = true;
+  };
+  auto next = collectives.begin();
+  const auto place_ready_collectives = [&] {
+    for (; next != collectives.end(); ++next) {
+      const std::vector<int>& needs = kernels[static_cast<std::size_t>(*next)].depends_on;
+      if (!std::ranges::all_of(needs, [&](int i) { return is_placed[static_cast<std::size_t>(i)]; }))
+        return;
+      place(*next);
+    }
+  };
+  place_ready_collectives();
+  for (const int i : order) {
+    if (is_placed[static_cast<std::size_t>(i)]) continue;
+    place(i);
+    place_ready_collectives();
+  }
+  return result;
+}
+
 }  // namespace
 
 void sort_kernels(Program& program) {
   const std::vector<int> passes = extra_passes_of(program.kernels);
-  if (std::ranges::all_of(passes, [](int pass) { return pass == 0; })) return;
   std::vector<int> order(program.kernels.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {}, [&](int i) { return passes[static_cast<std::size_t>(i)]; });
+  order = with_early_collectives(program.kernels, order);
+  if (std::ranges::is_sorted(order)) return;
   std::vector<int> position(order.size());
   std::vector<Kernel> sorted;
   for (const int kernel : order) {

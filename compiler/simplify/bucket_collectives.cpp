@@ -23,6 +23,7 @@ using Numbers = llvm::SmallVector<int, 4>;
 struct Bucket {
   std::vector<const Node*> members;  ///< in their sequence
   std::int64_t bytes = 0;
+  bool is_closed = false;     ///< of unknown size: no other collective joins it
   Numbers needs;              ///< the buckets that its operands depend on directly
   std::int64_t sequence = 0;  ///< of the merged collective
 };
@@ -64,7 +65,7 @@ DenseMap<const Node*, Collectives> direct_needs(const GraphData& graph) {
 class BucketChoice {
  public:
   BucketChoice(const GraphData& graph, std::int64_t most_bytes)
-      : most_bytes_(most_bytes), bucket_of_(graph.nodes.size(), -1) {
+      : most_bytes_(std::max<std::int64_t>(most_bytes, 0)), bucket_of_(graph.nodes.size(), -1) {
     const DenseMap<const Node*, Collectives> needs = direct_needs(graph);
     std::vector<const Node*> collectives;
     for (const auto& [node, unused] : needs) collectives.push_back(node);
@@ -110,7 +111,8 @@ class BucketChoice {
       return are_alike(*bucket.members.front(), node);
     });
     const auto number = static_cast<int>(buckets_.rend() - last) - 1;
-    if (bytes && number >= 0 && last->bytes + *bytes <= most_bytes_ && !need(needs, number)) {
+    if (bytes && number >= 0 && !last->is_closed && *bytes <= most_bytes_ - last->bytes &&
+        !need(needs, number)) {
       last->members.push_back(&node);
       last->bytes += *bytes;
       last->needs.append(needs.begin(), needs.end());
@@ -119,8 +121,8 @@ class BucketChoice {
       return;
     }
     bucket_of_[node.id] = static_cast<int>(buckets_.size());
-    // No other collective joins one of unknown size.
-    buckets_.push_back({.members = {&node}, .bytes = bytes.value_or(most_bytes_ + 1), .needs = needs});
+    buckets_.push_back(
+        {.members = {&node}, .bytes = bytes.value_or(0), .is_closed = !bytes, .needs = needs});
   }
 
   /// Numbers the buckets: of those whose needs have a number, first the one that is complete first.

@@ -30,6 +30,9 @@ Tensor cotangent_of_all(Tensor all, RankReduction reduction, Tensor g) {
   return vjp_of(op)({&all, 1}, y, g).front();
 }
 
+/// `g` in a dtype that communicators reduce.
+Tensor reducible(Tensor g) { return can_reduce_over_ranks(g.dtype()) ? g : cast(g, f32); }
+
 /// `x` [ranks * n, ...] as [ranks, n, ...].
 Tensor by_rank(Tensor x, std::int64_t ranks) {
   ShapeVector shape(x.shape().begin(), x.shape().end());
@@ -52,7 +55,7 @@ std::vector<Tensor> all_reduce_vjp(std::span<const Tensor> operands, Tensor y, T
 }
 
 std::vector<Tensor> all_gather_vjp(std::span<const Tensor>, Tensor y, Tensor g) {
-  return {reduce_scatter(g, group_like(*y.node()))};
+  return {cast(reduce_scatter(reducible(g), group_like(*y.node())), g.dtype())};
 }
 
 std::vector<Tensor> reduce_scatter_vjp(std::span<const Tensor> operands, Tensor y, Tensor g) {
@@ -67,7 +70,8 @@ std::vector<Tensor> reduce_scatter_vjp(std::span<const Tensor> operands, Tensor 
 
 std::vector<Tensor> broadcast_vjp(std::span<const Tensor>, Tensor y, Tensor g) {
   const Node& node = *y.node();
-  return {reduce_to(g, group_like(node), static_cast<int>(attribute(node, "root").integer))};
+  const auto root = static_cast<int>(attribute(node, "root").integer);
+  return {cast(reduce_to(reducible(g), group_like(node), root), g.dtype())};
 }
 
 std::vector<Tensor> reduce_to_vjp(std::span<const Tensor>, Tensor y, Tensor g) {

@@ -65,6 +65,22 @@ bool can_reduce_over_ranks(DType dtype) {
   }
 }
 
+void check_parts(std::string_view op, const Node& x, std::int64_t axis, std::int64_t ranks,
+                 Location location) {
+  const Extent extent = x.shape[static_cast<std::size_t>(axis)];
+  if (floor_div(extent, ranks) * Extent(ranks) == extent) return;
+  const std::string text = to_string(extent);
+  fail(op,
+       extent.is_number()
+           ? fmt::format("axis {} of {} has {} elements, which are not a multiple of the {} ranks; "
+                         "pad it",
+                         axis, type_text(x), text, ranks)
+           : fmt::format("axis {0} of {1} has {2} elements, which may not be a multiple of the {3} "
+                         "ranks; record the axis as a symbol times {3}",
+                         axis, type_text(x), text, ranks),
+       location);
+}
+
 ShapeVector collective_shape(Op op, const Node& x, std::int64_t ranks, Location location) {
   ShapeVector shape(x.shape.begin(), x.shape.end());
   const bool cuts = op == Op::reduce_scatter || op == Op::all_to_all;
@@ -77,13 +93,8 @@ ShapeVector collective_shape(Op op, const Node& x, std::int64_t ranks, Location 
     check_size(info(op).name, shape, location);
     return shape;
   }
-  const Extent part = floor_div(shape[0], ranks);
-  if (part * Extent(ranks) != shape[0])
-    fail(info(op).name,
-         fmt::format("axis 0 of {} is not a multiple of {}, the number of ranks; pad it",
-                     type_text(x), ranks),
-         location);
-  if (op == Op::reduce_scatter) shape[0] = part;
+  check_parts(info(op).name, x, 0, ranks, location);
+  if (op == Op::reduce_scatter) shape[0] = floor_div(shape[0], ranks);
   return shape;
 }
 

@@ -31,6 +31,10 @@ std::optional<RankReduction> rank_reduction(std::string_view text);
 /// True for the dtypes that communicators reduce.
 bool can_reduce_over_ranks(DType dtype);
 
+/// Throws UserError if an axis of `x` cannot be cut into one part per rank.
+void check_parts(std::string_view op, const Node& x, std::int64_t axis, std::int64_t ranks,
+                 Location location);
+
 /// The shape of the result of a collective of `x`. Throws UserError if axis 0 cannot be cut into
 /// one part per rank.
 ShapeVector collective_shape(Op op, const Node& x, std::int64_t ranks, Location location);

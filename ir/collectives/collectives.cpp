@@ -75,9 +75,11 @@ Tensor recorded_reduce_scatter(const Operand& x, const RankGroup& group, RankRed
   return record_collective(Op::reduce_scatter, x, group, Attribute{.text = to_string(reduction)});
 }
 
-/// The sum over `terms` terms, divided by their number.
-Tensor mean_of(Tensor sum, Extent terms, Location location) {
-  return sum / record_size(*sum.graph(), terms, sum.dtype(), location);
+/// The sum over the ranks, divided by their number. Divides in f32 at least, because 16 bits do not
+/// represent every number of ranks.
+Tensor mean_of(Tensor sum, const RankGroup& group) {
+  if (size_of(sum.dtype()) >= 4) return sum / group.size;
+  return cast(cast(sum, f32) / group.size, sum.dtype());
 }
 
 /// The operand of a reduction. The mean of integers is computed in f32.
@@ -88,16 +90,12 @@ Operand reduced_operand(const Operand& x, RankReduction reduction) {
 
 Tensor fast_all_reduce(const Operand& x, const RankGroup& group, const AllReduceOptions& options) {
   const bool is_mean = options.reduction == RankReduction::mean;
-  const RankReduction reduction = is_mean ? RankReduction::sum : options.reduction;
-  Operand own = x;
-  Extent terms = group.size;
-  if (options.axis) {
-    const auto axis = static_cast<std::size_t>(*options.axis);
-    terms = terms * x.tensor.shape()[axis];
-    own = with_location(reduced(x.tensor, reduction, *options.axis), x);
-  }
-  const Tensor total = recorded_all_reduce(own, group, reduction);
-  return is_mean ? mean_of(total, terms, x.location) : total;
+  const Operand own =
+      options.axis ? with_location(reduced(x.tensor, options.reduction, *options.axis), x) : x;
+  // The mean over the axis comes first, because a sum of f16 may exceed its range.
+  const Tensor total =
+      recorded_all_reduce(own, group, is_mean ? RankReduction::sum : options.reduction);
+  return is_mean ? mean_of(total, group) : total;
 }
 
 }  // namespace
@@ -130,22 +128,26 @@ Tensor reduce_scatter(const Operand& x, const RankGroup& group, int axis, RankRe
   check_reducible(kOp, x);
   const LocationScope scope(x);
   const std::int64_t place = checked_axis(kOp, axis, node_of(kOp, x), x.location);
+  check_group(kOp, graph_of(kOp, x), group, x.location);
+  check_parts(kOp, node_of(kOp, x), place, group.size, x.location);
   const Operand own = in_front(reduced_operand(x, reduction), place);
   if (order == Reduce::ordered)
     return moved_back(ordered_reduce_scatter(own, group, reduction), place);
   const bool is_mean = reduction == RankReduction::mean;
   const Tensor part = moved_back(
       recorded_reduce_scatter(own, group, is_mean ? RankReduction::sum : reduction), place);
-  return is_mean ? mean_of(part, group.size, x.location) : part;
+  return is_mean ? mean_of(part, group) : part;
 }
 
 Tensor broadcast(const Operand& x, const RankGroup& group, int root) {
+  check_group("broadcast", graph_of("broadcast", x), group, x.location);
   check_root("broadcast", root, group, x.location);
   return record_collective(Op::broadcast, x, group, Attribute{.integer = root});
 }
 
 Tensor reduce_to(const Operand& x, const RankGroup& group, int root) {
   check_reducible("reduce_to", x);
+  check_group("reduce_to", graph_of("reduce_to", x), group, x.location);
   check_root("reduce_to", root, group, x.location);
   return record_collective(Op::reduce_to, x, group, Attribute{.integer = root});
 }
@@ -155,6 +157,8 @@ Tensor all_to_all(const Operand& x, const RankGroup& group, int split_axis, int 
   const LocationScope scope(x);
   const std::int64_t split = checked_axis(kOp, split_axis, node_of(kOp, x), x.location);
   const std::int64_t concat = checked_axis(kOp, concat_axis, node_of(kOp, x), x.location);
+  check_group(kOp, graph_of(kOp, x), group, x.location);
+  check_parts(kOp, node_of(kOp, x), split, group.size, x.location);
   const Tensor received = record_collective(Op::all_to_all, in_front(x, split), group);
   if (split == 0 && concat == 0) return received;
   // The parts of the senders, in front of the axes of x.

@@ -5,8 +5,11 @@
 #include <mutex>
 #include <string>
 
+#include <llvm/ADT/ScopeExit.h>
+
 #include "ir/collectives/collective_node.h"
 #include "ir/record/opaque.h"
+#include "runtime/collectives/check_call.h"
 #include "runtime/logging/trace.h"
 
 namespace sinter {
@@ -29,32 +32,63 @@ CollectiveCall describe_collective(Collective kind, const OpaqueSizes& sizes, in
                       .place = sizes.place,
                       .is_host_device = sizes.is_host_device,
                       .device = sizes.device};
-  const std::string_view reduction = sizes.text("reduction", "sum");
-  call.reduction = rank_reduction(reduction).value_or(RankReduction::sum);
+  call.reduction = rank_reduction(sizes.text("reduction", "sum")).value_or(RankReduction::sum);
   if (kind == Collective::send_receive) set_peers(call, sizes.integers("pairs"), rank);
   return call;
 }
 
 /// The time from the first to the last host work of one collective, in a lane of its group. Its host
-/// works run in order, again at each replay.
-struct TracedCollective {
-  std::string name;
-  std::string group;
-  int rank = 0;
-  std::int64_t bytes = 0;
-  int works = 0;  ///< host works per run
-  int done = 0;   ///< in this run
-  TraceClock::time_point begin = {};
+/// works run in order, again at each replay, and may begin before the last one is added.
+class TracedCollective {
+ public:
+  TracedCollective(const OpaqueCall& call, int rank)
+      : name_(call.function),
+        group_(call.text("group")),
+        rank_(rank),
+        bytes_(call.inputs[0].bytes()) {}
 
-  void run(const std::function<void()>& work) {
-    if (done == 0) begin = TraceClock::now();
-    // Counted also if it throws, so that the next run starts from 0.
-    done = done + 1 == works ? 0 : done + 1;
-    work();
-    if (done == 0 && Trace::is_on())
-      Trace::add_device({.name = "collectives of " + group, .ordinal = rank}, name, begin,
-                        TraceClock::now() - begin, TraceArguments().add("bytes", bytes));
+  void add_work() {
+    const std::lock_guard lock(mutex_);
+    ++works_;
   }
+  /// All works are added.
+  void seal() {
+    const std::lock_guard lock(mutex_);
+    is_sealed_ = true;
+    end_if_done();
+  }
+  void run(const std::function<void()>& work) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (done_ == 0) begin_ = TraceClock::now();
+    }
+    // Counted also if it throws, so that the next run starts from 0.
+    const auto count = llvm::make_scope_exit([this]() noexcept {
+      const std::lock_guard lock(mutex_);
+      ++done_;
+      end_if_done();
+    });
+    work();
+  }
+
+ private:
+  void end_if_done() {
+    if (!is_sealed_ || done_ < works_ || works_ == 0) return;
+    done_ = 0;
+    if (Trace::is_on())
+      Trace::add_device({.name = "collectives of " + group_, .ordinal = rank_}, name_, begin_,
+                        TraceClock::now() - begin_, TraceArguments().add("bytes", bytes_));
+  }
+
+  const std::string name_;
+  const std::string group_;
+  const int rank_;
+  const std::int64_t bytes_;
+  std::mutex mutex_;  ///< guards what follows
+  bool is_sealed_ = false;
+  int works_ = 0;  ///< host works per run
+  int done_ = 0;   ///< in this run
+  TraceClock::time_point begin_ = {};
 };
 
 int enqueue_collective(Collective kind, const OpaqueCall& call) {
@@ -63,21 +97,19 @@ int enqueue_collective(Collective kind, const OpaqueCall& call) {
   own.input = call.inputs[0].data;
   own.output = call.outputs[0].data;
   own.stream = call.stream;
-  const auto traced = std::make_shared<TracedCollective>();
-  traced->name = call.function;
-  traced->group = call.text("group");
-  traced->rank = engine.rank();
-  traced->bytes = call.inputs[0].bytes();
+  const auto traced = std::make_shared<TracedCollective>(call, engine.rank());
   own.on_host = [&](std::function<void()> work) {
-    ++traced->works;
+    traced->add_work();
     call.on_host([traced, work = std::move(work)] { traced->run(work); });
   };
   engine.enqueue(own);
+  traced->seal();
   return 0;
 }
 
 /// A plan has no communicator; a Context has.
 void check_collective(Collective kind, const OpaqueSizes& sizes) {
+  check_description(kind, sizes);
   if (const CommunicatorEngine* const engine = sizes.communicator)
     engine->check(describe_collective(kind, sizes, engine->rank()));
 }

@@ -62,8 +62,7 @@ void CollectiveStream::wait(CUstream stream, CUevent event) {
 }
 
 void CollectiveStream::wait_before(std::size_t number, CUstream stream) {
-  for (const std::size_t collective : needs_[number])
-    if (!launches_.launches()[collective].is_empty) wait(stream, ends_[collective]);
+  for (const std::size_t collective : needs_[number]) wait(stream, ends_[collective]);
 }
 
 CUstream CollectiveStream::enter(CUstream stream) {

@@ -63,12 +63,20 @@ void launch_beside_collectives(const ExecutableState& executable, VariantState& 
   const std::span<PreparedLaunch> launches = state.launches.launches();
   for (std::size_t i = 0; i < launches.size(); ++i) {
     const PreparedLaunch& launch = launches[i];
-    if (launch.is_empty) continue;
+    const bool is_collective = launch.call && launch.call->binding().is_collective();
+    // Later launches may wait for an empty one in place of the collectives before it.
+    if (launch.is_empty) {
+      if (is_collective)
+        other.mark_end(i);
+      else
+        other.wait_before(i, stream);
+      continue;
+    }
     const TraceSpan span("launch", [&] {
       return launch.call ? launch.call->binding().display_name()
                          : state.launches.variant().program.kernels[i].name;
     });
-    if (launch.call && launch.call->binding().is_collective()) {
+    if (is_collective) {
       make_call(executable.device, launch, other.enter(stream), host_functions);
       other.mark_end(i);
     } else {

@@ -54,7 +54,10 @@ struct ExecutableState : std::enable_shared_from_this<ExecutableState> {
   /// calling thread makes a variant at a time; the background thread may make another concurrently.
   std::shared_ptr<const Variant> variant_for(const VariantNeed& need);
   /// True if Options::specialize has an effect.
-  bool specializes() const { return source && !interface.symbols.empty(); }
+  /// Not with collectives: ranks would change to other kernels, and other buckets, at other times.
+  bool specializes() const {
+    return source && !interface.symbols.empty() && interface.groups.empty();
+  }
   /// With Options::specialize: makes a variant in the background for exactly these sizes, in which
   /// `variant` serves them until then. Does so once per sizes, for a limited number of them.
   void specialize(const std::shared_ptr<const Variant>& variant, const VariantNeed& need);

@@ -111,6 +111,19 @@ void LaunchSet::for_each_argument(Visit visit) const {
   }
 }
 
+namespace {
+
+/// The engine of a collective; null for other calls.
+CommunicatorEngine* engine_of(const OpaqueBinding& call, const GroupCommunicators& communicators) {
+  CommunicatorEngine* const engine = communicators.engine_of(call.group());
+  // A damaged file may name a group that the graph does not have.
+  if (call.is_collective() && !engine)
+    call.fail(fmt::format("the program has no group \"{}\"; save it again", call.group()));
+  return engine;
+}
+
+}  // namespace
+
 LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& interface,
                      const GroupCommunicators& communicators)
     : variant_(std::move(variant)),
@@ -143,7 +156,7 @@ LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& in
     PreparedLaunch& launch = launches_[i];
     if (kernel.opaque) {
       launch.call = calls_.emplace_back(std::make_unique<OpaqueLaunch>(
-          *kernel.opaque, communicators.engine_of(kernel.opaque->group()))).get();
+          *kernel.opaque, engine_of(*kernel.opaque, communicators))).get();
       launch.is_kernel = false;
       has_collectives_ |= kernel.opaque->is_collective();
     }

@@ -16,8 +16,8 @@ namespace sinter {
 
 namespace {
 
-constexpr std::array<const char*, 7> kCategories = {"compile", "plan", "emit",   "tune",
-                                                    "launch",  "copy", "profile"};
+constexpr std::array<const char*, 8> kCategories = {"compile", "plan", "emit",    "tune",
+                                                    "launch",  "copy", "profile", "host kernel"};
 
 /// The NVTX id of a category; 0: unknown.
 std::uint32_t category_number(std::string_view category) {

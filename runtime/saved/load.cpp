@@ -113,6 +113,7 @@ struct LoadedSource {
       compiled.math = program.numerics.math;
       compiled.fuse = program.fuse;
       compiled.skip = program.skip;
+      compiled.bucket_bytes = program.bucket_bytes;
       const Target* const known = device.is_host ? find_target(target) : nullptr;
       source = std::make_unique<VariantSource>(
           device, graph_of(program, path),

@@ -217,6 +217,7 @@ SavedProgram program_of(const ExecutableState& state, const Variants& variants) 
       .numerics = {.rounding = source.options.rounding, .math = source.options.math},
       .fuse = source.options.fuse,
       .skip = source.options.skip,
+      .bucket_bytes = source.options.bucket_bytes,
       .recorded_ops = variants[0]->program.recorded_ops};
   for (const InputInfo& input : source.graph.data().inputs) program.inputs.push_back(input.name);
   for (const OutputInfo& output : source.graph.data().outputs)

@@ -150,7 +150,8 @@ void fields(auto& archive, SameOrConst<Numerics> auto& numerics) {
 
 void fields(auto& archive, SameOrConst<SavedProgram> auto& program) {
   archive(program.graph, program.name, program.inputs, program.outputs, program.symbols,
-          program.numerics, program.fuse, program.skip, program.recorded_ops, program.functions);
+          program.numerics, program.fuse, program.skip, program.bucket_bytes, program.recorded_ops,
+          program.functions);
 }
 
 }  // namespace sinter

@@ -27,7 +27,7 @@ struct SectionKind {
   std::string_view name;
   std::uint32_t version;
 };
-inline constexpr SectionKind kProgramSection = {"program", 1};
+inline constexpr SectionKind kProgramSection = {"program", 2};
 inline constexpr SectionKind kKernelsSection = {"kernels", 5};  ///< its name is the architecture
 /// Names, types, strides and places of the weights, and their elements.
 inline constexpr SectionKind kWeightsSection = {"weights", 2};

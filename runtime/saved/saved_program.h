@@ -38,6 +38,7 @@ struct SavedProgram {
   Numerics numerics;
   bool fuse = true;
   std::vector<std::string> skip;  ///< skipped passes
+  std::int64_t bucket_bytes = 0;  ///< of collectives
   int recorded_ops = 0;
   std::vector<SavedFunction> functions;  ///< by ascending name
 };

@@ -3,7 +3,19 @@
 // Every rank of a group runs the same program, on a device of its own. A collective is recorded,
 // printed, differentiated and checked like every op. At run time it is a call of NCCL or MPI
 // (sinter/communicator.h). Nothing is fused into it; its operand and its result are whole arrays in
-// memory. All ranks execute the collectives of a program in the same order.
+// memory. All ranks execute the collectives of a program in the same order, and the operands of one
+// collective have the same shape on all ranks, also where it is symbolic. MPI reports ranks that
+// differ; NCCL does not see them.
+//
+// The gradient of a program on several ranks is that of the sum of the losses of all ranks. For the
+// gradient of a mean over the whole batch, divide the loss of each rank by its share, and reduce
+// the gradients once:
+//
+//     const Tensor loss = sum(losses) / (own_batch * data.size);
+//     const Tensor slope = all_reduce(gradient(loss, {weights})[0], data);
+//
+// A loss that is reduced first, all_reduce(loss, data), counts on every rank. Its gradient is the
+// sum over all of them already.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +60,12 @@ struct AllReduceOptions {
 ///
 /// Reduce::ordered exchanges parts of x (all_to_all), reduces them, and gathers the results. These
 /// are as many bytes as a ring all-reduce sends, for one piece per rank. Small arrays are gathered
-/// whole, which is one call. With
-/// Reduce::fast, the communicator also decides the sign of a zero and the result for NaN in maxima.
+/// whole, which is one call. With Reduce::fast, the communicator also decides the sign of a zero and
+/// the result for NaN in maxima.
+///
+/// The bits of Reduce::ordered are the same on every number of ranks under Rounding::as_recorded.
+/// Under Rounding::wide, one rank may keep an operand of 16 bits in f32 that several ranks exchange
+/// rounded. Bits of NaN may differ, too.
 ///
 /// x is an integer or floating dtype except i16, u16 and f8. Throws UserError for other dtypes.
 Tensor all_reduce(const Operand& x, const RankGroup& group, const AllReduceOptions& options = {});

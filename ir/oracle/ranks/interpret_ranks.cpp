@@ -74,6 +74,11 @@ class RanksInterpreter {
       std::vector<const Expected*> operands;
       for (const int rank : group) {
         const auto index = static_cast<std::size_t>(rank);
+        if (rank < 0 || index >= ranks_.size())
+          fail(node, fmt::format("group {} has rank {}, but the program has {} ranks",
+                                 group_of(node), rank, ranks_.size()));
+        if (is_done[index])
+          fail(node, fmt::format("rank {} is in two groups {}", rank, group_of(node)));
         operands.push_back(operands_of(node, index).front());
         is_done[index] = true;
         if (operands.back()->shape != operands.front()->shape)

@@ -1,6 +1,7 @@
 // The entry points for functions and launches.
 #include "runtime/driver/host/capture.h"
 #include "runtime/driver/host/state.h"
+#include "runtime/logging/trace.h"
 
 #include <algorithm>
 #include <new>
@@ -123,6 +124,7 @@ void count_launch(const KernelLaunch& launch, const LaunchResult& result) {
 }  // namespace
 
 Failure run_kernel(const KernelLaunch& launch, PriorLaunches* prior) {
+  const TraceSpan span("host kernel", launch.kernel->entry);
   LaunchResult result = execute(launch, scheduler().random(), prior);
   try {
     count_launch(launch, result);

@@ -36,7 +36,7 @@ enum class Collective : std::uint8_t {
   send_receive
 };
 
-/// One collective, as one rank sees it.
+/// One collective, as one rank sees it. `place` and `on_host` are valid during `enqueue` only.
 struct CollectiveCall {
   Collective kind = Collective::all_reduce;
   DType dtype = f32;
@@ -73,7 +73,9 @@ class CommunicatorEngine {
   virtual int size() const = 0;
   /// Throws UserError if the engine cannot carry out `call`. Its arrays and its stream are null.
   virtual void check(const CollectiveCall& call) const = 0;
-  /// Puts the collective on the stream of `call`. Calls come in the same order on all ranks.
+  /// Puts the collective on the stream of `call`. Calls on streams that are not captured come in the
+  /// same order on all ranks. On captured streams a rank may repeat calls when its addresses change,
+  /// in any order; all ranks launch the captured graphs in the same order.
   virtual void enqueue(const CollectiveCall& call) = 0;
   /// Launches a CUDA Graph with collectives that `enqueue` has put on a captured stream. Throws
   /// UserError instead if they cannot run any more.
@@ -107,7 +109,10 @@ NcclUniqueId nccl_unique_id();
 /// communicator run one after another, so concurrent Contexts need communicators of their own.
 class Communicator {
  public:
-  explicit Communicator(std::shared_ptr<CommunicatorEngine> engine) : engine_(std::move(engine)) {}
+  /// An engine of the program. Throws UserError if it is null.
+  explicit Communicator(std::shared_ptr<CommunicatorEngine> engine) : engine_(std::move(engine)) {
+    if (!engine_) throw UserError("Communicator: the engine is null; pass one");
+  }
 
   /// All processes that `mpirun` started, or those of an `MPI_Comm`, to which `communicator`
   /// points. Carries values of host devices. Initialises MPI if the program has not. All ranks must

@@ -89,7 +89,8 @@ struct Options {
   bool never_stall = false;
   /// From 1 on: the number of runs of a Context with equal sizes of all symbols. Then the program
   /// is compiled in the background for exactly these sizes. Later runs with them, in all Contexts,
-  /// use those kernels, with the same bits. At most 16 sizes per Executable. 0: never.
+  /// use those kernels, with the same bits. At most 16 sizes per Executable. 0, and for programs with
+  /// collectives: never.
   int specialize = 0;
   int force_candidate =
       -1;  ///< >= 0: this candidate of every kernel (the last, if fewer); no tuning

@@ -56,6 +56,9 @@ struct Profile {
 /// tunes first if needed. Afterwards the outputs hold the results of a run. Everything else is
 /// unchanged: updates go into copies of the inputs. Nothing else may use the bound arrays
 /// meanwhile. Returns when all work is done. Throws UserError as Context::run does.
+///
+/// If the program has collectives, all ranks must call this together with equal options. The times
+/// of collectives include the wait for the other ranks.
 Profile profile(Context& context, const Bindings& bindings, const ProfileOptions& options = {});
 Profile profile(Context& context, BindingList inputs, BindingList outputs,
                 const ProfileOptions& options = {});

@@ -65,37 +65,6 @@ INSTANTIATE_TEST_SUITE_P(DTypes, EveryCollective,
                                          f8e4m3),
                          [](const auto& dtype) { return std::string(name(dtype.param)); });
 
-/// The sum of the pieces [pieces / ranks, elements] of all ranks, of which each has its part.
-HostArray sum_of_pieces(int pieces, std::int64_t elements, int ranks) {
-  const std::int64_t own = pieces / ranks;
-  Graph graph("pieces");
-  const Tensor x = graph.input("x", f32, {own, elements});
-  graph.output("y", all_reduce(x, {.name = "data", .size = ranks}, {.axis = 0}));
-  const Graph whole = parse("graph whole(x: f32[" + std::to_string(pieces) + ", " +
-                            std::to_string(elements) + "]) {\n  return x\n}\n");
-  const HostArray all = random_inputs(whole, {}, 3).at("x");
-  std::vector<HostArrays> inputs;
-  for (int rank = 0; rank < ranks; ++rank) {
-    HostArray part(f32, {own, elements});
-    for (std::int64_t i = 0; i < part.size(); ++i)
-      part.set_real_at(i, all.real_at(rank * part.size() + i));
-    inputs.push_back({{"x", part}});
-  }
-  const std::vector<HostArrays> results = run_ranks(graph, inputs, {});
-  for (const HostArrays& result : results)
-    EXPECT_TRUE(std::ranges::equal(result.at("y").bytes(), results[0].at("y").bytes()));
-  return results[0].at("y");
-}
-
-TEST(CollectivesHost, OrderedSumsHaveTheSameBitsOnAnyNumberOfRanks) {
-  for (const std::int64_t elements : {1, 7, 20'003}) {
-    const HostArray alone = sum_of_pieces(12, elements, 1);
-    for (const int ranks : {2, 3, 4})
-      EXPECT_TRUE(std::ranges::equal(sum_of_pieces(12, elements, ranks).bytes(), alone.bytes()))
-          << ranks << " ranks, " << elements << " elements";
-  }
-}
-
 std::vector<std::int64_t> sizes_of(const std::vector<CarriedCollective>& carried) {
   std::vector<std::int64_t> sizes;
   for (const CarriedCollective& one : carried) sizes.push_back(one.elements);
@@ -142,11 +111,14 @@ TEST(CollectivesHost, AllRanksCallInTheRecordedOrder) {
     run_graph(own, host_device(rank), random_inputs(own, sizes, 1),
               {.symbols = sizes, .communicators = {{"data", communicator}}});
   });
-  std::vector<Collective> kinds;
-  for (const CarriedCollective& one : threads->carried()) kinds.push_back(one.kind);
+  std::vector<std::pair<Collective, RankReduction>> calls;
+  for (const CarriedCollective& one : threads->carried())
+    calls.emplace_back(one.kind, one.reduction);
   // The second is an ordered maximum, which gathers.
-  EXPECT_EQ(kinds, (std::vector{Collective::all_reduce, Collective::all_gather,
-                                Collective::all_reduce}));
+  EXPECT_THAT(calls, testing::ElementsAre(
+                         std::pair(Collective::all_reduce, RankReduction::sum),
+                         std::pair(Collective::all_gather, RankReduction::sum),
+                         std::pair(Collective::all_reduce, RankReduction::max)));
 }
 
 TEST(CollectivesHost, ContextsNeedACommunicatorOfEachGroup) {

@@ -71,8 +71,10 @@ void ThreadGroup::carry_out() {
     failure_ = fmt::format("the ranks differ: {} and {}", first.place, other->place);
     return;
   }
-  carried_.push_back(
-      {.kind = first.kind, .elements = first.elements, .place = std::string(first.place)});
+  carried_.push_back({.kind = first.kind,
+                      .elements = first.elements,
+                      .reduction = first.reduction,
+                      .place = std::string(first.place)});
   exchange_on_host(calls_);
 }
 

@@ -16,6 +16,7 @@ namespace sinter::test {
 struct CarriedCollective {
   Collective kind = Collective::all_reduce;
   std::int64_t elements = 0;  ///< of each rank's operand
+  RankReduction reduction = RankReduction::sum;
   std::string place;
   friend bool operator==(const CarriedCollective&, const CarriedCollective&) = default;
 };

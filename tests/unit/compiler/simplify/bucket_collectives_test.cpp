@@ -125,10 +125,29 @@ TEST(BucketCollectives, CallsKeepTheRecordedOrder) {
 }
 )"),
                                *find_target("h200"), {});
-  std::vector<std::string_view> calls;
+  std::vector<std::string> calls;
   for (const Kernel& kernel : program.kernels)
-    if (kernel.kind == KernelKind::opaque) calls.push_back(function_of(*kernel.nodes.front()));
-  EXPECT_THAT(calls, testing::ElementsAre("all_reduce", "all_gather", "all_reduce"));
+    if (const Node& call = *kernel.nodes.front(); kernel.kind == KernelKind::opaque)
+      calls.push_back(call.op == Op::all_reduce ? std::string(attribute(call, "reduction").text)
+                                                : std::string(function_of(call)));
+  EXPECT_THAT(calls, testing::ElementsAre("max", "all_gather", "min"));
+}
+
+// Kernels that were recorded before a collective run beside it, unless it needs them.
+TEST(BucketCollectives, CollectivesBeginWhenTheirOperandIsReady) {
+  const Program program = plan(parse(R"(graph g(a: f32[4], b: f32[9, 9], c: f32[7, 7]) {
+  s = sum b {axes = [0]}
+  t = sum c {axes = [1]}
+  x = all_reduce a {group = "data", ranks = 2, reduction = "sum"}
+  y = all_gather t {group = "data", ranks = 2}
+  return s, x, y
+}
+)"),
+                               *find_target("h200"), {}, {.skip = {"fuse_launches"}});
+  std::vector<std::string> order;
+  for (const Kernel& kernel : program.kernels)
+    order.emplace_back(info(kernel.nodes.back()->op).name);
+  EXPECT_THAT(order, testing::ElementsAre("all_reduce", "sum", "sum", "all_gather"));
 }
 
 }  // namespace

@@ -120,8 +120,15 @@ TEST(Collectives, MessagesSayWhatToDo) {
   const Tensor x = graph.input("x", f32, {5, 4});
   const Operand at(x, "m.cpp", 7);
   EXPECT_EQ(error_of([&] { reduce_scatter(at, kThree); }),
-            "all_to_all: axis 0 of f32[5, 4] is not a multiple of 3, the number of ranks; pad it "
-            "(recorded at m.cpp:7)");
+            "reduce_scatter: axis 0 of f32[5, 4] has 5 elements, which are not a multiple of the 3 "
+            "ranks; pad it (recorded at m.cpp:7)");
+  EXPECT_EQ(error_of([&] { all_to_all(at, kThree, 1); }),
+            "all_to_all: axis 1 of f32[5, 4] has 4 elements, which are not a multiple of the 3 ranks; "
+            "pad it (recorded at m.cpp:7)");
+  const Tensor rows = graph.input("rows", f32, {4, graph.extent("n")});
+  EXPECT_EQ(error_of([&] { reduce_scatter(Operand(rows, "m.cpp", 7), kThree, 1); }),
+            "reduce_scatter: axis 1 of f32[4, n] has n elements, which may not be a multiple of the "
+            "3 ranks; record the axis as a symbol times 3 (recorded at m.cpp:7)");
   EXPECT_EQ(error_of([&] { all_gather(Operand(sum(x), "m.cpp", 7), kThree); }),
             "all_gather: axis 0 is out of range for f32[] of rank 0; it must be in [0, 0) (recorded at "
             "m.cpp:7)");
@@ -220,6 +227,21 @@ TEST(Collectives, IntegersWrap) {
               Reals{-56});
 }
 
+// 1200 * 100 exceeds the range of f16, and 2 * 40000 terms exceed it, too.
+TEST(Collectives, MeansOfF16StayInRange) {
+  const std::vector<HostArray> xs(2, array(f16, {1200}, Reals(1200, 100)));
+  for (const Reduce order : {Reduce::ordered, Reduce::fast}) {
+    const AllReduceOptions mean = {.reduction = RankReduction::mean, .order = order, .axis = 0};
+    EXPECT_EQ(on_ranks(xs, [&](Tensor x) { return all_reduce(x, kTwo, mean); })[0], Reals{100});
+  }
+  const RankGroup many = {.name = "data", .size = 70'000};
+  Graph graph("g");
+  const Tensor x = graph.input("x", f16, {1});
+  graph.output("y", all_reduce(x, many, {.reduction = RankReduction::mean, .order = Reduce::fast}));
+  EXPECT_THAT(print(graph), HasSubstr(", 70000"));
+  EXPECT_THAT(print(graph), HasSubstr("{to = f32}"));
+}
+
 TEST(Collectives, BoundsHoldForAnyOrder) {
   Graph graph("g");
   const Tensor x = graph.input("x", f32, {2});
@@ -246,6 +268,10 @@ TEST(Collectives, GroupsHaveRanksOfTheirOwn) {
               HasSubstr("group row has 2 ranks, but the oracle has 4 (recorded at"));
   EXPECT_THAT(error_of([&] { on_ranks(graph, xs, {{"row", {{0, 1}}}, {"column", {{0, 1}}}}); }),
               HasSubstr("rank 2 is in no group row"));
+  EXPECT_THAT(error_of([&] { on_ranks(graph, xs, {{"row", {{0, 4}, {1, 2}}}}); }),
+              HasSubstr("group row has rank 4, but the program has 4 ranks"));
+  EXPECT_THAT(error_of([&] { on_ranks(graph, xs, {{"row", {{0, 1}, {1, 2}}}}); }),
+              HasSubstr("rank 1 is in two groups row"));
   const HostArrays inputs = {{"x", xs[0]}};
   EXPECT_THAT(error_of([&] { interpret(graph, inputs, {}); }),
               HasSubstr("the oracle interprets one rank, but group row has 2"));
@@ -311,6 +337,20 @@ void expect_gradient(const std::function<Tensor(Tensor)>& record) {
                   (loss.total(above) - loss.total(below)) / (2 * kStep), 1e-8)
           << "rank " << rank << ", element " << i;
     }
+}
+
+// Communicators reduce no 8-bit floats, so their cotangents are reduced in f32.
+TEST(CollectiveGradients, OfMovedEightBitFloats) {
+  Graph graph("g");
+  const Tensor x = graph.input("x", f8e4m3, {4});
+  const Tensor y = cast(all_gather(x, kTwo), f32) + 2.0 * cast(concat({broadcast(x, kTwo), x}, 0), f32);
+  graph.output("dx", gradient(sum(y), {x})[0]);
+  verify(graph);
+  const HostArrays inputs = {{"x", array(f8e4m3, {4}, {1, 2, 3, 4})}};
+  const RankInputs ranks[] = {{inputs, {}}, {inputs, {}}};
+  const std::vector<Interpretation> results = interpret_ranks(graph.data(), ranks);
+  EXPECT_EQ(results[0].outputs.at("dx").reals[0], 1 * 2 + 2 * 2 + 2);  // rank 0 is the root
+  EXPECT_EQ(results[1].outputs.at("dx").reals[0], 1 * 2 + 2);
 }
 
 TEST(CollectiveGradients, OfReductions) {

@@ -115,12 +115,13 @@ TEST(SavedFormat, HashChangesOnlyWithTheVersion) {
                            .numerics = {.rounding = Rounding::wide, .math = Math::fast},
                            .fuse = true,
                            .skip = {"fuse_launches"},
+                           .bucket_bytes = 62,
                            .recorded_ops = 60,
                            .functions = {{"f", 61, true}}};
   EXPECT_EQ(kKernelsSection.version, 5U);
-  EXPECT_EQ(kProgramSection.version, 1U);
+  EXPECT_EQ(kProgramSection.version, 2U);
   EXPECT_EQ(hash_of(pack(kernels)), "d6eff8bcbfec7e23");
-  EXPECT_EQ(hash_of(pack(saved)), "37c3b74af674ef18");
+  EXPECT_EQ(hash_of(pack(saved)), "0f8bb5e788be44c0");
 }
 
 TEST(SavedFormat, HashOfWeightsChangesOnlyWithTheVersion) {
