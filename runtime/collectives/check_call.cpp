@@ -10,11 +10,11 @@ namespace sinter {
 namespace {
 
 template <class... Values>
-void require(bool condition, fmt::format_string<const Values&...> text, const Values&... values) {
+void refuse_unless(bool condition, fmt::format_string<const Values&...> text, const Values&... values) {
   if (!condition) throw UserError(fmt::format(text, values...));
 }
 
-bool has_reduction(Collective kind) {
+bool has_reduction_attribute(Collective kind) {
   return kind == Collective::all_reduce || kind == Collective::reduce_scatter;
 }
 
@@ -32,24 +32,24 @@ bool are_possible(Collective kind, std::int64_t input, std::int64_t output, std:
 }
 
 void check_attributes(Collective kind, const OpaqueSizes& sizes, std::int64_t ranks) {
-  if (has_reduction(kind)) {
+  if (has_reduction_attribute(kind)) {
     const std::string_view text = sizes.text("reduction");
     const std::optional<RankReduction> reduction = rank_reduction(text);
-    require(reduction && *reduction != RankReduction::mean, "there is no reduction {}", text);
+    refuse_unless(reduction && *reduction != RankReduction::mean, "there is no reduction {}", text);
   }
-  if (has_reduction(kind) || kind == Collective::reduce_to) {
+  if (has_reduction_attribute(kind) || kind == Collective::reduce_to) {
     const DType dtype = sizes.inputs[0].dtype;
-    require(can_reduce_over_ranks(dtype), "no communicator reduces {}", name(dtype));
+    refuse_unless(can_reduce_over_ranks(dtype), "no communicator reduces {}", name(dtype));
   }
   if (kind == Collective::broadcast || kind == Collective::reduce_to) {
     const double root = sizes.number("root");
-    require(root >= 0 && root < static_cast<double>(ranks), "there is no rank {} of {}", root, ranks);
+    refuse_unless(root >= 0 && root < static_cast<double>(ranks), "there is no rank {} of {}", root, ranks);
   }
   if (kind == Collective::send_receive) {
     const std::span<const std::int64_t> pairs = sizes.integers("pairs");
-    require(pairs.size() % 2 == 0, "its pairs are {} numbers", pairs.size());
+    refuse_unless(pairs.size() % 2 == 0, "its pairs are {} numbers", pairs.size());
     for (const std::int64_t rank : pairs)
-      require(rank >= 0 && rank < ranks, "there is no rank {} of {}", rank, ranks);
+      refuse_unless(rank >= 0 && rank < ranks, "there is no rank {} of {}", rank, ranks);
   }
 }
 
@@ -57,22 +57,22 @@ void check_attributes(Collective kind, const OpaqueSizes& sizes, std::int64_t ra
 
 void check_description(Collective kind, const OpaqueSizes& sizes) {
   constexpr double kMostRanks = 1 << 20;
-  require(sizes.inputs.size() == 1 && sizes.outputs.size() == 1 && !sizes.inputs[0].is_number,
+  refuse_unless(sizes.inputs.size() == 1 && sizes.outputs.size() == 1 && !sizes.inputs[0].is_number,
           "it has {} operands and {} results; it must have one array of each", sizes.inputs.size(),
           sizes.outputs.size());
   const OpaqueArray& input = sizes.inputs[0];
   const OpaqueArray& output = sizes.outputs[0];
   const double number = sizes.number("ranks");
-  require(number >= 1 && number <= kMostRanks, "its group has {} ranks", number);
+  refuse_unless(number >= 1 && number <= kMostRanks, "its group has {} ranks", number);
   const auto ranks = static_cast<std::int64_t>(number);
-  require(input.dtype == output.dtype, "its operand is {} and its result {}", name(input.dtype),
+  refuse_unless(input.dtype == output.dtype, "its operand is {} and its result {}", name(input.dtype),
           name(output.dtype));
-  require(are_possible(kind, input.elements(), output.elements(), ranks),
+  refuse_unless(are_possible(kind, input.elements(), output.elements(), ranks),
           "its operand has {} elements and its result {}, which {} ranks cannot have",
           input.elements(), output.elements(), ranks);
   check_attributes(kind, sizes, ranks);
   if (const CommunicatorEngine* const engine = sizes.communicator)
-    require(engine->size() == ranks, "group {} has {} ranks, but its communicator has {}",
+    refuse_unless(engine->size() == ranks, "group {} has {} ranks, but its communicator has {}",
             sizes.text("group"), ranks, engine->size());
 }
 

@@ -3,7 +3,7 @@
 // Every rank of a group runs the same program, on a device of its own. A collective is recorded,
 // printed, differentiated and checked like every op. At run time it is a call of NCCL or MPI
 // (sinter/communicator.h). Nothing is fused into it; its operand and its result are whole arrays in
-// memory. All ranks execute the collectives of a program in the same order, and the operands of one
+// memory. All ranks execute the collectives of a program in the same order. The operands of one
 // collective have the same shape on all ranks, also where it is symbolic. MPI reports ranks that
 // differ; NCCL does not see them.
 //

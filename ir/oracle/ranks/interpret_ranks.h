@@ -22,8 +22,8 @@ using RankGroups = std::map<std::string, std::vector<std::vector<int>>, std::les
 /// Computes `graph` for every rank, op by op. A name that `groups` lacks is the group of all ranks.
 /// The bounds hold for any order in which a communicator reduces. Throws UserError as `interpret`
 /// does. Also throws if a group has another size than the graph says, or if a rank is in no group of
-/// a name. The same if a rank does not exist or is in two groups of a name, or if the operands
-/// of a collective have different shapes.
+/// a name. The same if a rank does not exist, or is in two groups of a name. The same if the
+/// operands of a collective have different shapes.
 std::vector<Interpretation> interpret_ranks(const GraphData& graph,
                                             std::span<const RankInputs> ranks,
                                             const RankGroups& groups = {});
