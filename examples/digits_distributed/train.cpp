@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <random>
 
+#include "../mlp/model.h"
 #include "model.h"
 
 namespace distributed {
@@ -29,7 +30,7 @@ std::map<std::string, Array> first_arrays(const digits::Set& set, int first, int
   const std::int64_t start = 0;
   arrays.emplace("step", upload(i64, {}, &start));
   std::mt19937 random(1);
-  for (const Parameter& one : parameters()) {
+  for (const mlp::Parameter& one : mlp::parameters()) {
     std::vector<float> values(static_cast<std::size_t>(device.empty(f32, one.shape).elements()));
     for (float& value : values) value = one.spread * (static_cast<float>(random()) * 0x1p-31F - 1);
     arrays.emplace(one.name, upload(f32, one.shape, values.data()));
@@ -64,7 +65,7 @@ Weights train(const digits::Set& set, const Communicator& ranks) {
                 static_cast<double>(context.counters().graph_launches) / kSteps,
                 static_cast<double>(last));
   Weights weights;
-  for (const Parameter& one : parameters())
+  for (const mlp::Parameter& one : mlp::parameters())
     weights.emplace(one.name, device.download<float>(arrays.at(one.name), stream));
   return weights;
 }

@@ -13,8 +13,8 @@ namespace distributed {
 
 using Weights = std::map<std::string, std::vector<float>>;
 
-/// Trains on the pieces of `set` that belong to this rank. Rank 0 prints the bytes that it sends per
-/// step, and the loss.
+/// Trains on the pieces of `set` that belong to this rank. Rank 0 prints the bytes that it sends
+/// per step, and the loss.
 Weights train(const digits::Set& set, const sinter::Communicator& ranks);
 
 }  // namespace distributed
