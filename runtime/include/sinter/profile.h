@@ -55,7 +55,8 @@ struct Profile {
 /// Times the kernels of `context`'s program on the bound arrays, one by one. Plans, compiles and
 /// tunes first if needed. Afterwards the outputs hold the results of a run. Everything else is
 /// unchanged: updates go into copies of the inputs. Nothing else may use the bound arrays
-/// meanwhile. Returns when all work is done. Throws UserError as Context::run does.
+/// meanwhile. Runs the collectives of the program, so all ranks of its groups must call it. Returns
+/// when all work is done. Throws UserError as Context::run does.
 Profile profile(Context& context, const Bindings& bindings, const ProfileOptions& options = {});
 Profile profile(Context& context, BindingList inputs, BindingList outputs,
                 const ProfileOptions& options = {});
