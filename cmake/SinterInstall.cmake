@@ -42,7 +42,13 @@ if(SINTER_INSTALL)
   install(FILES ${PROJECT_SOURCE_DIR}/runtime/observe/explain.schema.json
     DESTINATION ${CMAKE_INSTALL_DATADIR}/sinter COMPONENT sinter)
   install(EXPORT sinterTargets NAMESPACE sinter:: DESTINATION ${package_dir} COMPONENT sinter)
-  install(FILES ${PROJECT_SOURCE_DIR}/cmake/sinterConfig.cmake
+  set(sinter_components "")
+  if(MPI_CXX_FOUND)
+    set(sinter_components mpi)
+  endif()
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/sinterConfig.cmake.in
+    ${PROJECT_BINARY_DIR}/sinterConfig.cmake @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/sinterConfig.cmake
     DESTINATION ${package_dir} COMPONENT sinter)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/sinterConfigVersion.cmake
     COMPATIBILITY SameMinorVersion)

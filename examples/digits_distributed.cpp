@@ -4,6 +4,7 @@
 //     mpirun -n 4 build/release/bin/digits_distributed
 //
 // The weights have the same bits as those of training on one rank, which rank 0 repeats alone.
+#include <mpi.h>
 #include <sinter/sinter.h>
 
 #include <cstdio>
@@ -24,13 +25,10 @@ int demonstrate() {
     std::fprintf(stderr, "digits_distributed: start 1, 2, 4 or 8 ranks, not %d\n", all.size());
     return 1;
   }
-  const int first = all.rank() * distributed::kPieces / all.size();
-  const GroupCommunicator of_ranks = {.group = "data", .communicator = all};
-  const distributed::Weights weights = distributed::train(
-      data.train, first, {.name = "data", .size = all.size()},
-      all.size() > 1 ? std::span(&of_ranks, 1) : std::span<const GroupCommunicator>());
-  if (first != 0) return 0;
-  const bool is_equal = weights == distributed::train(data.train, 0, {.name = "data", .size = 1}, {});
+  const distributed::Weights weights = distributed::train(data.train, all);
+  if (all.rank() != 0) return 0;
+  const MPI_Comm alone = MPI_COMM_SELF;
+  const bool is_equal = weights == distributed::train(data.train, Communicator::mpi(&alone));
   std::printf("the weights of %d rank(s) and of one rank are %s\n", all.size(),
               is_equal ? "equal, bit for bit" : "NOT equal");
   return is_equal ? 0 : 1;

@@ -1,39 +1,27 @@
 #include "model.h"
 
 #include "../digits/data.h"
+#include "../mlp/model.h"
 
 namespace distributed {
 
 using namespace sinter;  // NOLINT: typical for user code
-using digits::kClasses, digits::kPixels;
-
-const std::vector<Parameter>& parameters() {
-  static const std::vector<Parameter> all = {{"w1", {kPixels, kHidden}, 0.18F},
-                                             {"b1", {kHidden}, 0},
-                                             {"w2", {kHidden, kClasses}, 0.12F},
-                                             {"b2", {kClasses}, 0}};
-  return all;
-}
+using digits::kPixels;
 
 Graph training_step(int pieces, int images, const RankGroup& ranks) {
   Graph graph("distributed_step");
   const Tensor pixels = graph.input("pixels", f32, {pieces, images, kPixels});
   const Tensor labels = graph.input("labels", i32, {pieces, images});
   const Tensor step = graph.input("step", i64, {});
-  std::vector<Tensor> weights;
-  for (const Parameter& one : parameters()) {
-    const std::vector<Extent> shape(one.shape.begin(), one.shape.end());
-    weights.push_back(graph.input(one.name, f32, shape));
-  }
+  const std::vector<Tensor> weights = mlp::inputs(graph);
   // 1009 is prime, so the batches of an epoch visit the images in a mixed order.
   const Tensor index = remainder((iota(graph, kBatch) + step * kBatch) * 1009, images);
   std::vector<Tensor> losses;
   std::vector<std::vector<Tensor>> slopes(weights.size());  // of each weight, for each piece
   for (int piece = 0; piece < pieces; ++piece) {
-    const Tensor x = take(select(pixels, 0, piece), index, 0) * (1.0F / 16);
-    const Tensor hidden = relu(matmul(x, weights[0]) + weights[1]);
-    losses.push_back(cross_entropy(matmul(hidden, weights[2]) + weights[3],
-                                   take(select(labels, 0, piece), index, 0)));
+    const Tensor x = take(select(pixels, 0, piece), index, 0);
+    losses.push_back(
+        cross_entropy(mlp::logits(x, weights), take(select(labels, 0, piece), index, 0)));
     const std::vector<Tensor> own = gradient(losses.back(), weights);
     for (std::size_t i = 0; i < weights.size(); ++i) slopes[i].push_back(own[i]);
   }

@@ -1,23 +1,14 @@
-// One step of data-parallel training as a recorded program, the same on every rank.
+// One step of data-parallel training of the network in ../mlp, as a recorded program that is the
+// same on every rank.
 #pragma once
 
 #include <sinter/sinter.h>
-
-#include <vector>
 
 namespace distributed {
 
 /// The images are dealt to this many pieces. A rank owns as many of them as every other rank.
 inline constexpr int kPieces = 8;
 inline constexpr int kBatch = 32;  ///< images of each piece per step
-inline constexpr int kHidden = 128;
-
-struct Parameter {
-  const char* name;
-  std::vector<std::int64_t> shape;
-  float spread;  ///< the first values are in [-spread, spread]
-};
-const std::vector<Parameter>& parameters();
 
 /// A step over `pieces` pieces per rank, with `images` images each. It adds the gradients of all
 /// pieces of all ranks, in an order that does not depend on the number of ranks.

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <random>
 
+#include "../mlp/model.h"
 #include "model.h"
 
 namespace distributed {
@@ -29,7 +30,7 @@ std::map<std::string, Array> first_arrays(const digits::Set& set, int first, int
   const std::int64_t start = 0;
   arrays.emplace("step", upload(i64, {}, &start));
   std::mt19937 random(1);
-  for (const Parameter& one : parameters()) {
+  for (const mlp::Parameter& one : mlp::parameters()) {
     std::vector<float> values(static_cast<std::size_t>(device.empty(f32, one.shape).elements()));
     for (float& value : values) value = one.spread * (static_cast<float>(random()) * 0x1p-31F - 1);
     arrays.emplace(one.name, upload(f32, one.shape, values.data()));
@@ -39,32 +40,32 @@ std::map<std::string, Array> first_arrays(const digits::Set& set, int first, int
 
 }  // namespace
 
-Weights train(const digits::Set& set, int first, const RankGroup& ranks,
-              std::span<const GroupCommunicator> communicators) {
-  const int pieces = kPieces / ranks.size;
+Weights train(const digits::Set& set, const Communicator& ranks) {
+  const int pieces = kPieces / ranks.size();
   const int images = set.size() / kPieces;
   const Device device = default_device();
   const Stream stream = device.stream();
   const std::map<std::string, Array> arrays =
-      first_arrays(set, first, pieces, images, device, stream);
+      first_arrays(set, ranks.rank() * pieces, pieces, images, device, stream);
   std::vector<Binding> bindings;
   for (const auto& [name, array] : arrays) bindings.emplace_back(name, array);
 
-  const Executable program = compile(training_step(pieces, images, ranks), device);
-  Context context = program.context(communicators);
+  const RankGroup data = {.name = "data", .size = ranks.size()};
+  const Executable program = compile(training_step(pieces, images, data), device);
+  Context context = program.context({{"data", ranks}});
   const Array loss = device.empty(f32, {});
   for (int i = 0; i < kSteps; ++i) context.replay(stream, bindings, {{"loss", loss}});
   const float last = device.download<float>(loss, stream)[0];
-  for (const GroupCommunicator& one : communicators) one.communicator.check();
+  ranks.check();
   std::int64_t sent = 0;
   for (const KernelReport& kernel : program.report().kernels) sent += kernel.bytes_sent;
-  if (first == 0)
+  if (ranks.rank() == 0)
     std::printf("%d rank(s): %lld bytes sent per rank and step, %.2f graph launches, loss %.4f\n",
-                ranks.size, static_cast<long long>(sent),
+                ranks.size(), static_cast<long long>(sent),
                 static_cast<double>(context.counters().graph_launches) / kSteps,
                 static_cast<double>(last));
   Weights weights;
-  for (const Parameter& one : parameters())
+  for (const mlp::Parameter& one : mlp::parameters())
     weights.emplace(one.name, device.download<float>(arrays.at(one.name), stream));
   return weights;
 }

@@ -4,7 +4,6 @@
 #include <sinter/sinter.h>
 
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -14,9 +13,8 @@ namespace distributed {
 
 using Weights = std::map<std::string, std::vector<float>>;
 
-/// Trains on the pieces of `set` from `first` on. The rank with the first piece prints the bytes
-/// that it sends per step, and the loss.
-Weights train(const digits::Set& set, int first, const sinter::RankGroup& ranks,
-              std::span<const sinter::GroupCommunicator> communicators);
+/// Trains on the pieces of `set` that belong to this rank. Rank 0 prints the bytes that it sends
+/// per step, and the loss.
+Weights train(const digits::Set& set, const sinter::Communicator& ranks);
 
 }  // namespace distributed

@@ -7,9 +7,14 @@ namespace mlp {
 using namespace sinter;  // NOLINT: typical for user code
 using digits::kClasses, digits::kPixels;
 
-namespace {
+const std::vector<Parameter>& parameters() {
+  static const std::vector<Parameter> all = {{"w1", {kPixels, kHidden}, 0.18F},
+                                             {"b1", {kHidden}, 0},
+                                             {"w2", {kHidden, kClasses}, 0.12F},
+                                             {"b2", {kClasses}, 0}};
+  return all;
+}
 
-/// The parameters as inputs of `graph`.
 std::vector<Tensor> inputs(Graph& graph) {
   std::vector<Tensor> all;
   for (const Parameter& one : parameters()) {
@@ -22,16 +27,6 @@ std::vector<Tensor> inputs(Graph& graph) {
 Tensor logits(Tensor pixels, const std::vector<Tensor>& p) {
   const Tensor hidden = relu(matmul(pixels * (1.0F / 16), p[0]) + p[1]);
   return matmul(hidden, p[2]) + p[3];
-}
-
-}  // namespace
-
-const std::vector<Parameter>& parameters() {
-  static const std::vector<Parameter> all = {{"w1", {kPixels, kHidden}, 0.18F},
-                                             {"b1", {kHidden}, 0},
-                                             {"w2", {kHidden, kClasses}, 0.12F},
-                                             {"b2", {kClasses}, 0}};
-  return all;
 }
 
 std::string velocity_of(const Parameter& parameter) {

@@ -1,4 +1,4 @@
-// A network with a hidden layer as two recorded programs: a training step, and the accuracy.
+// A network with a hidden layer, and two recorded programs: a training step, and the accuracy.
 #pragma once
 
 #include <sinter/sinter.h>
@@ -15,6 +15,10 @@ struct Parameter {
   float spread;  ///< the first values are in [-spread, spread]
 };
 const std::vector<Parameter>& parameters();
+/// The parameters as inputs of `graph`.
+std::vector<sinter::Tensor> inputs(sinter::Graph& graph);
+/// The network: images [n, 64] → [n, 10]
+sinter::Tensor logits(sinter::Tensor pixels, const std::vector<sinter::Tensor>& parameters);
 /// The input that holds the moving average of the gradient of a parameter.
 std::string velocity_of(const Parameter& parameter);
 

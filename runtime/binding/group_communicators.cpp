@@ -29,6 +29,8 @@ GroupCommunicators::GroupCommunicators(const Interface& interface,
                                        std::span<const GroupCommunicator> given) {
   for (const GroupCommunicator& one : given) {
     const auto group = std::ranges::find(interface.groups, one.group, &RankGroup::name);
+    // Collectives of one rank are not recorded, so the program does not know their group.
+    if (group == interface.groups.end() && one.communicator.size() == 1) continue;
     if (group == interface.groups.end())
       fail(interface, interface.groups.empty()
                           ? fmt::format("the program has no collectives, so it needs no "

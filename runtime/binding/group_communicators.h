@@ -14,7 +14,7 @@ namespace sinter {
 class GroupCommunicators {
  public:
   /// Throws UserError if a group has no communicator, or one of another size, or if a communicator
-  /// has no group.
+  /// of several ranks has no group. One of a single rank needs none.
   GroupCommunicators(const Interface& interface, std::span<const GroupCommunicator> given);
 
   /// The engine of a group; null if there is none of this name.

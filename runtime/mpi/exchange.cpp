@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/collectives/collective_text.h"
 #include "runtime/mpi/mpi_library.h"
 #include "runtime/mpi/mpi_types.h"
 #include "sinter/error.h"
@@ -14,11 +15,6 @@
 namespace sinter {
 
 namespace {
-
-bool has_reduction(Collective kind) {
-  return kind == Collective::all_reduce || kind == Collective::reduce_scatter ||
-         kind == Collective::reduce_to;
-}
 
 /// True if the input is one part per rank.
 bool has_parts(Collective kind) {

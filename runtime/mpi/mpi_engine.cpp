@@ -5,6 +5,7 @@
 
 #include "runtime/mpi/mpi_group.h"
 #include "runtime/mpi/mpi_library.h"
+#include "runtime/mpi/returned_errors.h"
 #include "sinter/communicator.h"
 #include "sinter/error.h"
 
@@ -85,8 +86,11 @@ Communicator Communicator::mpi(const void* communicator, const MpiOptions& optio
     throw UserError(fmt::format("Communicator::mpi: the timeout is {} ms; it must be positive",
                                 options.timeout.count()));
   start_mpi();
+  // MPI reports an invalid communicator as an error of one of these two.
+  const ReturnedErrors of_world(MPI_COMM_WORLD), of_self(MPI_COMM_SELF);
   const MPI_Comm given = *static_cast<const MPI_Comm*>(communicator);
   check_communicator(given);
+  const ReturnedErrors of_given(given);
   return Communicator(std::make_shared<MpiEngine>(
       MpiGroup::create(duplicate(given, options.timeout), options.timeout)));
 }

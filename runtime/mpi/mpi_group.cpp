@@ -1,6 +1,7 @@
 #include "runtime/mpi/mpi_group.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/prctl.h>
@@ -43,17 +44,23 @@ MpiGroup::MpiGroup(MPI_Comm communicator, milliseconds timeout)
            .rank = rank_in(communicator),
            .size = size_of_group(communicator)},
       timeout_(timeout),
-      agreement_(std::make_unique<Agreement>(communicator, own_.size)),
-      thread_([this] { work(); }) {
-  add_mpi_user(this, [this](std::string_view why) { end(why); });
-}
+      agreement_(std::make_unique<Agreement>(communicator, own_.size)) {}
 
 std::shared_ptr<MpiGroup> MpiGroup::create(MPI_Comm communicator, milliseconds timeout) {
   // A child has the handles of the thread and of its locks, but not the thread.
   const auto destroy = [](MpiGroup* group) {
     if (!is_forked_from_mpi_process()) delete group;
   };
-  return std::shared_ptr<MpiGroup>(new MpiGroup(communicator, timeout), destroy);
+  const std::shared_ptr<MpiGroup> group(new MpiGroup(communicator, timeout), destroy);
+  group->begin();
+  return group;
+}
+
+void MpiGroup::begin() {
+  // The thread comes last: nothing after it can throw.
+  add_mpi_user(this, [this](std::string_view why) { end(why); });
+  const std::lock_guard lock(end_mutex_);
+  if (!has_ended_) thread_ = std::thread([this] { work(); });
 }
 
 MpiGroup::~MpiGroup() {
@@ -194,14 +201,14 @@ void MpiGroup::fail(std::string why) {
 
 void MpiGroup::end(std::string_view why) {
   const std::lock_guard ended(end_mutex_);
-  if (!thread_.joinable()) return;
+  if (std::exchange(has_ended_, true)) return;
   {
     const std::lock_guard lock(mutex_);
     end_reason_ = why;
     is_stopping_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   release_communicator();
 }
 

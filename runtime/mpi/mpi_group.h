@@ -49,6 +49,8 @@ class MpiGroup {
     std::shared_ptr<const MpiCollective> collective;
   };
 
+  /// Starts the thread.
+  void begin();
   void work();
   /// Waits for the next collective; nullptr at the end. Lets MPI deliver messages meanwhile.
   std::shared_ptr<const MpiCollective> next();
@@ -58,7 +60,7 @@ class MpiGroup {
   void fail(std::string why);
   /// Keeps the memory of an operation of MPI that is not complete.
   void abandon_operation();
-  /// Ends the thread. `why` becomes the failure of pending collectives.
+  /// Ends the thread. `why`, a literal, becomes the failure of pending collectives.
   void end(std::string_view why);
   void release_communicator();
 
@@ -72,10 +74,11 @@ class MpiGroup {
   std::deque<Item> queue_;  // the first one may be running
   std::int64_t started_ = 0;
   std::int64_t completed_ = 0;
-  std::string end_reason_;
+  std::string_view end_reason_;
   std::string failure_;
 
   std::mutex end_mutex_;
+  bool has_ended_ = false;
   std::thread thread_;
 };
 

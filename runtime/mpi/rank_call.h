@@ -28,7 +28,7 @@ struct RankCall {
 
 RankCall rank_call(const MpiCollective& collective);
 
-/// `all_reduce of 8 f32 elements (sum) at train.cpp:12`
+/// `all_reduce of 8 f32 elements (sum), recorded at train.cpp:12`
 std::string describe_rank_call(const RankCall& call);
 
 }  // namespace sinter

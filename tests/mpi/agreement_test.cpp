@@ -24,11 +24,13 @@ std::string mismatch(const CollectiveCall& own) {
   return message;
 }
 
-std::string one_of(int number, std::string_view first, int rank, std::string_view second) {
+/// The message of two calls; that of rank 0 was recorded at model.cpp:7.
+std::string one_of(int number, std::string_view first, int rank, std::string_view second,
+                   std::string_view place = "model.cpp:7") {
   return "collective " + std::to_string(number) +
          " of this communicator differs between ranks: rank 0 runs " + std::string(first) +
-         ", and rank " + std::to_string(rank) + " runs " + std::string(second) +
-         std::string(kAdvice);
+         ", recorded at model.cpp:7, and rank " + std::to_string(rank) + " runs " +
+         std::string(second) + ", recorded at " + std::string(place) + std::string(kAdvice);
 }
 
 bool is_last() { return own_rank() == rank_count() - 1; }
@@ -37,9 +39,8 @@ TEST(MpiAgreement, NamesBothSidesOfDifferentSizes) {
   CollectiveCall call = host_call(Collective::all_reduce, f32, 8);
   if (is_last()) call.elements = 9;
   if (is_last()) call.place = "other.cpp:21";
-  EXPECT_EQ(mismatch(call),
-            one_of(1, "all_reduce of 8 f32 elements (sum) at model.cpp:7", rank_count() - 1,
-                   "all_reduce of 9 f32 elements (sum) at other.cpp:21"));
+  EXPECT_EQ(mismatch(call), one_of(1, "all_reduce of 8 f32 elements (sum)", rank_count() - 1,
+                                   "all_reduce of 9 f32 elements (sum)", "other.cpp:21"));
 }
 
 TEST(MpiAgreement, NamesBothKinds) {
@@ -47,31 +48,28 @@ TEST(MpiAgreement, NamesBothKinds) {
   const CollectiveCall call =
       host_call(is_last() ? Collective::all_to_all : Collective::all_gather, i64, 2 * size);
   const std::string count = std::to_string(2 * size);
-  EXPECT_EQ(mismatch(call),
-            one_of(1, "all_gather of " + count + " i64 elements at model.cpp:7", size - 1,
-                   "all_to_all of " + count + " i64 elements at model.cpp:7"));
+  EXPECT_EQ(mismatch(call), one_of(1, "all_gather of " + count + " i64 elements", size - 1,
+                                   "all_to_all of " + count + " i64 elements"));
 }
 
 TEST(MpiAgreement, NamesBothDtypes) {
-  EXPECT_EQ(mismatch(host_call(Collective::all_gather, is_last() ? u32 : f32, 4)),
-            one_of(1, "all_gather of 4 f32 elements at model.cpp:7", rank_count() - 1,
-                   "all_gather of 4 u32 elements at model.cpp:7"));
+  EXPECT_EQ(
+      mismatch(host_call(Collective::all_gather, is_last() ? u32 : f32, 4)),
+      one_of(1, "all_gather of 4 f32 elements", rank_count() - 1, "all_gather of 4 u32 elements"));
 }
 
 TEST(MpiAgreement, NamesBothReductions) {
   CollectiveCall call = host_call(Collective::all_reduce, f32, 4);
   if (is_last()) call.reduction = RankReduction::max;
-  EXPECT_EQ(mismatch(call),
-            one_of(1, "all_reduce of 4 f32 elements (sum) at model.cpp:7", rank_count() - 1,
-                   "all_reduce of 4 f32 elements (max) at model.cpp:7"));
+  EXPECT_EQ(mismatch(call), one_of(1, "all_reduce of 4 f32 elements (sum)", rank_count() - 1,
+                                   "all_reduce of 4 f32 elements (max)"));
 }
 
 TEST(MpiAgreement, NamesBothRoots) {
   CollectiveCall call = host_call(Collective::broadcast, f32, 4);
   call.root = is_last() ? 1 : 0;
-  EXPECT_EQ(mismatch(call),
-            one_of(1, "broadcast of 4 f32 elements (from rank 0) at model.cpp:7", rank_count() - 1,
-                   "broadcast of 4 f32 elements (from rank 1) at model.cpp:7"));
+  EXPECT_EQ(mismatch(call), one_of(1, "broadcast of 4 f32 elements (from rank 0)", rank_count() - 1,
+                                   "broadcast of 4 f32 elements (from rank 1)"));
   call = host_call(Collective::reduce_to, f32, 4);
   call.root = is_last() ? 1 : 0;
   EXPECT_THAT(mismatch(call), HasSubstr("(sum on rank 1)"));
@@ -80,14 +78,12 @@ TEST(MpiAgreement, NamesBothRoots) {
 TEST(MpiAgreement, NamesPeersThatDoNotMatch) {
   CollectiveCall call = host_call(Collective::send_receive, f32, 4);
   if (own_rank() == 0) call.target = 1;
-  EXPECT_EQ(mismatch(call),
-            one_of(1, "send_receive of 4 f32 elements (from no rank, to rank 1) at model.cpp:7", 1,
-                   "send_receive of 4 f32 elements (from no rank, to no rank) at model.cpp:7"));
+  EXPECT_EQ(mismatch(call), one_of(1, "send_receive of 4 f32 elements (from no rank, to rank 1)", 1,
+                                   "send_receive of 4 f32 elements (from no rank, to no rank)"));
   call = host_call(Collective::send_receive, f32, 4);
   if (own_rank() == 1) call.source = 0;
-  EXPECT_EQ(mismatch(call),
-            one_of(1, "send_receive of 4 f32 elements (from no rank, to no rank) at model.cpp:7", 1,
-                   "send_receive of 4 f32 elements (from rank 0, to no rank) at model.cpp:7"));
+  EXPECT_EQ(mismatch(call), one_of(1, "send_receive of 4 f32 elements (from no rank, to no rank)",
+                                   1, "send_receive of 4 f32 elements (from rank 0, to no rank)"));
 }
 
 TEST(MpiAgreement, CountsTheCollectivesOfTheCommunicator) {

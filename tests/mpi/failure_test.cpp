@@ -1,13 +1,13 @@
-// Ranks that end, are late, or never arrive. Each test runs in processes of its own
-// (CMakeLists.txt), which end without MPI_Finalize.
+// Ranks that end, are late, or never arrive. Each test runs in processes of its own, which end
+// without MPI_Finalize.
 #include <chrono>
 #include <csignal>
 #include <thread>
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <mpi.h>
 
+#include "tests/mpi/support/lone_test.h"
 #include "tests/mpi/support/ranks.h"
 
 namespace sinter::test::failure_test {
@@ -23,8 +23,8 @@ const MpiOptions kOptions{.timeout = kTimeout};
 bool is_last() { return own_rank() == rank_count() - 1; }
 
 std::string timeout_message(std::string_view collective) {
-  return std::string(collective) + " at model.cpp:7: rank " + std::to_string(own_rank()) + " of " +
-         std::to_string(rank_count()) +
+  return std::string(collective) + ", recorded at model.cpp:7: rank " + std::to_string(own_rank()) +
+         " of " + std::to_string(rank_count()) +
          ": it waited longer than 1500 ms for the other ranks, of which one has ended, is late or "
          "runs fewer collectives; raise MpiOptions::timeout if ranks may be so late";
 }
@@ -44,7 +44,7 @@ void expect_timeout(const Communicator& communicator, const CollectiveCall& call
   EXPECT_EQ(error_of([&] { communicator.check(); }), message);
 }
 
-TEST(MpiFailure, ARankIsLate) {
+LONE_TEST(MpiFailure, ARankIsLate, RANKS 3 ABANDONED) {
   const Communicator communicator = Communicator::mpi(kOptions);
   carry_out(communicator, host_call(Collective::all_reduce, f32, 1), Bytes(4));
   communicator.check();
@@ -61,7 +61,7 @@ TEST(MpiFailure, ARankIsLate) {
                  timeout_message("all_reduce of 4 f32 elements (sum)"));
 }
 
-TEST(MpiFailure, OneBrokenCommunicatorLeavesOthersIntact) {
+LONE_TEST(MpiFailure, OneBrokenCommunicatorLeavesOthersIntact, RANKS 3 ABANDONED) {
   const Communicator broken = Communicator::mpi(kOptions), intact = Communicator::mpi();
   if (!is_last())
     expect_timeout(broken, host_call(Collective::all_gather, i32, 4),
@@ -72,7 +72,7 @@ TEST(MpiFailure, OneBrokenCommunicatorLeavesOthersIntact) {
   intact.check();
 }
 
-TEST(MpiFailure, ARankWasKilled) {
+LONE_TEST(MpiFailure, ARankWasKilled, RANKS 3 DYING 2 ABANDONED) {
   const Communicator communicator = Communicator::mpi(kOptions);
   carry_out(communicator, host_call(Collective::all_reduce, f32, 1), Bytes(4));
   if (is_last()) std::raise(SIGKILL);
@@ -80,7 +80,7 @@ TEST(MpiFailure, ARankWasKilled) {
                  timeout_message("broadcast of 10 f64 elements (from rank 0)"));
 }
 
-TEST(MpiFailure, ARankWasKilledDuringAnExchange) {
+LONE_TEST(MpiFailure, ARankWasKilledDuringAnExchange, RANKS 3 DYING 2 ABANDONED) {
   const Communicator communicator = Communicator::mpi(kOptions);
   const CollectiveCall call = host_call(Collective::all_to_all, f64, 1'000'000 * rank_count());
   const Bytes input(static_cast<std::size_t>(call.elements * size_of(call.dtype)));
@@ -101,7 +101,7 @@ TEST(MpiFailure, ARankWasKilledDuringAnExchange) {
   EXPECT_LT(waited, 8);
 }
 
-TEST(MpiFailure, ARankNeverCreatesTheCommunicator) {
+LONE_TEST(MpiFailure, ARankNeverCreatesTheCommunicator, RANKS 3 ABANDONED) {
   if (is_last()) {
     std::this_thread::sleep_for(2 * kTimeout);
     return;
@@ -113,7 +113,7 @@ TEST(MpiFailure, ARankNeverCreatesTheCommunicator) {
 }
 
 /// Rank 0 starts a collective that no other rank runs, and destroys its communicator.
-TEST(MpiFailure, ACommunicatorIsDestroyedWithPendingWork) {
+LONE_TEST(MpiFailure, ACommunicatorIsDestroyedWithPendingWork, RANKS 3 ABANDONED) {
   std::vector<std::function<void()>> work;
   float input = 0, output = 0;
   CollectiveCall call = host_call(Collective::all_reduce, f32, 1);
@@ -136,7 +136,7 @@ TEST(MpiFailure, ACommunicatorIsDestroyedWithPendingWork) {
 }
 
 /// The program finalises MPI while rank 0 waits for the other ranks.
-TEST(MpiFailure, MpiIsFinalizedWithPendingWork) {
+LONE_TEST(MpiFailure, MpiIsFinalizedWithPendingWork, RANKS 3 ABANDONED) {
   const Communicator communicator = Communicator::mpi();
   const bool is_first = own_rank() == 0;
   std::string message = "none";
@@ -150,7 +150,9 @@ TEST(MpiFailure, MpiIsFinalizedWithPendingWork) {
   MPI_Finalize();
   if (!is_first) return;
   waiting.join();
-  EXPECT_THAT(message, StartsWith("all_reduce of 1 f32 elements (sum) at model.cpp:7: rank 0 of "));
+  EXPECT_THAT(
+      message,
+      StartsWith("all_reduce of 1 f32 elements (sum), recorded at model.cpp:7: rank 0 of "));
   EXPECT_THAT(message, HasSubstr("it stopped waiting for the other ranks, since MPI_Finalize was "
                                  "called"));
 }

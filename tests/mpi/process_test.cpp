@@ -1,13 +1,13 @@
-// The life of MPI in the process. Each test runs in processes of its own (CMakeLists.txt).
+// The life of MPI in the process. Each test runs in processes of its own.
 #include <chrono>
 #include <memory>
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <mpi.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/mpi/support/lone_test.h"
 #include "tests/mpi/support/ranks.h"
 
 namespace sinter::test::process_test {
@@ -20,8 +20,8 @@ double sum_of_ones(const Communicator& communicator) {
                                   elements_of(f32, {1})))[0];
 }
 
-/// With --init=none. The process ends with a communicator alive, and mpirun must be content.
-TEST(MpiProcess, SinterInitializesAndFinalizesMpi) {
+/// The process ends with a communicator alive, and mpirun must be content.
+LONE_TEST(MpiProcess, SinterInitializesAndFinalizesMpi, RANKS 2 INIT none) {
   int is_initialized = 0;
   MPI_Initialized(&is_initialized);
   ASSERT_FALSE(is_initialized);
@@ -31,8 +31,7 @@ TEST(MpiProcess, SinterInitializesAndFinalizesMpi) {
   EXPECT_EQ(sum_of_ones(communicator), rank_count());
 }
 
-/// With --init=single.
-TEST(MpiProcess, RefusesALowThreadLevel) {
+LONE_TEST(MpiProcess, RefusesALowThreadLevel, RANKS 2 INIT single) {
   for (int i = 0; i < 2; ++i)
     EXPECT_EQ(error_of([] { Communicator::mpi(); }),
               "Communicator::mpi: MPI was initialised with MPI_THREAD_SINGLE, but a thread of "
@@ -40,7 +39,7 @@ TEST(MpiProcess, RefusesALowThreadLevel) {
               "or let Communicator::mpi initialise it");
 }
 
-TEST(MpiProcess, CommunicatorsOutliveMpi) {
+LONE_TEST(MpiProcess, CommunicatorsOutliveMpi, RANKS 2) {
   auto communicator = std::make_unique<Communicator>(Communicator::mpi());
   auto unused = std::make_unique<Communicator>(Communicator::mpi());
   EXPECT_EQ(sum_of_ones(*communicator), rank_count());
@@ -68,7 +67,7 @@ bool succeeds_in_child(const std::function<bool()>& function) {
   return false;
 }
 
-TEST(MpiProcess, AForkedChildGetsAnError) {
+LONE_TEST(MpiProcess, AForkedChildGetsAnError, RANKS 2) {
   auto communicator = std::make_unique<Communicator>(Communicator::mpi());
   EXPECT_EQ(sum_of_ones(*communicator), rank_count());
   std::vector<std::function<void()>> work;

@@ -116,7 +116,15 @@ class Communicator {
 
   /// All processes that `mpirun` started, or those of an `MPI_Comm`, to which `communicator`
   /// points. Carries values of host devices. Initialises MPI if the program has not. All ranks must
-  /// call it together: it duplicates the communicator. Programs that call it link sinter::mpi.
+  /// call it together: it duplicates the communicator. They create all their communicators in the
+  /// same order, and destroy them in the same order. Programs that call it link sinter::mpi.
+  ///
+  /// If a rank ends or is late, the other ranks give up the exchange, but MPI does not: it may still
+  /// write into the arrays. Keep the arrays and Contexts of that run until the process ends. They are
+  /// yours to keep: sinter itself keeps only the memory in which it compares calls.
+  ///
+  /// After such a failure, MPI_Finalize may wait for ever. sinter does not call it then. A program
+  /// that has initialised MPI itself ends by MPI_Abort or _exit instead.
   ///
   /// Throws UserError if MPI was initialised without MPI_THREAD_MULTIPLE, or after MPI_Finalize.
   static Communicator mpi(const MpiOptions& options = {});
@@ -135,8 +143,10 @@ class Communicator {
 
   int rank() const { return engine_->rank(); }
   int size() const { return engine_->size(); }
-  /// Throws UserError if a collective has failed: a rank ended, was late, or ran another one. The
-  /// results are undefined then. Call it after a stream is synchronised, before results are used.
+  /// Throws UserError if a collective has failed, because a rank ended or was late. The results are
+  /// undefined then. Call it after a stream is synchronised, before results are used. MPI also tells
+  /// if a rank ran another collective. NCCL does not compare them: such ranks end at the timeout, or
+  /// their results are undefined.
   void check() const {
     if (const std::string failure = engine_->failure(); !failure.empty()) throw UserError(failure);
   }

@@ -156,7 +156,8 @@ class Executable {
   std::string_view name() const;
   Device device() const;
   /// `communicators` has one for each group of the program's collectives. Throws UserError if one is
-  /// missing, has another number of ranks than the group, or if the program has no such group.
+  /// missing, has another number of ranks than the group, or if the program has no such group. One
+  /// of a single rank needs no group, so one program text runs on any number of ranks.
   Context context(std::initializer_list<GroupCommunicator> communicators = {}) const;
   Context context(std::span<const GroupCommunicator> communicators) const;
   /// The same program and kernels, with arrays and numbers for inputs that calls leave unbound: the

@@ -1,10 +1,31 @@
 // Uses an installed sinter with MPI: the ranks add their arrays on host devices. It also checks
-// that an error of libsinter_mpi.so is caught here.
+// that an error of libsinter_mpi.so is caught here, and that the library is never unloaded.
 #include <sinter/sinter.h>
+
+#include <dlfcn.h>
+#include <link.h>
 
 #include <cstdio>
 #include <string_view>
 #include <vector>
+
+namespace {
+
+/// True if dlclose keeps libsinter_mpi.so, of which MPI and exit call functions later.
+bool is_never_unloaded() {
+  void* const handle = dlopen(nullptr, RTLD_NOW);
+  link_map* library = nullptr;
+  dlinfo(handle, RTLD_DI_LINKMAP, &library);
+  while (library &&
+         std::string_view(library->l_name).find("/libsinter_mpi.so") == std::string_view::npos)
+    library = library->l_next;
+  for (const ElfW(Dyn)* one = library ? library->l_ld : nullptr; one && one->d_tag != DT_NULL;
+       ++one)
+    if (one->d_tag == DT_FLAGS_1) return (one->d_un.d_val & DF_1_NODELETE) != 0;
+  return false;
+}
+
+}  // namespace
 
 int main() {
   const sinter::Communicator data = sinter::Communicator::mpi();
@@ -27,6 +48,10 @@ int main() {
   if (data.size() != 2 ||
       sums != std::vector<float>{2 * sum_of_ranks, 2 * ranks, 20 * sum_of_ranks})
     return 1;
+  if (!is_never_unloaded()) {
+    std::printf("libsinter_mpi.so can be unloaded while MPI still knows its functions\n");
+    return 1;
+  }
   try {
     sinter::Communicator::mpi(nullptr, sinter::MpiOptions{});
   } catch (const sinter::UserError& error) {

@@ -41,7 +41,8 @@ std::vector<HostArrays> run_ranks(const Graph& graph, const std::vector<HostArra
 /// Fails unless the results of all ranks agree with the oracle.
 void expect_correct(const Graph& graph, const std::vector<HostArrays>& inputs,
                     const RunRequest& request) {
-  SCOPED_TRACE(testing::Message() << inputs.size() << " ranks, " << (request.as_graph ? "replay" : "run")
+  SCOPED_TRACE(testing::Message() << inputs.size() << " ranks, "
+                                  << (request.as_graph ? "replay" : "run")
                                   << (request.options.fuse ? "" : ", unfused"));
   expect_oracle(graph, inputs, run_ranks(graph, inputs, request));
 }
@@ -132,20 +133,59 @@ TEST(CollectivesHost, ContextsNeedACommunicatorOfEachGroup) {
   EXPECT_EQ(error_of([&] { executable.context(); }),
             "context of two: group data of 2 ranks has no communicator; call "
             "context({{\"data\", communicator}}) (compiled at m.cpp:9)");
-  EXPECT_EQ(error_of([&] { executable.context({{"data", three}, {"model", three}}); }),
+  EXPECT_EQ(error_of([&] {
+              executable.context({{"data", three}, {"model", three}});
+            }),
             "context of two: group data was recorded with 2 ranks, but its communicator has 3; "
             "record the graph with RankGroup{\"data\", communicator.size()} (compiled at m.cpp:9)");
-  EXPECT_EQ(error_of([&] { executable.context({{"daten", two}}); }),
+  EXPECT_EQ(error_of([&] {
+              executable.context({{"daten", two}});
+            }),
             "context of two: the program has no group daten; it has data (2 ranks), model (3 "
             "ranks) (compiled at m.cpp:9)");
-  EXPECT_EQ(error_of([&] { executable.context({{"data", two}, {"data", two}}); }),
+  EXPECT_EQ(error_of([&] {
+              executable.context({{"data", two}, {"data", two}});
+            }),
             "context of two: group data has two communicators; give it one (compiled at m.cpp:9)");
   executable.context({{"data", two}, {"model", three}});
   const Executable plain = compile(parse("graph g(x: f32[4]) {\n  y = exp x\n  return y\n}\n"),
                                    host_device(0), {.tune = Tune::off}, "m.cpp", 12);
-  EXPECT_EQ(error_of([&] { plain.context({{"data", two}}); }),
+  EXPECT_EQ(error_of([&] {
+              plain.context({{"data", two}});
+            }),
             "context of g: the program has no collectives, so it needs no communicator for group "
             "data (compiled at m.cpp:12)");
+}
+
+/// One program text for any number of ranks: with one rank, nothing is recorded.
+TEST(CollectivesHost, ACommunicatorOfOneRankNeedsNoGroup) {
+  const Communicator one = ThreadGroup::of(1)->communicator(0);
+  Graph graph("sum");
+  const Tensor x = graph.input("x", f32, {2});
+  graph.output("y", all_reduce(x, {.name = "data", .size = one.size()}) * 2);
+  const Device device = host_device(0);
+  Context context = compile(graph, device, {.tune = Tune::off}).context({{"data", one}});
+  const Stream stream = device.stream();
+  const Array xs = device.empty(f32, {2});
+  device.upload(xs, std::vector<float>{3, 4}, stream);
+  const Outputs outputs = context.run(stream, {{"x", xs}});
+  EXPECT_EQ(device.download<float>(outputs["y"], stream), (std::vector<float>{6, 8}));
+
+  Graph other("other");
+  other.output("y", all_gather(other.input("x", f32, {4}), {.name = "data", .size = 2}));
+  const Executable executable = compile(other, device, {.tune = Tune::off}, "m.cpp", 3);
+  const Communicator two = ThreadGroup::of(2)->communicator(0);
+  executable.context({{"data", two}, {"model", one}});
+  EXPECT_EQ(error_of([&] {
+              executable.context({{"data", two}, {"model", two}});
+            }),
+            "context of other: the program has no group model; it has data (2 ranks) (compiled at "
+            "m.cpp:3)");
+  EXPECT_EQ(error_of([&] {
+              executable.context({{"data", one}});
+            }),
+            "context of other: group data was recorded with 2 ranks, but its communicator has 1; "
+            "record the graph with RankGroup{\"data\", communicator.size()} (compiled at m.cpp:3)");
 }
 
 TEST(CollectivesHost, EnginesRefuseCallsBeforeARun) {
@@ -156,7 +196,9 @@ TEST(CollectivesHost, EnginesRefuseCallsBeforeARun) {
   const Device device = host_device(0);
   const Array x = device.empty(c64, {4});
   const Array y = device.empty(c64, {8});
-  EXPECT_THAT(error_of([&] { context.run(device.stream(), {{"x", x}}, {{"y", y}}); }),
+  EXPECT_THAT(error_of([&] {
+                context.run(device.stream(), {{"x", x}}, {{"y", y}});
+              }),
               HasSubstr("all_gather: its function rejects this call: the double carries no c64 "
                         "(recorded at "));
 }

@@ -71,8 +71,14 @@ int run_tests(int count, char** arguments) {
     delete listeners.Release(listeners.default_result_printer());
     listeners.Append(new FailurePrinter("rank " + number));
   }
-  const int status = RUN_ALL_TESTS();
-  std::printf("rank %s: %s\n", number.c_str(), status == 0 ? "passed" : "FAILED");
+  int status = RUN_ALL_TESTS();
+  const testing::UnitTest& tests = *testing::UnitTest::GetInstance();
+  const bool has_run = tests.successful_test_count() + tests.failed_test_count() > 0;
+  if (!has_run) status = 1;
+  std::printf("rank %s: %s\n", number.c_str(),
+              status == 0 ? "passed"
+              : has_run   ? "FAILED"
+                          : "FAILED, since no test ran; see --gtest_filter");
   std::fflush(nullptr);
   if (parsed.abandons) {
     sleep(1);  // mpirun ends all ranks soon after the first one

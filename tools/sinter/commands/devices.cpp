@@ -66,6 +66,7 @@ void devices(bool as_json) {
   const DeviceList list = list_devices();
   std::vector<ToolStatus> tools = {find_driver(), find_nvrtc(), find_compiler(), find_cache()};
   for (ToolStatus& library : find_libraries()) tools.push_back(std::move(library));
+  tools.push_back(find_mpi());
   tools.insert(tools.end(), list.broken.begin(), list.broken.end());
   if (!as_json) return print_devices(list, tools);
   nlohmann::ordered_json json = {{"devices", nlohmann::ordered_json::array()},

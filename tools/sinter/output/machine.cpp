@@ -14,6 +14,7 @@
 #include "runtime/support/options_table.h"
 #include "sinter/error.h"
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -166,12 +167,30 @@ std::vector<ToolStatus> find_libraries() {
     convolutions.problem = "conv on GPUs needs " + opened.reason;
   ToolStatus collectives{.name = "nccl"};
   if (const NcclOrReason& opened = find_nccl(); opened.library)
-    collectives.found =
-        fmt::format("{}, {}", opened.library->version_text(), opened.library->path);
+    collectives.found = fmt::format("{}, {}", opened.library->version_text(), opened.library->path);
   else
     collectives.problem = "collectives of GPUs need " + opened.reason;
   return {status_of_host_blas(), status_of_host_conv(), std::move(products),
           std::move(convolutions), std::move(collectives)};
+}
+
+ToolStatus find_mpi() {
+  const std::string_view version = SINTER_VERSION;
+  const std::string file =
+      fmt::format("libsinter_mpi.so.{}", version.substr(0, version.rfind('.')));
+  std::error_code ignored;
+  const std::filesystem::path prefix =
+      std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
+  // The second folder is that of a build tree.
+  for (const char* const name : {SINTER_LIBRARY_FOLDER, "runtime/mpi"})
+    if (const auto folder = prefix / name; std::filesystem::exists(folder / file, ignored))
+      return {.name = "mpi", .found = fmt::format("{}, {}", file, folder.string())};
+  return {.name = "mpi",
+          .problem = fmt::format("collectives of host devices need {}, which is not in {}", file,
+                                 (prefix / SINTER_LIBRARY_FOLDER).string()),
+          .remedy =
+              "install MPI (Debian: apt install libopenmpi-dev openmpi-bin), build sinter "
+              "again, and install its component sinter_mpi"};
 }
 
 ToolStatus find_cache() {

@@ -37,6 +37,9 @@ ToolStatus find_compiler();
 /// The libraries of products, convolutions and collectives: a BLAS and oneDNN for the host device,
 /// cuBLASLt, cuDNN and NCCL for GPUs. `OpenBLAS 0.3.21, /usr/lib/libopenblas.so.0`
 std::vector<ToolStatus> find_libraries();
+/// The library sinter::mpi of this version, beside the command: `libsinter_mpi.so.0.1, /usr/lib`. It is
+/// not loaded.
+ToolStatus find_mpi();
 /// The folder of the disk cache, and whether it can be written.
 ToolStatus find_cache();
 
