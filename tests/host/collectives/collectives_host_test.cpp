@@ -188,6 +188,10 @@ TEST(CollectivesHost, ACommunicatorOfOneRankNeedsNoGroup) {
             "record the graph with RankGroup{\"data\", communicator.size()} (compiled at m.cpp:3)");
 }
 
+TEST(CollectivesHost, CommunicatorsNeedAnEngine) {
+  EXPECT_EQ(error_of([] { Communicator(nullptr); }), "Communicator: the engine is null; pass one");
+}
+
 TEST(CollectivesHost, EnginesRefuseCallsBeforeARun) {
   Graph graph("g");
   graph.output("y", all_gather(graph.input("x", c64, {4}), {.name = "data", .size = 2}));
