@@ -137,7 +137,7 @@ TEST(SavedFile, ReportsUnreadableSections) {
   const SavedExecutable saved = read_saved(file, kPath);
   EXPECT_EQ(read_kernels(saved, 0, kPath).arch, "sm_80") << "what it can read, it does";
   sections[0].kind.version = 0;
-  EXPECT_EQ(problem(), about("version 0 of the program, but this sinter reads version 1"));
+  EXPECT_EQ(problem(), about("version 0 of the program, but this sinter reads version 2"));
 }
 
 /// Invalid section tables with valid checksums.
