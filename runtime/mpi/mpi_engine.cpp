@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/collectives/timeout.h"
 #include "runtime/mpi/mpi_group.h"
 #include "runtime/mpi/mpi_library.h"
 #include "runtime/mpi/returned_errors.h"
@@ -82,9 +83,8 @@ Communicator Communicator::mpi(const MpiOptions& options) {
 Communicator Communicator::mpi(const void* communicator, const MpiOptions& options) {
   if (!communicator)
     throw UserError("Communicator::mpi: the pointer to an MPI_Comm is null; pass &communicator");
-  if (options.timeout.count() <= 0)
-    throw UserError(fmt::format("Communicator::mpi: the timeout is {} ms; it must be positive",
-                                options.timeout.count()));
+  const std::chrono::milliseconds timeout =
+      checked_timeout("Communicator::mpi", options.timeout);
   start_mpi();
   // MPI reports an invalid communicator as an error of one of these two.
   const ReturnedErrors of_world(MPI_COMM_WORLD), of_self(MPI_COMM_SELF);
@@ -92,7 +92,7 @@ Communicator Communicator::mpi(const void* communicator, const MpiOptions& optio
   check_communicator(given);
   const ReturnedErrors of_given(given);
   return Communicator(std::make_shared<MpiEngine>(
-      MpiGroup::create(duplicate(given, options.timeout), options.timeout)));
+      MpiGroup::create(duplicate(given, timeout), timeout)));
 }
 
 }  // namespace sinter

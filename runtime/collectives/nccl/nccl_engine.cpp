@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "runtime/collectives/nccl/nccl_group.h"
+#include "runtime/collectives/timeout.h"
 #include "runtime/libraries/cuda/on_device.h"
 #include "runtime/support/fork_guard.h"
 #include "sinter/communicator.h"
@@ -40,13 +41,8 @@ class NcclEngine final : public CommunicatorEngine {
   const std::shared_ptr<NcclGroup> group_;
 };
 
-void check_timeout(milliseconds timeout) {
-  if (timeout.count() <= 0)
-    fail_nccl(fmt::format("the timeout is {} ms; it must be positive", timeout.count()));
-}
-
 /// Creates a communicator, for which all ranks wait. The context of the device must be current.
-nccl::ncclComm_t create_communicator(const Nccl& library, const NcclUniqueId& id,
+std::shared_ptr<NcclHandle> create_communicator(const Nccl& library, const NcclUniqueId& id,
                                      const NcclRank& own, milliseconds timeout) {
   nccl::ncclUniqueId name;
   static_assert(sizeof(name.internal) == sizeof(id.bytes));
@@ -58,20 +54,21 @@ nccl::ncclComm_t create_communicator(const Nccl& library, const NcclUniqueId& id
   const auto deadline = steady_clock::now() + timeout;
   const nccl::ncclResult_t result =
       library.table.ncclCommInitRankConfig(&communicator, own.size, name, own.rank, &config);
-  NcclHandle handle(library, communicator, /*is_owned=*/true);
+  auto handle = NcclHandle::create(library, *cuda_device(own.device).state(), communicator,
+                                   /*is_owned=*/true);
   const std::string why =
-      handle.settle(result, "ncclCommInitRankConfig", deadline, "a rank has not called it in time");
-  if (why.empty()) return communicator;
-  if (communicator) handle.abort();
+      handle->settle(result, "ncclCommInitRankConfig", deadline, "a rank has not called it in time");
+  if (why.empty()) return handle;
+  if (communicator) handle->abort(/*holds_use=*/false);
   fail_nccl(fmt::format("rank {} of {} on cuda:{}: {}; all ranks must call it within {} ms "
                    "(NcclOptions::timeout), with the same id and each with another GPU",
                    own.rank, own.size, own.device, why, timeout.count()));
 }
 
-Communicator make_communicator(const Nccl& library, nccl::ncclComm_t communicator, bool is_owned,
-                               const NcclRank& own, milliseconds timeout) {
-  return Communicator(std::make_shared<NcclEngine>(
-      NcclGroup::create(library, communicator, is_owned, own, timeout)));
+Communicator make_communicator(std::shared_ptr<NcclHandle> handle, const NcclRank& own,
+                               milliseconds timeout) {
+  return Communicator(
+      std::make_shared<NcclEngine>(NcclGroup::create(std::move(handle), own, timeout)));
 }
 
 }  // namespace
@@ -96,18 +93,17 @@ Communicator Communicator::nccl(const NcclUniqueId& id, int rank, int size, cons
                      to_string(*device.state())));
   if (size < 1 || rank < 0 || rank >= size)
     fail_nccl(fmt::format("rank {} of {} does not exist; ranks are numbered from 0", rank, size));
-  check_timeout(options.timeout);
+  const milliseconds timeout = checked_timeout(kCall, options.timeout);
   const Nccl& library = require_nccl(kCall);
   const NcclRank own{.rank = rank, .size = size, .device = device.ordinal()};
   const OnDevice current(own.device);
-  return make_communicator(library, create_communicator(library, id, own, options.timeout),
-                           /*is_owned=*/true, own, options.timeout);
+  return make_communicator(create_communicator(library, id, own, timeout), own, timeout);
 }
 
 Communicator Communicator::nccl(void* communicator, const NcclOptions& options) {
   if (is_forked()) fail_nccl(kForkedError);
   if (!communicator) fail_nccl("the ncclComm_t is null");
-  check_timeout(options.timeout);
+  const milliseconds timeout = checked_timeout(kCall, options.timeout);
   const Nccl& library = require_nccl(kCall);
   const auto given = static_cast<nccl::ncclComm_t>(communicator);
   NcclRank own;
@@ -119,7 +115,9 @@ Communicator Communicator::nccl(void* communicator, const NcclOptions& options) 
   ask(library.table.ncclCommUserRank, own.rank, "ncclCommUserRank");
   ask(library.table.ncclCommCount, own.size, "ncclCommCount");
   ask(library.table.ncclCommCuDevice, own.device, "ncclCommCuDevice");
-  return make_communicator(library, given, /*is_owned=*/false, own, options.timeout);
+  auto handle = NcclHandle::create(library, *cuda_device(own.device).state(), given,
+                                   /*is_owned=*/false);
+  return make_communicator(std::move(handle), own, timeout);
 }
 
 }  // namespace sinter

@@ -13,42 +13,35 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// How long an abort waits for a thread that uses the communicator. That thread may be blocked by
-/// the work that the abort ends.
-constexpr std::chrono::seconds kAbortPatience{2};
-
 std::string forked_message() { return fmt::format("NCCL: {}", kForkedError); }
 
 }  // namespace
 
-NcclGroup::NcclGroup(const Nccl& library, nccl::ncclComm_t communicator, bool is_owned,
-                     const NcclRank& own, std::chrono::milliseconds timeout)
+NcclGroup::NcclGroup(std::shared_ptr<NcclHandle> handle, const NcclRank& own,
+                     std::chrono::milliseconds timeout)
     : own_(own),
       device_(*cuda_device(own.device).state()),
       timeout_(timeout),
-      handle_(library, communicator, is_owned),
+      handle_(std::move(handle)),
       watch_(std::make_unique<NcclWatch>(
           device_, timeout,
           NcclWatch::Observer{.find_error = [this] { return find_error(); },
                               .fail = [this](const std::string& what, const std::string& why) {
-                                fail(what, why);
+                                fail(what, why, /*holds_use=*/false);
                               }})) {}
 
-std::shared_ptr<NcclGroup> NcclGroup::create(const Nccl& library, nccl::ncclComm_t communicator,
-                                             bool is_owned, const NcclRank& own,
+std::shared_ptr<NcclGroup> NcclGroup::create(std::shared_ptr<NcclHandle> handle,
+                                             const NcclRank& own,
                                              std::chrono::milliseconds timeout) {
   const auto destroy = [](NcclGroup* group) {
     if (!is_forked()) delete group;
   };
-  return std::shared_ptr<NcclGroup>(new NcclGroup(library, communicator, is_owned, own, timeout),
-                                    destroy);
+  return std::shared_ptr<NcclGroup>(new NcclGroup(std::move(handle), own, timeout), destroy);
 }
 
 NcclGroup::~NcclGroup() {
   watch_.reset();
-  const CurrentContextNoThrow current(device_);
-  const std::lock_guard lock(use_);
-  handle_.release();
+  handle_->release(timeout_);
 }
 
 void NcclGroup::throw_if_failed() const {
@@ -69,15 +62,15 @@ void NcclGroup::enqueue(const CollectiveCall& call) {
   check_nccl_call(call, own_);
   if (call.elements == 0) return;
   const OnDevice current(own_.device);
-  const std::lock_guard lock(use_);
+  const std::lock_guard lock(handle_->use());
   throw_if_failed();
   const auto what = std::make_shared<const std::string>(describe(call));
   const auto deadline = steady_clock::now() + timeout_;
   const nccl::ncclResult_t result =
-      put_on_stream(handle_.library(), device_.driver, handle_.get(), call, own_);
-  const std::string why = handle_.settle(result, "NCCL", deadline, late_text(timeout_));
+      put_on_stream(handle_->library(), device_.driver, handle_->get(), call, own_);
+  const std::string why = handle_->settle(result, "NCCL", deadline, late_text(timeout_));
   if (!why.empty()) {
-    fail(*what, why);
+    fail(*what, why, /*holds_use=*/true);
     throw_if_failed();
   }
   const auto stream = static_cast<CUstream>(call.stream);
@@ -86,40 +79,40 @@ void NcclGroup::enqueue(const CollectiveCall& call) {
 
 void NcclGroup::replay(const CollectiveReplay& replay) {
   throw_if_failed();
-  const std::lock_guard lock(use_);
+  const std::lock_guard lock(handle_->use());
   // The kernels of an aborted communicator use memory that it has freed.
   throw_if_failed();
   replay.launch();
   watch_->add(static_cast<CUstream>(replay.stream), replay.collectives);
 }
 
-void NcclGroup::fail(const std::string& what, const std::string& why) {
+void NcclGroup::fail(const std::string& what, const std::string& why, bool holds_use) {
   {
     const std::lock_guard lock(failure_mutex_);
     if (!failure_.empty()) return;
-    failure_ = fmt::format("NCCL {}: {}: rank {} of {}: {}", handle_.library().version_text(), what,
-                           own_.rank, own_.size, why);
+    failure_ = fmt::format("NCCL {}: {}: rank {} of {}: {}", handle_->library().version_text(),
+                           what, own_.rank, own_.size, why);
   }
-  const CurrentContextNoThrow current(device_);
-  const bool is_ours = use_.try_lock_for(kAbortPatience);
-  handle_.abort();
-  if (is_ours) use_.unlock();
+  handle_->abort(holds_use);
 }
 
 std::string NcclGroup::find_error() {
-  const std::unique_lock lock(use_, std::try_to_lock);
+  const std::unique_lock lock(handle_->use(), std::try_to_lock);
   if (!lock.owns_lock()) return "";
   {
     const std::lock_guard failure_lock(failure_mutex_);
     if (!failure_.empty()) return "";  // the communicator is gone
   }
-  return handle_.find_error();
+  return handle_->find_error();
 }
 
 std::string NcclGroup::failure() {
   if (is_forked()) return forked_message();
   // The thread does not watch launches of graphs that the program has captured.
-  if (const std::string why = find_error(); !why.empty()) fail("a collective", why);
+  if (const std::string why = find_error(); !why.empty()) {
+    const std::shared_ptr<const std::string> what = watch_->first();
+    fail(what ? *what : "a collective", why, /*holds_use=*/false);
+  }
   const std::lock_guard lock(failure_mutex_);
   return failure_;
 }

@@ -17,9 +17,7 @@ namespace sinter {
 /// message. A forked child never destroys it.
 class NcclGroup {
  public:
-  /// Takes the communicator. It destroys it only if it is owned.
-  static std::shared_ptr<NcclGroup> create(const Nccl& library, nccl::ncclComm_t communicator,
-                                           bool is_owned, const NcclRank& own,
+  static std::shared_ptr<NcclGroup> create(std::shared_ptr<NcclHandle> handle, const NcclRank& own,
                                            std::chrono::milliseconds timeout);
   ~NcclGroup();
   NcclGroup(const NcclGroup&) = delete;
@@ -34,22 +32,21 @@ class NcclGroup {
   std::string failure();
 
  private:
-  NcclGroup(const Nccl& library, nccl::ncclComm_t communicator, bool is_owned, const NcclRank& own,
+  NcclGroup(std::shared_ptr<NcclHandle> handle, const NcclRank& own,
             std::chrono::milliseconds timeout);
 
   void throw_if_failed() const;
   bool is_captured(CUstream stream) const;
-  /// Stores the message, and aborts the communicator, unless it has failed before.
-  void fail(const std::string& what, const std::string& why);
+  /// Stores the message, and aborts the communicator, unless it has failed before. `holds_use`: the
+  /// caller holds handle_->use().
+  void fail(const std::string& what, const std::string& why, bool holds_use);
   /// The error of the communicator; empty if another thread uses it.
   std::string find_error();
 
   const NcclRank own_;
   const DeviceState& device_;
   const std::chrono::milliseconds timeout_;
-  /// Held while NCCL or a launch uses the communicator. A replay may enqueue further calls.
-  std::recursive_timed_mutex use_;
-  NcclHandle handle_;
+  const std::shared_ptr<NcclHandle> handle_;
   mutable std::mutex failure_mutex_;
   std::string failure_;
   std::unique_ptr<NcclWatch> watch_;  ///< ends before everything that it uses

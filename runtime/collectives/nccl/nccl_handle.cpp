@@ -1,5 +1,6 @@
 #include "runtime/collectives/nccl/nccl_handle.h"
 
+#include <condition_variable>
 #include <thread>
 
 #include <fmt/format.h>
@@ -12,8 +13,26 @@ using namespace nccl;
 using std::chrono::steady_clock;
 
 constexpr std::chrono::microseconds kSettleSleep{200};
-/// How long the end of a communicator may take before it is aborted.
-constexpr std::chrono::seconds kFinalizeLimit{10};
+/// How long a caller waits for the end of a communicator, and an abort for a thread that uses it.
+/// That thread may be blocked by the work that the abort ends.
+constexpr std::chrono::seconds kPatience{2};
+
+/// Whether work of another thread is done.
+struct Progress {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool is_done = false;
+
+  void finish() {
+    const std::lock_guard lock(mutex);
+    is_done = true;
+    changed.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex);
+    changed.wait_for(lock, kPatience, [&] { return is_done; });
+  }
+};
 
 }  // namespace
 
@@ -24,46 +43,83 @@ std::string late_text(std::chrono::milliseconds timeout) {
       timeout.count());
 }
 
+bool NcclHandle::end() noexcept {
+  const std::lock_guard lock(state_mutex_);
+  return !std::exchange(is_ended_, true);
+}
+
+ncclResult_t NcclHandle::ask() {
+  const std::lock_guard lock(state_mutex_);
+  if (is_ended_) return ncclInvalidUsage;
+  ncclResult_t state = ncclSuccess;
+  const ncclResult_t asked = library_.table.ncclCommGetAsyncError(communicator_, &state);
+  return asked == ncclSuccess ? state : asked;
+}
+
+std::string NcclHandle::describe(ncclResult_t result) {
+  const std::lock_guard lock(state_mutex_);
+  return is_ended_ ? "the communicator was aborted" : library_.describe(result, communicator_);
+}
+
 std::string NcclHandle::settle(ncclResult_t result, std::string_view call, Deadline deadline,
-                               const std::string& late) const {
+                               const std::string& late) {
   while (result == ncclInProgress) {
     if (steady_clock::now() >= deadline) return late;
     std::this_thread::sleep_for(kSettleSleep);
-    if (is_aborted_) return fmt::format("{} was aborted", call);
-    ncclResult_t state = ncclSuccess;
-    const ncclResult_t asked = library_.table.ncclCommGetAsyncError(communicator_, &state);
-    result = asked == ncclSuccess ? state : asked;
+    result = ask();
   }
   if (result == ncclSuccess) return "";
-  return fmt::format("{} failed: {}", call, library_.describe(result, communicator_));
+  return fmt::format("{} failed: {}", call, describe(result));
 }
 
-std::string NcclHandle::find_error() const {
-  ncclResult_t state = ncclSuccess;
-  const ncclResult_t asked = library_.table.ncclCommGetAsyncError(communicator_, &state);
-  const ncclResult_t result = asked == ncclSuccess ? state : asked;
-  if (result == ncclSuccess || result == ncclInProgress) return "";
-  return library_.describe(result, communicator_);
+std::string NcclHandle::find_error() {
+  const ncclResult_t result = ask();
+  return result == ncclSuccess || result == ncclInProgress ? "" : describe(result);
 }
 
-void NcclHandle::abort() noexcept {
-  if (is_aborted_.exchange(true)) return;
-  library_.table.ncclCommAbort(communicator_);
-}
-
-void NcclHandle::release() noexcept {
-  if (is_aborted_ || !is_owned_) return;
-  const Deadline deadline = steady_clock::now() + kFinalizeLimit;
-  std::string problem;
+void NcclHandle::run_apart(std::function<void()> work) noexcept {
   try {
-    problem = settle(library_.table.ncclCommFinalize(communicator_), "ncclCommFinalize", deadline,
-                     "late");
-  } catch (...) {
-    problem = "no memory";  // short enough to need no allocation
+    const auto progress = std::make_shared<Progress>();
+    std::thread([self = shared_from_this(), progress, work] {
+      const CurrentContextNoThrow current(self->device_);
+      work();
+      progress->finish();
+    }).detach();
+    progress->wait();
+  } catch (...) {  // there is no memory or no thread
+    work();
   }
-  if (!problem.empty()) return abort();
-  is_aborted_ = true;
-  library_.table.ncclCommDestroy(communicator_);
+}
+
+void NcclHandle::abort(bool holds_use) noexcept {
+  if (!end()) return;
+  run_apart([this, holds_use] {
+    // Lets a call of another thread end. Later calls see that the communicator has failed.
+    if (!holds_use && use_.try_lock_for(kPatience)) use_.unlock();
+    library_.table.ncclCommAbort(communicator_);
+  });
+}
+
+void NcclHandle::release(std::chrono::milliseconds timeout) noexcept {
+  if (!is_owned_) return void(end());
+  run_apart([this, deadline = steady_clock::now() + timeout] {
+    {
+      const std::lock_guard lock(state_mutex_);
+      if (is_ended_) return;
+    }
+    std::string problem;
+    try {
+      problem = settle(library_.table.ncclCommFinalize(communicator_), "ncclCommFinalize", deadline,
+                       "late");
+    } catch (...) {
+      problem = "no memory";  // short enough to need no allocation
+    }
+    if (!end()) return;
+    if (problem.empty())
+      library_.table.ncclCommDestroy(communicator_);
+    else
+      library_.table.ncclCommAbort(communicator_);
+  });
 }
 
 }  // namespace sinter

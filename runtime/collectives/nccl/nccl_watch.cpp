@@ -66,6 +66,11 @@ void NcclWatch::add(CUstream stream, std::shared_ptr<const std::string> what) {
   changed_.notify_all();
 }
 
+std::shared_ptr<const std::string> NcclWatch::first() {
+  const std::lock_guard lock(mutex_);
+  return in_flight_.empty() ? nullptr : in_flight_.front().what;
+}
+
 std::string NcclWatch::look() {
   while (true) {
     CUevent first = nullptr;

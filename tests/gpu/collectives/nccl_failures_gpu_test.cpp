@@ -176,6 +176,72 @@ TEST_F(GpuNcclFailures, ErrorsBetweenRunsAreReported) {
   });
 }
 
+// NCCL does not return from an abort while a graph with the operations lives.
+TEST_F(GpuNcclFailures, ErrorsWithALiveGraphAreReportedInTime) {
+  need_double(2);
+  if (IsSkipped()) return;
+  const NcclUniqueId id = nccl_unique_id();
+  const int aborted = NcclDouble::aborted();
+  on_every_rank(2, [&](int rank) {
+    Rank own(id, rank, 2, gpu(rank), kLong);
+    own.replay();
+    own.stream.synchronize();
+    if (rank == 1) return;
+    NcclDouble::fail(0, nccl::ncclSystemError, "");
+    EXPECT_EQ(own.failure(), "NCCL 2.27.3: a collective: rank 0 of 2: unhandled system error");
+    EXPECT_EQ(error_of([&] { own.replay(); }), own.failure());
+    EXPECT_EQ(NcclDouble::aborted(), aborted + 1);
+  });
+}
+
+TEST_F(GpuNcclFailures, ALateRankEndsTheRunBesideALiveGraph) {
+  need_double(2);
+  if (IsSkipped()) return;
+  const NcclUniqueId id = nccl_unique_id();
+  on_every_rank(2, [&](int rank) {
+    Rank own(id, rank, 2, gpu(rank), kShort);
+    own.replay();
+    own.stream.synchronize();
+    if (rank == 1) return;
+    own.run();
+    own.stream.synchronize();
+    EXPECT_THAT(own.failure(), EndsWith(kLateRank));
+  });
+}
+
+// check() finds the error before the thread that watches does.
+TEST_F(GpuNcclFailures, ErrorsOfCollectivesInFlightNameThem) {
+  need_double(2);
+  if (IsSkipped()) return;
+  const NcclUniqueId id = nccl_unique_id();
+  on_every_rank(2, [&](int rank) {
+    Rank own(id, rank, 2, gpu(rank), kLong);
+    own.run();
+    own.stream.synchronize();
+    if (rank == 1) return;
+    own.run();
+    NcclDouble::fail(0, nccl::ncclSystemError, "");
+    EXPECT_THAT(own.failure(),
+                AllOf(StartsWith("NCCL 2.27.3: all_gather of 4 f32 elements, recorded at "),
+                      EndsWith("unhandled system error")));
+    own.stream.synchronize();
+  });
+}
+
+TEST_F(GpuNcclFailures, TheLongestTimeoutIsNoOverflow) {
+  need_double(2);
+  if (IsSkipped()) return;
+  const NcclUniqueId id = nccl_unique_id();
+  on_every_rank(2, [&](int rank) {
+    Rank own(id, rank, 2, gpu(rank), {.timeout = std::chrono::milliseconds::max()});
+    own.run();
+    own.replay();
+    own.stream.synchronize();
+    EXPECT_EQ(own.failure(), "(nothing thrown)");
+  });
+}
+
+// The double compares the calls; NCCL does not. sinter passes its error on.
 TEST_F(GpuNcclFailures, RanksThatDifferFail) {
   need_double(2);
   if (IsSkipped()) return;

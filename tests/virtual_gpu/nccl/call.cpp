@@ -76,6 +76,34 @@ void put_meeting(Meeting* meeting, cuda::CUstream stream) {
         "virtualGpuLaunchWhenReady");
 }
 
+/// A destructor of a CUDA Graph.
+void forget_graph(void* communicator) {
+  const std::lock_guard lock(state().mutex);
+  --static_cast<ncclComm*>(communicator)->graphs;
+  state().changed.notify_all();
+}
+
+/// If the stream is captured, the graph holds the communicator.
+void hold_while_graph_lives(const StreamCall& call) {
+  cuda::CUstreamCaptureStatus status{};
+  cuda::CUgraph graph = nullptr;
+  check(driver_calls().cuStreamGetCaptureInfo(call.stream, &status, nullptr, &graph, nullptr,
+                                              nullptr),
+        "cuStreamGetCaptureInfo");
+  if (!graph) return;
+  {
+    const std::lock_guard lock(state().mutex);
+    ++call.communicator->graphs;
+  }
+  cuda::CUuserObject object = nullptr;
+  check(driver_calls().cuUserObjectCreate(&object, call.communicator, forget_graph, 1,
+                                          cuda::CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+        "cuUserObjectCreate");
+  check(driver_calls().cuGraphRetainUserObject(graph, object, 1,
+                                               cuda::CU_GRAPH_USER_OBJECT_MOVE),
+        "cuGraphRetainUserObject");
+}
+
 void put_collective(const StreamCall& call) {
   const DType dtype = dtype_of(call.type);
   const auto size = static_cast<std::size_t>(size_of(dtype));
@@ -136,6 +164,7 @@ ncclResult_t put_on_stream(std::span<const StreamCall> calls) {
   try {
     if (is_mixed || (has_collective && calls.size() > 1))
       throw Failure{ncclInvalidUsage, "the double has no such groups"};
+    hold_while_graph_lives(calls[0]);
     if (has_collective)
       put_collective(calls[0]);
     else

@@ -81,6 +81,7 @@ struct ncclComm {
   bool is_finalized = false;
   bool is_aborted = false;
   bool is_destroyed = false;
+  int graphs = 0;  ///< CUDA Graphs that hold its operations, each once per operation
   ncclResult_t error = ncclSuccess;
   std::string last_error = {};
   std::vector<std::string> calls = {};

@@ -26,6 +26,9 @@ DriverCalls find_calls() {
   find(calls.cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2");
   find(calls.cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2");
   find(calls.cuPointerGetAttribute, "cuPointerGetAttribute");
+  find(calls.cuStreamGetCaptureInfo, "cuStreamGetCaptureInfo_v2");
+  find(calls.cuUserObjectCreate, "cuUserObjectCreate");
+  find(calls.cuGraphRetainUserObject, "cuGraphRetainUserObject");
   find(calls.virtualGpuLaunchWhenReady, "virtualGpuLaunchWhenReady");
   return calls;
 }

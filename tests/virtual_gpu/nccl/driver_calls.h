@@ -16,6 +16,16 @@ struct DriverCalls {
                                       cuda::CUstream stream) = nullptr;
   cuda::CUresult (*cuPointerGetAttribute)(void* value, int attribute,
                                           cuda::CUdeviceptr pointer) = nullptr;
+  cuda::CUresult (*cuStreamGetCaptureInfo)(cuda::CUstream stream,
+                                           cuda::CUstreamCaptureStatus* status,
+                                           unsigned long long* id, cuda::CUgraph* graph,
+                                           const cuda::CUgraphNode** dependencies,
+                                           std::size_t* count) = nullptr;
+  cuda::CUresult (*cuUserObjectCreate)(cuda::CUuserObject* object, void* data,
+                                       void (*destroy)(void*), unsigned count,
+                                       unsigned flags) = nullptr;
+  cuda::CUresult (*cuGraphRetainUserObject)(cuda::CUgraph graph, cuda::CUuserObject object,
+                                            unsigned count, unsigned flags) = nullptr;
   cuda::CUresult (*virtualGpuLaunchWhenReady)(cuda::CUstream stream, int (*is_ready)(void*),
                                               void (*function)(void*), void* data) = nullptr;
 };

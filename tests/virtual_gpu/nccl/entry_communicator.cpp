@@ -59,6 +59,11 @@ ncclComm_t join(const std::string& id, int size, int rank, int device) {
   return place;
 }
 
+/// NCCL does not return from the end of a communicator while a CUDA Graph with its operations lives.
+void wait_for_graphs(const ncclComm& communicator, Use& use) {
+  state().changed.wait(use.lock, [&] { return communicator.graphs == 0; });
+}
+
 bool waits_for_connection(const ncclComm& communicator) {
   return communicator.waits_for_connection &&
          !std::ranges::all_of(communicator.clique->ranks, &ncclComm::has_connected);
@@ -141,19 +146,21 @@ ncclResult_t ncclCommFinalize(ncclComm_t communicator) {
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
-  const Use use(communicator, "ncclCommDestroy");
+  Use use(communicator, "ncclCommDestroy");
   if (use.refusal != ncclSuccess) return use.refusal;
   if (!communicator->is_blocking &&
       (!communicator->is_finalized || communicator->questions_in_progress > 0))
     state().violate("ncclCommDestroy of a communicator that is not finalised");
+  wait_for_graphs(*communicator, use);
   communicator->is_destroyed = true;
   return ncclSuccess;
 }
 
 ncclResult_t ncclCommAbort(ncclComm_t communicator) {
-  const Use use(communicator, "ncclCommAbort");
+  Use use(communicator, "ncclCommAbort");
   if (use.refusal != ncclSuccess) return use.refusal;
   communicator->is_aborted = true;
+  wait_for_graphs(*communicator, use);
   return ncclSuccess;
 }
 
