@@ -114,6 +114,7 @@ struct DeferredContextRelease : DeferredRelease {
   std::shared_ptr<StreamState> stream;
   bool has_end_record_failed = false;  ///< the stream may be gone
   std::shared_ptr<HostFunctions> host_functions;
+  std::vector<std::shared_ptr<CommunicatorEngine>> engines;  ///< that the variants' calls use
   std::vector<std::unique_ptr<VariantState>> variant_states;
   std::unique_ptr<DeviceMemory> arena;
   std::unique_ptr<DeviceMemory> tickets;
@@ -147,7 +148,10 @@ ContextState::ContextState(std::shared_ptr<ExecutableState> given,
       communicators(std::move(given_communicators)),
       matcher_(executable->interface, weights.get()),
       size_counter_(executable->specializes() ? executable->options.specialize : 0),
-      deferred_release_(std::make_unique<DeferredContextRelease>(executable->device.driver)) {}
+      deferred_release_(std::make_unique<DeferredContextRelease>(executable->device.driver)) {
+  for (const auto& [group, engine] : communicators.engines())
+    deferred_release_->engines.push_back(engine);
+}
 
 ContextState::~ContextState() {
   if (!stream_) return;

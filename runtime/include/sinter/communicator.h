@@ -137,8 +137,10 @@ class Communicator {
   /// hang. Launches of CUDA Graphs that the program has captured itself are not timed.
   static Communicator nccl(const NcclUniqueId& id, int rank, int size, const Device& device,
                            const NcclOptions& options = {});
-  /// Uses an `ncclComm_t` of the program, which must live as long as this and is not destroyed. If
-  /// a collective fails or is late, it is aborted (ncclCommAbort): it must not be used after that.
+  /// Uses an `ncclComm_t` of the NCCL library that `sinter devices` shows. Create it with
+  /// `ncclConfig_t::blocking` 0: a blocking one hangs in its first collective if a rank is missing.
+  /// It must live as long as this and is not destroyed. If a collective fails or is late, it is
+  /// aborted (ncclCommAbort): it must not be used after that.
   static Communicator nccl(void* communicator, const NcclOptions& options = {});
 
   int rank() const { return engine_->rank(); }

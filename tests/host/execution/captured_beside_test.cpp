@@ -9,6 +9,7 @@
 #include "sinter/profile.h"
 #include "tests/host/execution/captured_fixture.h"
 #include "tests/host/saved/saved_fixture.h"
+#include "tests/support/doubles/two_step_engine.h"
 #include "tests/support/files/errors.h"
 
 namespace sinter::test::captured_beside_test {
@@ -74,6 +75,26 @@ TEST_F(CapturedBeside, ContextsMayBeDestroyed) {
   device.synchronize();
   EXPECT_EQ(*host_calls, 1);
   EXPECT_EQ(host_calls.use_count(), before);
+}
+
+/// The pending run still calls the communicator's engine.
+TEST_F(CapturedBeside, CommunicatorsLiveAsLongAsPendingRuns) {
+  auto engine = std::make_shared<TwoStepEngine>();
+  const std::weak_ptr<TwoStepEngine> watched = engine;
+  const Graph gather = parse(
+      "graph gather(x: f32[3]) {\n  y = all_gather x {group = \"data\", ranks = 2}\n  return y\n}\n");
+  auto context = std::make_optional(
+      compile(gather, device, options).context({{"data", Communicator(std::move(engine))}}));
+  const Array x = upload({1, 2, 3});
+  const Array y = device.empty(f32, {6});
+  context->run(stream, {{"x", x}}, {{"y", y}});
+  const UserGraph captured(stream, kGlobal, [&] {
+    context.reset();
+    EXPECT_FALSE(watched.expired());
+  });
+  EXPECT_THAT(download(y), ElementsAre(1, 2, 3, 1, 2, 3));
+  device.synchronize();
+  EXPECT_TRUE(watched.expired());
 }
 
 TEST_F(CapturedBeside, RejectsCallsThatCannotBeCaptured) {
