@@ -125,14 +125,17 @@ void check_group(std::string_view op, const GraphData& graph, const RankGroup& g
          fmt::format("group {} has {} ranks; it must have 1 to {}", printable(group.name),
                      group.size, kMostRanks),
          location);
-  for (const Node* node : graph.nodes)
-    if (is_collective(node->op) && group_of(*node) == group.name && ranks_of(*node) != group.size)
-      fail(op,
-           fmt::format("group {} has {} ranks here, but {} in the {} that was recorded at {}; give "
-                       "groups of different sizes different names",
-                       printable(group.name), group.size, ranks_of(*node), info(node->op).name,
-                       graph.location_text(node)),
-           location);
+  // All earlier uses of a name agree, so the latest one tells.
+  const auto last = std::find_if(graph.nodes.rbegin(), graph.nodes.rend(), [&](const Node* node) {
+    return is_collective(node->op) && group_of(*node) == group.name;
+  });
+  if (last == graph.nodes.rend() || ranks_of(**last) == group.size) return;
+  fail(op,
+       fmt::format("group {} has {} ranks here, but {} in the {} that was recorded at {}; give "
+                   "groups of different sizes different names",
+                   printable(group.name), group.size, ranks_of(**last), info((*last)->op).name,
+                   graph.location_text(*last)),
+       location);
 }
 
 }  // namespace sinter

@@ -8,6 +8,8 @@
 
 #include "runtime/driver/cuda_driver.h"
 #include "runtime/libraries/cuda/cuda_library.h"
+#include "runtime/support/environment.h"
+#include "runtime/support/library_file.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -60,6 +62,17 @@ NcclOrReason open_nccl() {
                          text_of_version(kMinimumNccl));
     return missing.empty() ? "" : fmt::format("has no {}", missing);
   };
+  // A program's own communicators are of the copy that it has loaded.
+  if (void* const loaded = environment_variable("SINTER_NCCL").empty()
+                               ? dlopen(kNcclVersions[0], RTLD_NOW | RTLD_NOLOAD)
+                               : nullptr) {
+    if (accepts(loaded).empty()) {
+      library->path = library_file(loaded).path;
+      return {.library = library, .reason = {}};
+    }
+    dlclose(loaded);
+    *library = {};
+  }
   // The number in the name is that of NCCL, so it says nothing about the driver.
   const CudaLibrary opened = open_cuda_library({.variable = "SINTER_NCCL",
                                                 .versions = kNcclVersions,

@@ -87,6 +87,7 @@ void NcclHandle::run_apart(std::function<void()> work) noexcept {
     }).detach();
     progress->wait();
   } catch (...) {  // there is no memory or no thread
+    const CurrentContextNoThrow current(device_);
     work();
   }
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <thread>
 
 #include <sys/wait.h>
@@ -58,18 +59,27 @@ struct Rank {
   const Array x, y;
 };
 
-class GpuNcclFailures : public NcclTest {};
+class GpuNcclFailures : public NcclTest {
+ protected:
+  /// Runs `body` for both ranks of a group, each in a thread of its own.
+  void on_two_ranks(const NcclOptions& options,
+                    const std::function<void(Rank& own, int rank)>& body) {
+    need_double(2);
+    if (IsSkipped()) return;
+    const NcclUniqueId id = nccl_unique_id();
+    on_every_rank(2, [&](int rank) {
+      Rank own(id, rank, 2, gpu(rank), options);
+      body(own, rank);
+    });
+  }
+};
 
 constexpr const char* kLateRank =
     ": rank 0 of 2: it waited longer than 300 ms for the other ranks, of which one has ended, is "
     "late or runs other collectives; raise NcclOptions::timeout if ranks may be so late";
 
 TEST_F(GpuNcclFailures, ALateRankEndsTheFirstRun) {
-  need_double(2);
-  if (IsSkipped()) return;
-  const NcclUniqueId id = nccl_unique_id();
-  on_every_rank(2, [&](int rank) {
-    Rank own(id, rank, 2, gpu(rank), kShort);
+  on_two_ranks(kShort, [](Rank& own, int rank) {
     if (rank == 1) return;
     EXPECT_THAT(error_of([&] { own.run(); }),
                 AllOf(StartsWith("all_gather: its function failed: NCCL 2.27.3: all_gather of 4 f32 "
@@ -84,9 +94,7 @@ TEST_F(GpuNcclFailures, ALateRankEndsALaterRun) {
   need_double(2);
   if (IsSkipped()) return;
   const int aborted = NcclDouble::aborted();
-  const NcclUniqueId id = nccl_unique_id();
-  on_every_rank(2, [&](int rank) {
-    Rank own(id, rank, 2, gpu(rank), kShort);
+  on_two_ranks(kShort, [&](Rank& own, int rank) {
     own.run();
     own.stream.synchronize();
     if (rank == 1) return;  // it runs no more
@@ -106,11 +114,7 @@ TEST_F(GpuNcclFailures, ALateRankEndsALaterRun) {
 }
 
 TEST_F(GpuNcclFailures, ALateRankEndsTheReplay) {
-  need_double(2);
-  if (IsSkipped()) return;
-  const NcclUniqueId id = nccl_unique_id();
-  on_every_rank(2, [&](int rank) {
-    Rank own(id, rank, 2, gpu(rank), kShort);
+  on_two_ranks(kShort, [](Rank& own, int rank) {
     own.replay();
     own.stream.synchronize();
     EXPECT_EQ(own.failure(), "(nothing thrown)");
@@ -125,11 +129,7 @@ TEST_F(GpuNcclFailures, ALateRankEndsTheReplay) {
 }
 
 TEST_F(GpuNcclFailures, RanksThatAreNotLateDoNotFail) {
-  need_double(2);
-  if (IsSkipped()) return;
-  const NcclUniqueId id = nccl_unique_id();
-  on_every_rank(2, [&](int rank) {
-    Rank own(id, rank, 2, gpu(rank), {.timeout = std::chrono::seconds(20)});
+  on_two_ranks({.timeout = std::chrono::seconds(20)}, [](Rank& own, int rank) {
     for (int i = 0; i < 3; ++i) {
       // Longer than nothing is in flight, and than the thread looks again.
       std::this_thread::sleep_for(std::chrono::milliseconds(rank == i % 2 ? 150 : 0));
@@ -142,11 +142,7 @@ TEST_F(GpuNcclFailures, RanksThatAreNotLateDoNotFail) {
 }
 
 TEST_F(GpuNcclFailures, AsynchronousErrorsAreReported) {
-  need_double(2);
-  if (IsSkipped()) return;
-  const NcclUniqueId id = nccl_unique_id();
-  on_every_rank(2, [&](int rank) {
-    Rank own(id, rank, 2, gpu(rank), kLong);
+  on_two_ranks(kLong, [](Rank& own, int rank) {
     own.run();
     own.stream.synchronize();
     if (rank == 1) return;
@@ -161,11 +157,7 @@ TEST_F(GpuNcclFailures, AsynchronousErrorsAreReported) {
 }
 
 TEST_F(GpuNcclFailures, ErrorsBetweenRunsAreReported) {
-  need_double(2);
-  if (IsSkipped()) return;
-  const NcclUniqueId id = nccl_unique_id();
-  on_every_rank(2, [&](int rank) {
-    Rank own(id, rank, 2, gpu(rank), kLong);
+  on_two_ranks(kLong, [](Rank& own, int rank) {
     own.run();
     own.stream.synchronize();
     if (rank == 1) return;
@@ -180,10 +172,8 @@ TEST_F(GpuNcclFailures, ErrorsBetweenRunsAreReported) {
 TEST_F(GpuNcclFailures, ErrorsWithALiveGraphAreReportedInTime) {
   need_double(2);
   if (IsSkipped()) return;
-  const NcclUniqueId id = nccl_unique_id();
   const int aborted = NcclDouble::aborted();
-  on_every_rank(2, [&](int rank) {
-    Rank own(id, rank, 2, gpu(rank), kLong);
+  on_two_ranks(kLong, [&](Rank& own, int rank) {
     own.replay();
     own.stream.synchronize();
     if (rank == 1) return;
@@ -195,11 +185,7 @@ TEST_F(GpuNcclFailures, ErrorsWithALiveGraphAreReportedInTime) {
 }
 
 TEST_F(GpuNcclFailures, ALateRankEndsTheRunBesideALiveGraph) {
-  need_double(2);
-  if (IsSkipped()) return;
-  const NcclUniqueId id = nccl_unique_id();
-  on_every_rank(2, [&](int rank) {
-    Rank own(id, rank, 2, gpu(rank), kShort);
+  on_two_ranks(kShort, [](Rank& own, int rank) {
     own.replay();
     own.stream.synchronize();
     if (rank == 1) return;
@@ -211,11 +197,7 @@ TEST_F(GpuNcclFailures, ALateRankEndsTheRunBesideALiveGraph) {
 
 // check() finds the error before the thread that watches does.
 TEST_F(GpuNcclFailures, ErrorsOfCollectivesInFlightNameThem) {
-  need_double(2);
-  if (IsSkipped()) return;
-  const NcclUniqueId id = nccl_unique_id();
-  on_every_rank(2, [&](int rank) {
-    Rank own(id, rank, 2, gpu(rank), kLong);
+  on_two_ranks(kLong, [](Rank& own, int rank) {
     own.run();
     own.stream.synchronize();
     if (rank == 1) return;
@@ -229,11 +211,7 @@ TEST_F(GpuNcclFailures, ErrorsOfCollectivesInFlightNameThem) {
 }
 
 TEST_F(GpuNcclFailures, TheLongestTimeoutIsNoOverflow) {
-  need_double(2);
-  if (IsSkipped()) return;
-  const NcclUniqueId id = nccl_unique_id();
-  on_every_rank(2, [&](int rank) {
-    Rank own(id, rank, 2, gpu(rank), {.timeout = std::chrono::milliseconds::max()});
+  on_two_ranks({.timeout = std::chrono::milliseconds::max()}, [](Rank& own, int) {
     own.run();
     own.replay();
     own.stream.synchronize();
