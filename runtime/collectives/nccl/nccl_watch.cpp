@@ -67,8 +67,13 @@ void NcclWatch::add(CUstream stream, std::shared_ptr<const std::string> what) {
 }
 
 std::shared_ptr<const std::string> NcclWatch::first() {
+  const CurrentContextNoThrow current(device_);
   const std::lock_guard lock(mutex_);
-  return in_flight_.empty() ? nullptr : in_flight_.front().what;
+  // The thread may not have seen the end of some of them yet.
+  const auto found = std::ranges::find_if(in_flight_, [&](const Item& item) {
+    return device_.driver.cuEventQuery(item.event) != CUDA_SUCCESS;
+  });
+  return found == in_flight_.end() ? nullptr : found->what;
 }
 
 std::string NcclWatch::look() {
