@@ -4,6 +4,7 @@
 // in a header either. Functions may, because they can be overloads.
 #include "tests/repo/source_tree.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <regex>
@@ -16,13 +17,22 @@ namespace {
 
 /// Lowest first. A library sees the headers of the libraries before it.
 constexpr std::string_view kLibraries[] = {"ir/",      "compiler/",     "codegen/",
-                                           "runtime/", "tools/onnx/", "tools/sinter/", "tests/support/"};
+                                           "runtime/", "tools/onnx/", "tools/sinter/", "tests/support/",
+                                           "tests/virtual_gpu/"};
+
+/// Files in the folder of a library that are not part of it.
+bool is_compiled_apart(const std::string& path) {
+  constexpr std::string_view kFolders[] = {"codegen/device/", "tests/virtual_gpu/mutation/tool/",
+                                           "tests/virtual_gpu/nccl/", "tests/virtual_gpu/product/"};
+  return path.ends_with("_test.cpp") ||
+         std::ranges::any_of(kFolders, [&](std::string_view one) { return path.starts_with(one); });
+}
 
 /// The index in kLibraries of the library of `path`; nullopt for files that are compiled
 /// separately.
 std::optional<std::size_t> library_of(const std::string& path) {
   for (std::size_t i = 0; i < std::size(kLibraries); ++i)
-    if (path.starts_with(kLibraries[i]) && !path.starts_with("codegen/device/")) return i;
+    if (path.starts_with(kLibraries[i]) && !is_compiled_apart(path)) return i;
   return std::nullopt;
 }
 

@@ -34,7 +34,7 @@ class NcclWatch {
   /// Watches everything that is on the stream now. `what` describes it. The context of the device
   /// must be current, and the stream not captured. Throws DriverError.
   void add(CUstream stream, std::shared_ptr<const std::string> what);
-  /// What began first of all that has not ended; null if everything has.
+  /// The description of the first collective that has not ended; null if all have.
   std::shared_ptr<const std::string> first();
 
  private:

@@ -8,7 +8,7 @@ namespace sinter::virtual_gpu::driver {
 
 namespace {
 
-constexpr int kMostThreads = 1024;
+constexpr int kMostThreadsOfKernel = 1024;
 constexpr int kMostRegisters = 255;
 constexpr int kLeastRegisters = 16;
 constexpr int kRegisterFile = 65536;
@@ -21,7 +21,7 @@ int product_of(const std::array<int, 3>& sizes) {
 int most_threads(const Kernel& kernel) {
   if (kernel.required_threads[0] > 0) return product_of(kernel.required_threads);
   if (kernel.max_threads[0] > 0) return product_of(kernel.max_threads);
-  return kMostThreads;
+  return kMostThreadsOfKernel;
 }
 
 /// The most registers per thread with which the blocks of the launch bounds fit on an SM.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -144,6 +145,11 @@ inline std::uint64_t new_order_key(ActiveLaunch& launch) {
 [[noreturn]] void fail(const Warp& warp, const Operation& operation, int lane, CheckKind kind,
                        const std::string& problem);
 /// The linear index of a lane's thread in its block.
+inline std::uint32_t read_word(const Warp& warp, Slot slot, int lane) {
+  std::uint32_t value;
+  std::memcpy(&value, warp.source(slot) + lane * 4, sizeof value);
+  return value;
+}
 inline std::uint32_t thread_of(const Warp& warp, int lane) {
   return static_cast<std::uint32_t>(warp.index * kLanes + lane);
 }

@@ -28,11 +28,6 @@ void block_at(Warp& warp, const Operation& operation, WarpState state) {
   warp.spins = 0;
 }
 
-std::uint32_t read_word(const Warp& warp, Slot slot, int lane) {
-  std::uint32_t value;
-  std::memcpy(&value, warp.source(slot) + lane * 4, sizeof value);
-  return value;
-}
 
 /// The number of threads that a barrier instruction names, or 0.
 std::uint32_t awaited_threads(const Warp& warp, const Operation& operation, int lane) {

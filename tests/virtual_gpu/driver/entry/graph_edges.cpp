@@ -15,7 +15,7 @@ constexpr CUgraphEdgeData kProgrammatic = {.from_port = kGraphKernelNodePortProg
                                            .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC,
                                            .reserved = {}};
 
-const KernelLaunch* kernel_of(const NodeObject& node) {
+const KernelLaunch* kernel_of_node(const NodeObject& node) {
   return std::get_if<KernelLaunch>(node.operation.get());
 }
 
@@ -27,10 +27,10 @@ bool check_data(const NodeObject& from, const NodeObject& to, const CUgraphEdgeD
           "a reserved byte is not 0");
   require(data.type <= CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, "the type of an edge is unknown");
   require(data.from_port <= kGraphKernelNodePortLaunchOrder, "the port of an edge is unknown");
-  require(data.from_port == kGraphKernelNodePortDefault || kernel_of(from),
+  require(data.from_port == kGraphKernelNodePortDefault || kernel_of_node(from),
           "only kernel nodes have ports");
   const bool is_programmatic = data.type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
-  require(!is_programmatic || (kernel_of(from) && kernel_of(to)),
+  require(!is_programmatic || (kernel_of_node(from) && kernel_of_node(to)),
           "programmatic edges may only be used between kernel nodes");
   require(!is_programmatic || data.from_port != kGraphKernelNodePortDefault,
           "a programmatic edge needs another port than the default one");
@@ -38,7 +38,7 @@ bool check_data(const NodeObject& from, const NodeObject& to, const CUgraphEdgeD
           "the programmatic port must be used with programmatic edges");
   if (data.from_port == kGraphKernelNodePortLaunchOrder)
     throw Refusal(CUDA_ERROR_NOT_SUPPORTED, "the launch order port is not modelled");
-  if (is_programmatic) check_programmatic(*kernel_of(to));
+  if (is_programmatic) check_programmatic(*kernel_of_node(to));
   return is_programmatic;
 }
 

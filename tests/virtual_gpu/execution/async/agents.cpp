@@ -47,12 +47,12 @@ void hand_over(ActiveLaunch& launch, ThreadClock& from, ThreadClock& to) {
 }
 
 /// The address as the kernel sees it.
-std::uint64_t address_at(const Place& place, std::uint64_t offset) {
+std::uint64_t seen_address(const Place& place, std::uint64_t offset) {
   return place.is_shared ? kFirstAddress + offset : place.address + (offset - place.offset);
 }
 
-[[noreturn]] void fail_race(const Warp& warp, const Operation& operation, int lane,
-                            const Place& place, AccessKind kind, const Conflict& conflict) {
+[[noreturn]] void fail_copy_race(const Warp& warp, const Operation& operation, int lane,
+                                 const Place& place, AccessKind kind, const Conflict& conflict) {
   const ActiveLaunch& launch = *warp.block->launch;
   const HappensBefore& order = *launch.order;
   const ThreadPosition other = order.position_of(conflict.earlier);
@@ -64,7 +64,7 @@ std::uint64_t address_at(const Place& place, std::uint64_t offset) {
        fmt::format("race: the asynchronous {} of {} address {:#x} is not ordered after the {} of "
                    "{}, {}, line {}{}",
                    kind == AccessKind::write ? "write" : "read",
-                   place.is_shared ? "shared" : "global", address_at(place, conflict.offset),
+                   place.is_shared ? "shared" : "global", seen_address(place, conflict.offset),
                    conflict.earlier_is_write ? "write" : "read", order.name_of(other.launch),
                    text_of_thread(launch, other), conflict.earlier.line, text));
 }
@@ -114,13 +114,13 @@ void check_copied(const Warp& warp, const Operation& operation, int lane, const 
     if (const auto at = place.shadow->first_uninitialized(place.offset, bytes))
       fail(warp, operation, lane, CheckKind::initialization,
            fmt::format("nothing wrote the byte at {} address {:#x}, of {} bytes at {:#x}",
-                       place.is_shared ? "shared" : "global", address_at(place, *at), bytes,
-                       address_at(place, place.offset)));
+                       place.is_shared ? "shared" : "global", seen_address(place, *at), bytes,
+                       seen_address(place, place.offset)));
   if (agent) {
     const Access access{
         .kind = kind, .offset = place.offset, .bytes = bytes, .line = operation.line};
     if (const auto conflict = place.shadow->access(access, *agent, *launch.order))
-      fail_race(warp, operation, lane, place, kind, *conflict);
+      fail_copy_race(warp, operation, lane, place, kind, *conflict);
   } else if (kind == AccessKind::write) {
     place.shadow->mark_initialized(place.offset, bytes);
   }

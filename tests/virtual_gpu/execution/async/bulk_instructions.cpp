@@ -17,12 +17,6 @@ namespace {
 
 constexpr int kAlignment = 16;
 
-std::uint32_t read_word(const Warp& warp, Slot slot, int lane) {
-  std::uint32_t value;
-  std::memcpy(&value, warp.source(slot) + lane * 4, sizeof value);
-  return value;
-}
-
 /// The size of a bulk copy or prefetch.
 std::uint32_t read_size(const Warp& warp, const Operation& operation, int lane) {
   const std::uint32_t size = read_word(warp, operation.operands[0], lane);
@@ -171,7 +165,7 @@ void multicast(BulkCopy& bulk, const Place& barrier) {
   }
 }
 
-void copy_lane(const Warp& warp, const Operation& operation, int lane) {
+void bulk_copy_lane(const Warp& warp, const Operation& operation, int lane) {
   const Details& details = details_of(operation);
   BulkCopy bulk{.warp = warp, .operation = operation, .lane = lane};
   bulk.size = read_size(warp, operation, lane);
@@ -206,7 +200,7 @@ namespace handlers {
 void copy_bulk(LaneState& state, const Operation& operation) {
   Warp& warp = warp_of(state);
   for (Mask rest = warp.mask; rest; rest &= rest - 1)
-    copy_lane(warp, operation, std::countr_zero(rest));
+    bulk_copy_lane(warp, operation, std::countr_zero(rest));
 }
 
 void prefetch_bulk(LaneState& state, const Operation& operation) {

@@ -21,11 +21,6 @@ constexpr std::uint64_t kPhaseMask = (std::uint64_t{1} << kPendingShift) - 1;
 constexpr std::uint64_t kNoComplete = std::uint64_t{1} << 63;
 constexpr int kPollsUntilText = 1000;
 
-std::uint32_t read_word(const Warp& warp, Slot slot, int lane) {
-  std::uint32_t value;
-  std::memcpy(&value, warp.source(slot) + lane * 4, sizeof value);
-  return value;
-}
 std::uint64_t read_double_word(const Warp& warp, Slot slot, int lane) {
   std::uint64_t value;
   std::memcpy(&value, warp.source(slot) + lane * 8, sizeof value);

@@ -8,7 +8,7 @@ namespace sinter::virtual_gpu {
 
 namespace {
 
-constexpr std::uint64_t kWord = 4;
+constexpr std::uint64_t kOrderedWord = 4;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ void ProxyOrder::write(std::uint64_t address, std::uint64_t bytes, const AccessS
   const auto fences = fences_.find({stamp.segment, stamp.thread});
   const Key key = {stamp.segment, stamp.thread, stamp.time, stamp.line,
                    fences == fences_.end() ? 0 : fences->second};
-  for (std::uint64_t word = address / kWord; word * kWord < address + bytes; ++word) {
+  for (std::uint64_t word = address / kOrderedWord; word * kOrderedWord < address + bytes; ++word) {
     const auto known = words_.find(word);
     if (known != words_.end() && known->second == Word{key, is_shared}) continue;
     drop_word(word);
@@ -62,7 +62,7 @@ std::optional<AccessStamp> ProxyOrder::find_unfenced(std::uint64_t address, std:
                                                      const ThreadClock& thread,
                                                      const HappensBefore& order) const {
   const Word* last = nullptr;
-  for (std::uint64_t word = address / kWord; word * kWord < address + bytes; ++word) {
+  for (std::uint64_t word = address / kOrderedWord; word * kOrderedWord < address + bytes; ++word) {
     const auto found = words_.find(word);
     if (found == words_.end() || (last && *last == found->second)) continue;
     const Writes& writes = (found->second.is_shared ? shared_ : global_).at(found->second.key);
@@ -73,7 +73,7 @@ std::optional<AccessStamp> ProxyOrder::find_unfenced(std::uint64_t address, std:
 }
 
 void ProxyOrder::forget(std::uint64_t address, std::uint64_t bytes) {
-  for (std::uint64_t word = address / kWord; word * kWord < address + bytes; ++word)
+  for (std::uint64_t word = address / kOrderedWord; word * kOrderedWord < address + bytes; ++word)
     drop_word(word);
 }
 

@@ -7,13 +7,13 @@ namespace sinter::virtual_gpu {
 
 namespace {
 
-constexpr std::uint64_t kWord = 4;
+constexpr std::uint64_t kReadWord = 4;
 
 }  // namespace
 
 void ProxyReads::read(std::uint64_t offset, std::uint64_t bytes, std::uint32_t warp, Mask lanes,
                       std::int32_t line) {
-  const std::uint64_t end = (offset + bytes + kWord - 1) / kWord;
+  const std::uint64_t end = (offset + bytes + kReadWord - 1) / kReadWord;
   if (words_.size() < end) words_.resize(end);
   if (fences_.size() <= warp) fences_.resize(warp + 1);
   // Lanes that passed different numbers of fences have records of their own.
@@ -26,7 +26,7 @@ void ProxyReads::read(std::uint64_t offset, std::uint64_t bytes, std::uint32_t w
     for (Mask rest = lanes; rest; rest &= rest - 1)
       if (count(std::countr_zero(rest)) == fences) same |= rest & -rest;
     lanes &= ~same;
-    for (std::uint64_t word = offset / kWord; word < end; ++word) {
+    for (std::uint64_t word = offset / kReadWord; word < end; ++word) {
       std::vector<Read>& reads = words_[word];
       Read* known = nullptr;
       for (Read& read : reads) {
@@ -55,8 +55,8 @@ void ProxyReads::fence(std::uint32_t warp, std::uint32_t lane, const AccessStamp
 std::optional<std::int32_t> ProxyReads::find_unfenced(std::uint64_t offset, std::uint64_t bytes,
                                                       const ThreadClock& thread,
                                                       const HappensBefore& order) const {
-  const std::uint64_t end = std::min((offset + bytes + kWord - 1) / kWord, words_.size());
-  for (std::uint64_t word = offset / kWord; word < end; ++word)
+  const std::uint64_t end = std::min((offset + bytes + kReadWord - 1) / kReadWord, words_.size());
+  for (std::uint64_t word = offset / kReadWord; word < end; ++word)
     for (const Read& read : words_[word])
       for (Mask rest = read.lanes; rest; rest &= rest - 1) {
         const auto& fences = fences_[read.warp][static_cast<std::size_t>(std::countr_zero(rest))];
@@ -68,8 +68,8 @@ std::optional<std::int32_t> ProxyReads::find_unfenced(std::uint64_t offset, std:
 }
 
 void ProxyReads::forget(std::uint64_t offset, std::uint64_t bytes) {
-  const std::uint64_t end = std::min((offset + bytes + kWord - 1) / kWord, words_.size());
-  for (std::uint64_t word = offset / kWord; word < end; ++word) words_[word].clear();
+  const std::uint64_t end = std::min((offset + bytes + kReadWord - 1) / kReadWord, words_.size());
+  for (std::uint64_t word = offset / kReadWord; word < end; ++word) words_[word].clear();
 }
 
 }  // namespace sinter::virtual_gpu
