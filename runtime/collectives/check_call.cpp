@@ -10,8 +10,9 @@ namespace sinter {
 namespace {
 
 template <class... Values>
-void refuse_unless(bool condition, fmt::format_string<const Values&...> text, const Values&... values) {
-  if (!condition) throw UserError(fmt::format(text, values...));
+void refuse_unless(bool condition, fmt::format_string<const Values&...> text,
+                   const Values&... values) {
+  if (!condition) throw UserError(fmt::format(text, values...) + "; save the program again");
 }
 
 bool has_reduction_attribute(Collective kind) {

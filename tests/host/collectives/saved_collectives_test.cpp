@@ -104,7 +104,7 @@ TEST_F(SavedCollectives, DamagedCallsAreErrors) {
   EXPECT_THAT(error_after([](CallDescription& call) { attribute_of(call, "ranks").number = Literal::of(-1); }),
               HasSubstr("its group has -1 ranks"));
   EXPECT_THAT(error_after([](CallDescription& call) { attribute_of(call, "reduction").text = "sun"; }),
-              HasSubstr("there is no reduction sun"));
+              HasSubstr("there is no reduction sun; save the program again"));
   EXPECT_THAT(error_after([](CallDescription& call) { call.outputs[0].shape = {60}; }),
               HasSubstr("rejects this call: its operand has 70 elements and its result 60, which 2 "
                         "ranks cannot have"));
