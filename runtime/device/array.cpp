@@ -24,11 +24,12 @@ std::vector<std::int64_t> row_major(std::span<const std::int64_t> shape) {
   return strides;
 }
 
-/// True if the elements are contiguous in row-major order. Strides of extents of 1 do not matter.
+/// True if the elements are contiguous in row-major order. Strides of extents of 1 do not matter, and
+/// none does if there are no elements.
 bool is_row_major(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides) {
+  if (std::ranges::find(shape, 0) != shape.end()) return true;
   std::int64_t stride = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {
-    if (shape[i] == 0) return true;
     if (shape[i] != 1 && strides[i] != stride) return false;
     stride *= shape[i];
   }

@@ -6,6 +6,7 @@
 
 #include "compiler/simplify/graph_sweep.h"
 #include "ir/record/custom.h"
+#include "ir/shape/extent.h"
 #include "ir/verify/symbol_sizes.h"
 #include "runtime/cache/disk_cache.h"
 #include "runtime/compile_service/compile_service.h"
@@ -89,7 +90,47 @@ Executable compile(const Graph& graph, Device device, const Options& given, cons
   return executable;
 }
 
+namespace {
+
+/// Fills in the values of the symbols of `extent`, which index `values`.
+void find_sizes(Extent extent, std::span<const Size> sizes, std::vector<std::int64_t>& values) {
+  if (extent.is_number()) return;
+  for (const ExtentTerm& term : extent.expression()->terms)
+    for (const ExtentAtom* atom : term.atoms) {
+      if (atom->name.empty()) {
+        find_sizes(atom->numerator, sizes, values);
+        find_sizes(atom->divisor, sizes, values);
+        continue;
+      }
+      const auto size = std::ranges::find(sizes, atom->name, &Size::symbol);
+      if (size == sizes.end() || size->value < 0)
+        throw UserError(fmt::format("evaluate: the size of {} is {}; pass a number from 0 on", atom->name,
+                                    size == sizes.end() ? "missing" : std::to_string(size->value)));
+      values[static_cast<std::size_t>(atom->id)] = size->value;
+    }
+}
+
+}  // namespace
+
+std::int64_t evaluate(Extent extent, std::span<const Size> sizes) {
+  if (extent.is_number()) return extent.number();
+  std::vector<std::int64_t> values(extent.expression()->table->atoms().size());
+  find_sizes(extent, sizes, values);
+  return evaluate(extent, std::span<const std::int64_t>(values));
+}
+
 std::string_view Executable::name() const { return state_->interface.name; }
+
+std::vector<CallArgument> Executable::arguments() const {
+  std::vector<CallArgument> result;
+  for (const Slot& slot : state_->interface.slots) {
+    const CallArgument::Kind kind = slot.kind == Slot::Kind::input    ? CallArgument::Kind::input
+                                : slot.kind == Slot::Kind::scalar ? CallArgument::Kind::scalar
+                                                                  : CallArgument::Kind::output;
+    result.push_back({kind, slot.name, slot.dtype, type_text(slot), slot.is_written});
+  }
+  return result;
+}
 Device Executable::device() const { return Device(&state_->device); }
 
 Context Executable::context(std::initializer_list<GroupCommunicator> communicators) const {

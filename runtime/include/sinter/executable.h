@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -51,6 +52,10 @@ struct Size {
   std::string_view symbol;
   std::int64_t value = 0;
 };
+
+/// The number that `extent` is for these sizes. Throws UserError if the size of one of its symbols is
+/// missing or negative.
+std::int64_t evaluate(Extent extent, std::span<const Size> sizes);
 
 /// The treatment of outputs that are plain views of inputs or of other outputs, for example of a
 /// transposed or sliced input. Only view ops (reshape, permute, slice, broadcast_to and the like)
@@ -145,6 +150,16 @@ class Context {
   std::unique_ptr<ContextState> state_;
 };
 
+/// An array or number that a call of an Executable binds.
+struct CallArgument {
+  enum class Kind : std::uint8_t { input, scalar, output };
+  Kind kind = Kind::input;
+  std::string name;
+  DType dtype = f32;
+  std::string type;         ///< in the text form: `bf16[rows, 4096]`
+  bool is_written = false;  ///< an output, or an input with an update
+};
+
 /// A compiled graph: immutable, cheap to copy, shared by threads. It keeps one variant of its
 /// kernels for each size class and pointer alignment that it has met.
 class Executable {
@@ -155,6 +170,8 @@ class Executable {
 
   std::string_view name() const;
   Device device() const;
+  /// The inputs and scalars as declared, then the outputs.
+  std::vector<CallArgument> arguments() const;
   /// `communicators` has one for each group of the program's collectives. Throws UserError if one is
   /// missing, has another number of ranks than the group, or if the program has no such group. One
   /// of a single rank needs no group, so one program text runs on any number of ranks.
