@@ -89,11 +89,11 @@ void bind_graph(nb::module_& m) {
            },
            "name"_a, "The symbol `name`: an extent that can be any size >= 0 at run time.")
       .def("input",
-           [](GraphObject& self, std::string_view name, DType dtype, Extents shape, std::optional<Extents> strides,
+           [](GraphObject& self, std::string_view name, DType dtype, Extents shape, std::optional<std::vector<Extent>> strides,
               std::optional<double> low, std::optional<double> high) {
              const Location place = current_location();
              InputOptions options{.low = low, .high = high};
-             if (strides) options.strides.assign(strides->begin(), strides->end());
+             if (strides) options.strides = *std::move(strides);
              return self.input(name, dtype, shape, options, place.file, place.line);
            },
            "name"_a, "dtype"_a, "shape"_a, nb::kw_only(), "strides"_a.none() = nb::none(), "low"_a.none() = nb::none(),
@@ -108,9 +108,9 @@ void bind_graph(nb::module_& m) {
            },
            "name"_a, "dtype"_a, "Declares a number that may differ from call to call. Its Tensor has rank 0.")
       .def("output",
-           [](GraphObject& self, std::string_view name, Operand value, std::optional<Extents> strides) {
+           [](GraphObject& self, std::string_view name, Operand value, std::optional<std::vector<Extent>> strides) {
              OutputOptions options;
-             if (strides) options.strides.assign(strides->begin(), strides->end());
+             if (strides) options.strides = *std::move(strides);
              self.output(name, value, options);
            },
            "name"_a, "value"_a, nb::kw_only(), "strides"_a.none() = nb::none(),

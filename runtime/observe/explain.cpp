@@ -103,7 +103,8 @@ Explanation explain_for(const Target& target, const Graph& graph, std::span<cons
                      .recorded_ops = program.recorded_ops,
                      .boundaries = boundary_reports(program),
                      .guards = guard_texts(program),
-                     .why_not_compiled = nvrtc_problem(),
+                     .why_not_compiled = target.is_cpu ? "the plan is for the CPU; choose a GPU as target"
+                                                       : nvrtc_problem(),
                      .minimal_bytes = minimal_bytes(program.graph->data(), symbols)};
   add_kernels(emitted, target, symbols, result);
   add_graph(result, graph, program, target, symbols, plan_options(options, options.fuse));

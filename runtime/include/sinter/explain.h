@@ -122,7 +122,7 @@ struct Explanation {
   std::vector<KernelExplanation> kernels;
   std::vector<BoundaryReport> boundaries;
   std::vector<std::string> guards;  ///< assumptions of the kernels about the sizes
-  std::string why_not_compiled;     ///< why there is no NVRTC; empty if there is
+  std::string why_not_compiled;     ///< why NVRTC compiled nothing; empty if it did
   std::int64_t launches = 0;
   std::int64_t bytes = 0;          ///< predicted reads and writes of all kernels
   std::int64_t minimal_bytes = 0;  ///< of the whole graph: inputs once, outputs once
