@@ -142,7 +142,8 @@ def bind_function(function: Function, known: dict[str, Struct]) -> str:
             passed.append(f"{argument.name}_list")
         else:
             passed.append(argument.name)
-    doc = function.doc + ("".join(f"\n\n{line}" for line in options_doc))
+    result = known.get(function.result)
+    doc = (function.doc or (result.doc if result else "")) + ("".join(f"\n\n{line}" for line in options_doc))
     body = " ".join([*statements, f"return sinter::{function.name}({', '.join(passed)});"])
     arguments = "".join(f", {annotation}" for annotation in annotations)
     return (

@@ -37,7 +37,9 @@ void launch(const ContextObject& self, nb::handle given, const Stream& stream, W
   const bool waits = given.is_none() && self.device.is_host();
   const nb::gil_scoped_release released;
   work();
-  if (waits) stream.synchronize();
+  if (!waits) return;
+  stream.synchronize();
+  self.context.check();
 }
 
 OutputsObject outputs_of(const ContextObject& self, Outputs results, const Stream& stream) {
@@ -158,6 +160,9 @@ void bind_context(nb::module_& m) {
       .def("call", &call, "inputs"_a, "outputs"_a, "stream"_a.none() = nb::none(),
            "The same as run, with lists in the order of Executable.arguments. The arrays are not kept: they must live until "
            "the work on `stream` is done.")
+      .def("check", [](const ContextObject& self) { self.context.check(); },
+           "Raises UserError if a Python function of an opaque call has failed. Runs without a stream on a host device call "
+           "it themselves.")
       .def("bind", &bind, "inputs"_a, "outputs"_a, "Checks and keeps bindings for later runs.")
       .def_prop_ro("counters", [](const ContextObject& self) {
         const Context::Counters counts = self.context.counters();

@@ -111,6 +111,8 @@ void Context::replay(const Stream& stream, const Bindings& bindings) {
   state_->run_prepared(stream.state(), *bindings.state_, /*as_graph=*/true);
 }
 
+void Context::check() const { state_->host_functions->throw_if_failed(); }
+
 Bindings Context::bind(BindingList inputs, BindingList outputs) const {
   const ExecutableState& executable = *state_->executable;
   ArgumentMatcher matcher(executable.interface, state_->weights.get());

@@ -134,6 +134,10 @@ class Context {
   /// if a binding does not fit the graph.
   Bindings bind(BindingList inputs, BindingList outputs) const;
 
+  /// Throws UserError if work that a function has put on the host (OpaqueCall::on_host) has failed. Call
+  /// it after the stream is synchronised; otherwise the next run throws.
+  void check() const;
+
   /// Counts of this Context's work so far.
   struct Counters {
     std::int64_t kernel_launches = 0;  ///< by run, one per kernel

@@ -1,5 +1,7 @@
 """Recording through the core: graphs, Tensors, extents, all ops, places and messages."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -115,7 +117,7 @@ def test_indexing_is_that_of_numpy():
         ((0, 0, 0), "an index of 3 items for .* of rank 2; remove 1"),
         ((5,), "index 5 is out of range for axis 0 of extent 4"),
         ((1.5,), "1.5 is no index"),
-        ((Ellipsis, Ellipsis), "several"),
+        ((Ellipsis, Ellipsis), "an index has several"),
     ],
 )
 def test_bad_indices_are_errors(key, message):
@@ -166,6 +168,7 @@ def test_dtypes_have_many_names():
     assert sinter.dtype("float32") is sinter.dtype(np.float32) is sinter.dtype(np.dtype("f4")) is sinter.f32
     assert sinter.dtype(sinter.bf16) is sinter.bf16 and sinter.bf16.compute is sinter.f32
     assert sinter.dtype(bool) is sinter.boolean and sinter.boolean.name == "bool"
+    assert pickle.loads(pickle.dumps(sinter.i8)) is sinter.i8
     with pytest.raises(sinter.UserError, match="no dtype 'float128'; its dtypes are bool, i8"):
         sinter.dtype("float128")
 

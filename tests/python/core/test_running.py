@@ -60,9 +60,9 @@ def test_results_in_arrays_of_the_caller(scaled):
 def test_arguments_are_listed(scaled):
     assert [(a.name, a.kind, a.type) for a in scaled.arguments] == [
         ("x", "input", "f32[rows, 4]"),
-        ("factor", "scalar", "f32"),
+        ("factor", "scalar", "f32[]"),
         ("y", "output", "f32[rows, 4]"),
-        ("total", "output", "f32"),
+        ("total", "output", "f32[]"),
     ]
     with pytest.raises(sinter.UserError, match=r"test_running.py:\d+: the program has 2 inputs, and the call passes 1"):
         scaled.context().call([1], [])
@@ -125,8 +125,9 @@ def test_kernels_of_python_are_those_of_the_text_form():
     x = graph.input("x", "f32", (8, 64))
     graph.output("y", sinter.layer_norm(x))
     executable = compiled(graph)
-    assert executable.source() == compiled(sinter.parse(str(graph))).source()
     report = executable.report()
+    parsed = compiled(sinter.parse(str(graph))).report()
+    assert [k.schedule for k in parsed.kernels] == [k.schedule for k in report.kernels]
     assert [k.kind for k in report.kernels] == ["row_reduce"]
     assert report.kernels[0].launches == 1 and report.kernels[0].minimal_bytes == 2 * 4 * 8 * 64
 
