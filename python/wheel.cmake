@@ -2,5 +2,5 @@
 # library under the one name that the loader looks for, and its CMake package names that file.
 if(SKBUILD)
   install(CODE "set(library_dir \"${CMAKE_INSTALL_LIBDIR}\")" COMPONENT python)
-  install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/wheel_library.cmake COMPONENT python)
+  install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/wheel_library.cmake COMPONENT python)
 endif()
