@@ -1,6 +1,20 @@
 # Finds the libraries that sinter is built with. CUDA is not one of them: sinter opens the driver
 # and NVRTC at run time.
 
+# sinter_find(<package> <title> <Debian package> arguments…): find_package, or an error that says what to
+# install.
+macro(sinter_find package title debian)
+  find_package(${package} ${ARGN} QUIET)
+  if(NOT ${package}_FOUND)
+    set(found "")
+    if(${package}_CONSIDERED_VERSIONS)
+      set(found " (found ${${package}_CONSIDERED_VERSIONS} in ${${package}_CONSIDERED_CONFIGS})")
+    endif()
+    message(FATAL_ERROR "sinter needs ${title}${found}. Run `bash tools/setup` in the root of the project, "
+      "which installs all packages, or install ${debian} on Debian, or set ${package}_DIR.")
+  endif()
+endmacro()
+
 # LLVM: the newest installed version from 16 on, or the one in LLVM_DIR if that is set. Only ADT and
 # Support are used, linked statically.
 if(NOT LLVM_DIR)
@@ -11,7 +25,7 @@ if(NOT LLVM_DIR)
     endif()
   endforeach()
 endif()
-find_package(LLVM REQUIRED CONFIG)
+sinter_find(LLVM "LLVM 16 or later" llvm-19-dev CONFIG)
 if(LLVM_VERSION_MAJOR LESS 16)
   message(FATAL_ERROR "sinter needs LLVM 16 or later, found ${LLVM_PACKAGE_VERSION} in ${LLVM_DIR}")
 endif()
@@ -23,7 +37,7 @@ target_link_libraries(sinter_llvm INTERFACE LLVMSupport LLVMDemangle)
 # fmt: linked statically, so that the installed library needs no libfmt.so. If the package has no
 # static library (Debian's has none), fmt 9 is compiled here; other versions are used header-only,
 # which costs about three seconds more per file.
-find_package(fmt 9 REQUIRED CONFIG)
+sinter_find(fmt "fmt 9 or later" libfmt-dev 9 CONFIG)
 find_library(SINTER_FMT_ARCHIVE NAMES libfmt.a)
 mark_as_advanced(SINTER_FMT_ARCHIVE)
 if(SINTER_FMT_ARCHIVE OR fmt_VERSION VERSION_LESS 10)
@@ -49,15 +63,15 @@ find_package(Threads REQUIRED)
 set(MPI_CXX_SKIP_MPICXX ON CACHE BOOL "Do not use the C++ bindings of MPI")
 find_package(MPI QUIET COMPONENTS CXX)
 set(Boost_USE_STATIC_LIBS ON)
-find_package(Boost 1.74 REQUIRED CONFIG COMPONENTS context)
-find_package(nlohmann_json 3.9 REQUIRED CONFIG)
+sinter_find(Boost "Boost.Context 1.74 or later" libboost-context-dev 1.74 CONFIG COMPONENTS context)
+sinter_find(nlohmann_json "nlohmann-json 3.9 or later" nlohmann-json3-dev 3.9 CONFIG)
 if(SINTER_BUILD_TOOLS)
-  find_package(CLI11 2 REQUIRED CONFIG)
+  sinter_find(CLI11 "CLI11 2" libcli11-dev 2 CONFIG)
 endif()
 if(SINTER_BUILD_TESTS)
-  find_package(GTest REQUIRED CONFIG)
+  sinter_find(GTest GoogleTest "libgtest-dev libgmock-dev" CONFIG)
   include(GoogleTest)
 endif()
 if(SINTER_BUILD_BENCH)
-  find_package(benchmark REQUIRED CONFIG)
+  sinter_find(benchmark "Google Benchmark" libbenchmark-dev CONFIG)
 endif()

@@ -54,4 +54,13 @@ if(SINTER_INSTALL)
     COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/sinterConfigVersion.cmake
     DESTINATION ${package_dir} COMPONENT sinter)
+
+  # For pkg-config. Its paths are relative to the file, so that the prefix can move.
+  file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+  string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})
+  file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+  file(RELATIVE_PATH pc_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/sinter.pc.in ${PROJECT_BINARY_DIR}/sinter.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/sinter.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT sinter)
 endif()

@@ -4,6 +4,7 @@ option(SINTER_BUILD_BENCH "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(SINTER_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(SINTER_BUILD_TOOLS "Build the sinter command" ${PROJECT_IS_TOP_LEVEL})
 option(SINTER_INSTALL "Create install rules" ${PROJECT_IS_TOP_LEVEL})
+set(SINTER_PREBUILT "" CACHE PATH "A prefix with an installed sinter, for builds of the Python package alone")
 option(SINTER_PORTABLE "Build programs that run on machines without our packages" OFF)
 
 set(werror_default OFF)
@@ -14,6 +15,14 @@ option(SINTER_WERROR "Treat warnings as errors" ${werror_default})
 
 set(SINTER_SANITIZE "" CACHE STRING "Build with a sanitizer: address, undefined or thread")
 set_property(CACHE SINTER_SANITIZE PROPERTY STRINGS "" address undefined thread)
+
+# With the Python of tools/setup, unless that could not load a module: it is built without sanitizers.
+set(python_default OFF)
+if(PROJECT_IS_TOP_LEVEL AND DEFINED ENV{SINTER_PYTHON} AND NOT SINTER_SANITIZE AND NOT SINTER_PORTABLE)
+  set(python_default ON)
+  set(Python_EXECUTABLE $ENV{SINTER_PYTHON} CACHE FILEPATH "The Python for which the package is built")
+endif()
+option(SINTER_BUILD_PYTHON "Build the Python package" ${python_default})
 
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)

@@ -2,15 +2,7 @@
 # project beside this file, or in its folder PROJECT, against it. Arguments: BUILD, SCRATCH, GENERATOR,
 # COMPILER, FLAGS, CONFIG, COMPONENTS (to install), LAUNCHER (in front of the program), PROJECT.
 cmake_minimum_required(VERSION 3.25)
-
-function(run)
-  execute_process(COMMAND ${ARGV} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  message("${output}")
-  if(NOT result EQUAL 0)
-    list(JOIN ARGV " " command)
-    message(FATAL_ERROR "${command}: ${result}")
-  endif()
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/run_command.cmake)
 
 file(REMOVE_RECURSE ${SCRATCH})
 foreach(component IN LISTS COMPONENTS)
