@@ -1,0 +1,457 @@
+"""sinter.jit: signatures, arrays of several libraries, structures, numbers, errors and threads."""
+
+import collections
+import gc
+import logging
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+import sinter
+import sinter.array_api as xp
+from api_cases import OPTIONS
+
+
+def jit(function=None, **settings):
+    return sinter.jit(function, **OPTIONS, **settings)
+
+
+def floats(*shape):
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+
+
+class TestSignatures:
+    def test_records_once_per_dtype_and_shape(self):
+        calls = []
+
+        @jit
+        def f(x):
+            calls.append(x.dtype)
+            return x * 2
+
+        for x in (floats(3), floats(3), floats(4), floats(3).astype(np.float64), floats(4)):
+            np.testing.assert_array_equal(f(x), x * 2)
+        assert len(calls) == 3
+        assert f.signatures() == ["x: f32[3]", "x: f32[4]", "x: f64[3]"]
+
+    def test_named_axes_need_no_new_recording(self):
+        @jit(axes={"x": ("rows", None), "y": "rows"})
+        def f(x, y):
+            return xp.sum(x, axis=1) + y, x
+
+        for rows in (3, 5, 1, 0, 3):
+            x, y = floats(rows, 4), floats(rows)
+            total, copy = f(x, y)
+            np.testing.assert_allclose(total, x.sum(1) + y, rtol=1e-5, atol=1e-6)
+            np.testing.assert_array_equal(copy, x)
+        assert f.signatures() == ["x: f32[rows, 4], y: f32[rows]"]
+
+    def test_named_axes_compute_the_shapes_of_results(self):
+        @jit(axes={"x": "rows, columns"})
+        def f(x):
+            return xp.concat([x, x], axis=0), xp.reshape(x, (-1,)), x[::2, 1:], xp.sum(x)
+
+        for shape in ((2, 3), (4, 5)):
+            x = floats(*shape)
+            for result, expected in zip(f(x), (np.concatenate([x, x]), x.reshape(-1), x[::2, 1:])):
+                np.testing.assert_array_equal(result, expected)
+        assert len(f.signatures()) == 1
+
+    def test_names_of_axes_apply_to_parts_of_containers(self):
+        @jit(axes={"batch": {"x": "n, _", "y": "n"}, "pair": ("n", "n")})
+        def f(batch, pair):
+            return batch["x"][:, 0] + batch["y"] + pair[0] * pair[1]
+
+        for n in (2, 7):
+            x, y, p, q = floats(n, 3), floats(n), floats(n), floats(n) + 1
+            np.testing.assert_allclose(f({"x": x, "y": y}, (p, q)), x[:, 0] + y + p * q, rtol=1e-5, atol=1e-6)
+        assert len(f.signatures()) == 1
+
+    def test_leading_axes_may_be_left_out_with_dots(self):
+        @jit(axes={"x": "..., n"})
+        def f(x):
+            return xp.sum(x, axis=-1)
+
+        for shape in ((2, 3), (2, 4), (5,), (6,)):
+            np.testing.assert_allclose(f(floats(*shape)), floats(*shape).sum(-1), rtol=1e-5, atol=1e-6)
+        assert len(f.signatures()) == 2
+
+    def test_transposed_arrays_share_a_signature_with_named_axes(self):
+        @jit(axes={"x": "rows, columns"})
+        def f(x):
+            return x * 2
+
+        for shape in ((3, 4), (5, 6)):
+            np.testing.assert_array_equal(f(floats(*shape).T), floats(*shape).T * 2)
+        assert len(f.signatures()) == 1
+
+    def test_strides_are_part_of_the_signature(self):
+        f = jit(lambda x: x + 1)
+        x = floats(4, 6)
+        for view in (x, x.T, x[:, ::2], x[::-1], x[1:3, 2:4], np.broadcast_to(x[0], (3, 6))):
+            np.testing.assert_array_equal(f(view), view + 1)
+
+    def test_the_least_recently_used_signature_goes(self, caplog):
+        f = jit(lambda x: x + 1, max_signatures=2)
+        with caplog.at_level(logging.INFO, logger="sinter"):
+            for n in (1, 2, 1, 3):
+                f(floats(n))
+        assert f.signatures() == ["x: f32[1]", "x: f32[3]"]
+        assert "drops the signature (x: f32[2])" in caplog.text
+
+    def test_the_logger_says_which_argument_differs(self, caplog):
+        @jit
+        def scale(x, y, flag=True):
+            return x * y
+
+        with caplog.at_level(logging.INFO, logger="sinter"):
+            scale(floats(3), floats(3))
+            scale(floats(3), floats(3).astype(np.float64))
+            scale(floats(3), floats(3), flag=False)
+        assert "records its first signature (x: f32[3], y: f32[3], flag: True)" in caplog.text
+        assert "records signature 2: y is f64[3], was f32[3]" in caplog.text
+        assert "records signature 3: flag is False, was True" in caplog.text
+
+    def test_clear_cache_forgets_them(self):
+        f = jit(lambda x: x + 1)
+        f(floats(2))
+        f.clear_cache()
+        assert f.signatures() == []
+        np.testing.assert_array_equal(f(floats(2)), floats(2) + 1)
+
+
+class TestArguments:
+    def test_python_numbers_may_differ_from_call_to_call(self):
+        @jit
+        def f(x, a, n):
+            return x * a + n
+
+        for a, n in ((0.5, 1), (0.25, -3), (1e10, 2)):
+            np.testing.assert_allclose(f(floats(3), a, n), floats(3) * np.float32(a) + n, rtol=1e-6)
+        assert f.signatures() == ["x: f32[3], a: a Python float, n: a Python int"]
+
+    def test_python_numbers_are_weakly_typed(self):
+        @jit
+        def f(h, x, d, i, a, n):
+            return h * a, a - x, xp.maximum(d, a), i + n, i * a, xp.where(x > a, x, a), x + (1 - a) ** n, a < x
+
+        arrays = floats(3).astype(np.float16), floats(3), floats(3).astype(np.float64), np.arange(3, dtype=np.int8)
+        found = f(*arrays, 0.1, 2)
+        assert [r.dtype.name for r in found] == ["float16", "float32", "float64", "int8", "float32", "float32", "float32", "bool"]
+        np.testing.assert_array_equal(found[2], np.maximum(arrays[2], 0.1))
+        np.testing.assert_allclose(found[6], floats(3) + np.float32(0.9 ** 2), rtol=1e-6)
+
+    def test_core_functions_take_numbers_of_the_call(self):
+        @jit
+        def f(x, low):
+            return sinter.clamp(x, low, 1.0)
+
+        for dtype in (np.float32, np.float64):
+            x = floats(5).astype(dtype)
+            np.testing.assert_array_equal(f(x, -0.1), np.clip(x, dtype(-0.1), 1))
+            assert f(x, -0.1).dtype == dtype
+
+    def test_results_that_are_numbers_are_arrays(self):
+        f = jit(lambda x, a: (a * 2, xp.sum(x) * a))
+        doubled, total = f(floats(3), 1.5)
+        assert (doubled.shape, total.shape, float(doubled)) == ((), (), 3.0)
+
+    def test_numpy_numbers_keep_their_dtype(self):
+        f = jit(lambda x, a: x * a)
+        assert f(floats(3), np.float64(2)).dtype == np.float64
+        assert f(floats(3).astype(np.float16), np.float32(2)).dtype == np.float32
+
+    def test_static_arguments_are_part_of_the_signature(self):
+        @jit(static_argnames=("axis", "power"))
+        def f(x, axis, power=2, kind="sum"):
+            total = xp.sum(x ** power, axis=axis)
+            return total if kind == "sum" else total / x.shape[axis]
+
+        x = floats(3, 4)
+        np.testing.assert_allclose(f(x, 0), (x ** 2).sum(0), rtol=1e-5)
+        np.testing.assert_allclose(f(x, 1, kind="mean"), (x ** 2).mean(1), rtol=1e-5)
+        np.testing.assert_allclose(f(x, axis=1, power=3), (x ** 3).sum(1), rtol=1e-4, atol=1e-5)
+        assert len(f.signatures()) == 3
+
+    def test_true_is_not_one(self):
+        f = jit(lambda x, flag: x + 1 if flag is True else x - 1, static_argnames="flag")
+        assert f(floats(1), True) == floats(1) + 1
+        assert f(floats(1), 1) == floats(1) - 1
+
+    def test_keywords_and_defaults_are_arguments(self):
+        @jit
+        def f(x, /, y, *rest, scale=2.0, **more):
+            return x + y * scale + sum(rest) + more.get("z", 0)
+
+        x = floats(3)
+        np.testing.assert_allclose(f(x, x), x * 3, rtol=1e-6)
+        np.testing.assert_allclose(f(x, y=x, scale=1.0), x * 2, rtol=1e-6)
+        np.testing.assert_allclose(f(x, x, x, x, z=x), x * 6, rtol=1e-6)
+        with pytest.raises(TypeError, match="missing a required argument: 'y'"):
+            f(x)
+        with pytest.raises(TypeError, match="unexpected keyword argument 'scal'"):
+            jit(lambda x, scale=1.0: x)(x, scal=2)
+
+    def test_structures_go_in_and_come_out(self):
+        Pair = collections.namedtuple("Pair", "left right")
+
+        @jit
+        def f(params, pair, items):
+            return {"w": params["w"] * 2, "inner": [params["b"]["c"] + 1, (None, "text", 7)]}, Pair(pair.right, pair.left), tuple(items)
+
+        a, b, c = floats(2), floats(3), floats(4)
+        tree, pair, items = f({"w": a, "b": {"c": b}}, Pair(a, c), [b, 1.5])
+        np.testing.assert_array_equal(tree["w"], a * 2)
+        np.testing.assert_array_equal(tree["inner"][0], b + 1)
+        assert tree["inner"][1] == (None, "text", 7)
+        assert isinstance(pair, Pair)
+        np.testing.assert_array_equal(pair.left, c)
+        assert isinstance(items, tuple) and float(items[1]) == 1.5
+
+    def test_methods_have_signatures_of_their_own(self):
+        class Layer:
+            def __init__(self, scale):
+                self.scale = scale
+
+            @jit
+            def __call__(self, x):
+                return self.forward(x)
+
+            @jit
+            def forward(self, x, shift=0.0):
+                return x * self.scale + shift
+
+        x = floats(3)
+        two, three = Layer(2.0), Layer(floats(3))
+        np.testing.assert_array_equal(two.forward(x), x * 2)
+        np.testing.assert_allclose(three.forward(x, shift=1.0), x * floats(3) + 1, rtol=1e-6)
+        np.testing.assert_array_equal(two(x), x * 2)
+        np.testing.assert_array_equal(Layer(4.0).forward(x), x * 4)
+        assert two.forward.signatures() == ["x: f32[3], shift: a Python float"]
+        gone = weakref.ref(two)
+        del two
+        gc.collect()
+        assert gone() is None
+
+    def test_a_function_without_arrays_runs(self):
+        f = jit(lambda: xp.arange(4) * 2)
+        np.testing.assert_array_equal(np.asarray(f()), [0, 2, 4, 6])
+        assert jit(lambda x: None)(floats(2)) is None
+
+    def test_jitted_functions_are_recorded_within_others(self):
+        inner = jit(lambda x: x * 2)
+        outer = jit(lambda x: inner(x) + inner(x + 1))
+        np.testing.assert_allclose(outer(floats(3)), floats(3) * 4 + 2, rtol=1e-6)
+        assert inner.signatures() == []
+
+    def test_tensors_of_a_graph_record_into_it(self):
+        f = jit(lambda x: xp.sum(x) + xp.ones(()))
+        graph = sinter.Graph("g")
+        graph.output("y", f(graph.input("x", sinter.f32, (3,))))
+        np.testing.assert_allclose(np.asarray(sinter.compile(graph, sinter.host_device(), **OPTIONS)(x=floats(3))["y"]),
+                                   floats(3).sum() + 1, rtol=1e-5)
+
+
+class TestOutside:
+    def test_arrays_from_outside_are_inputs(self):
+        w, b = floats(3, 3), floats(3)
+
+        @jit
+        def f(x):
+            return w * x + b + xp.sum(w) - x * xp.maximum(b, w)
+
+        x = floats(3) + 1
+        expected = lambda: w * x + b + w.sum() - x * np.maximum(b, w)  # noqa: E731
+        np.testing.assert_allclose(f(x), expected(), rtol=1e-4, atol=1e-5)
+        w += 1  # the memory is read at each call
+        np.testing.assert_allclose(f(x), expected(), rtol=1e-4, atol=1e-5)
+        assert str(f.graph(x)).count("captured") >= 2
+
+    def test_arrays_from_outside_may_be_results(self):
+        w = floats(3)
+        result = jit(lambda x: (w, x))(floats(2))[0]
+        np.testing.assert_array_equal(result, w)
+
+    def test_a_tensor_of_another_call_is_an_error(self):
+        kept = []
+
+        @jit
+        def f(x):
+            kept.append(x)
+            return kept[0] * 2
+
+        f(floats(2))
+        with pytest.raises(sinter.Error, match="another|different graph"):
+            f(floats(3))
+
+
+class TestErrors:
+    def test_if_on_a_tensor_says_where_and_what_to_do(self):
+        def f(x):
+            if xp.sum(x) > 0:
+                return x
+            return -x
+
+        line = f.__code__.co_firstlineno + 1
+        with pytest.raises(sinter.UserError, match=rf"test_jit.py:{line}: a condition needs the value of.*where\(condition, a, b\)"):
+            jit(f)(floats(3))
+
+    def test_uses_of_values_are_errors(self):
+        for use in (float, int, bool, lambda x: range(x), lambda x: [1, 2][x]):
+            with pytest.raises((sinter.UserError, TypeError), match="needs the value"):
+                jit(lambda x: use(xp.sum(x)))(floats(3))
+
+    def test_uses_of_numbers_are_errors_that_name_them(self):
+        for use in (lambda n: range(n), float, bool, lambda n: [0] * n):
+            with pytest.raises(sinter.UserError, match=r"value of `steps`.*static_argnames=\('steps',\)"):
+                jit(lambda x, steps: use(steps))(floats(3), 3)
+
+    def test_other_arguments_are_errors(self):
+        with pytest.raises(sinter.UserError, match="class object is neither an array nor a number.*static_argnames"):
+            jit(lambda x: x)(object())
+        with pytest.raises(sinter.UserError, match="a static argument must be hashable, and list is not; pass a tuple"):
+            jit(lambda x, axes: x, static_argnames="axes")(floats(2), [0])
+        with pytest.raises(sinter.UserError, match="x: sinter has no dtype for"):
+            jit(lambda x: x)(np.array(["a"]))
+        with pytest.raises(sinter.UserError, match="x: .*order of another machine.*newbyteorder"):
+            jit(lambda x: x)(floats(2).astype(">f4"))
+
+    def test_wrong_settings_are_errors(self):
+        with pytest.raises(sinter.UserError, match=r"static_argnames: 'y' is no parameter of .*\(x\)"):
+            jit(lambda x: x, static_argnames="y")
+        with pytest.raises(sinter.UserError, match="axes: 'y' is no parameter"):
+            jit(lambda x: x, axes={"y": "n"})
+        with pytest.raises(sinter.UserError, match="'2n' is no name of an axis"):
+            jit(lambda x: x, axes={"x": ("2n",)})
+        with pytest.raises(sinter.UserError, match="axes of x: .* names 2 axes, and the array has 1"):
+            jit(lambda x: x, axes={"x": "n, m"})(floats(2))
+        with pytest.raises(sinter.UserError, match="x has the size 4 along axis 1; .* says 3"):
+            jit(lambda x: x, axes={"x": "n, 3"})(floats(2, 4))
+        with pytest.raises(sinter.UserError, match="max_signatures must be at least 1"):
+            jit(lambda x: x, max_signatures=0)
+
+    def test_different_sizes_under_one_name_are_an_error(self):
+        f = jit(lambda x, y: x + y, axes={"x": "n", "y": "n"})
+        f(floats(3), floats(3))
+        with pytest.raises(sinter.UserError, match="n"):
+            f(floats(3), floats(4))
+
+    def test_an_error_leaves_the_thread_without_a_trace(self):
+        with pytest.raises(ZeroDivisionError):
+            jit(lambda x: 1 / 0)(floats(2))
+        np.testing.assert_array_equal(jit(lambda x: x)(floats(2)), floats(2))
+
+
+class TestInspection:
+    def test_shows_kernels_and_graphs(self):
+        @jit
+        def scaled(x):
+            return xp.exp(x) * 2
+
+        x = floats(8)
+        assert "scaled" in scaled.source(x)
+        assert len(scaled.explain(x).kernels) == 1
+        assert "exp" in str(scaled.graph(x))
+        scaled(x)
+        (report,) = scaled.report()
+        assert report.signature == "x: f32[8]" and len(report.report.kernels) == 1
+        assert "scaled(x), 1 signatures" in repr(scaled)
+        assert scaled.__name__ == "scaled"
+
+    def test_named_axes_have_sizes_in_explanations(self):
+        f = jit(lambda x: x * 2, axes={"x": "n"})
+        assert f.explain(floats(8)).sizes == ["n = 8"]
+
+
+class TestThreads:
+    def test_concurrent_calls_are_independent(self):
+        f = jit(lambda x, a: xp.sum(x * a, axis=1), axes={"x": ("n", None)})
+        failures = []
+
+        def work(seed):
+            rng = np.random.default_rng(seed)
+            for _ in range(50):
+                x, a = rng.standard_normal((rng.integers(1, 40), 16)).astype(np.float32), float(rng.standard_normal())
+                if not np.allclose(f(x, a), (x * np.float32(a)).sum(1), rtol=1e-4, atol=1e-4):
+                    failures.append(seed)
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        assert not failures and len(f.signatures()) == 1
+
+    def test_functions_record_in_several_threads_at_once(self):
+        functions = [jit(lambda x, k=k: x * k) for k in range(6)]
+        found = [None] * 6
+
+        def work(k):
+            found[k] = functions[k](floats(3), float(k))
+
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        for k in range(6):
+            np.testing.assert_allclose(found[k], floats(3) * k, rtol=1e-6)
+
+
+class TestLibraries:
+    def test_torch_in_torch_out(self):
+        torch = pytest.importorskip("torch")
+        f = jit(lambda x, y: (x @ y, xp.sum(x)), axes={"x": ("n", None)})
+        for n in (2, 5):
+            x, y = torch.randn(n, 3), torch.randn(3, 4)
+            product, total = f(x, y)
+            assert isinstance(product, torch.Tensor) and product.dtype == torch.float32
+            torch.testing.assert_close(product, x @ y)
+            torch.testing.assert_close(total, x.sum())
+        for dtype in (torch.bfloat16, torch.float16, torch.float64, torch.int32, torch.uint8, torch.bool):
+            x = torch.ones(4, dtype=dtype)
+            result = jit(lambda x: xp.where(x == 1, x, x))(x)
+            assert result.dtype == dtype and torch.equal(result, x)
+        transposed = torch.randn(3, 4).T
+        torch.testing.assert_close(jit(lambda x: x * 2)(transposed), transposed * 2)
+
+    def test_gradients_of_torch_are_an_error(self):
+        torch = pytest.importorskip("torch")
+        f = jit(lambda x: x * 2)
+        x = torch.ones(3, requires_grad=True)
+        with pytest.raises(sinter.UserError, match=r"x: it requires gradients.*x.detach\(\)"):
+            f(x)
+        with torch.no_grad():
+            assert torch.equal(f(x), torch.full((3,), 2.0))
+        with pytest.raises(sinter.UserError, match="requires gradients"):
+            f(x)
+
+    def test_jax_in_jax_out(self):
+        jax = pytest.importorskip("jax")
+        x = jax.numpy.arange(6, dtype="float32").reshape(2, 3)
+        result = jit(lambda x: x * 2 + 1)(x)
+        assert isinstance(result, jax.Array)
+        np.testing.assert_array_equal(np.asarray(result), np.asarray(x) * 2 + 1)
+
+    def test_sinter_in_sinter_out(self):
+        x = sinter.host_device().array(floats(4))
+        result = jit(lambda x: x * 2)(x)
+        assert isinstance(result, sinter.Array)
+        np.testing.assert_array_equal(result.numpy(), floats(4) * 2)
+
+    def test_bfloat16_of_numpy_needs_ml_dtypes(self):
+        ml_dtypes = pytest.importorskip("ml_dtypes")
+        result = jit(lambda x: xp.astype(x, xp.bfloat16))(floats(3))
+        np.testing.assert_array_equal(result, floats(3).astype(ml_dtypes.bfloat16))
+
+    def test_read_only_arrays_are_inputs(self):
+        x = floats(3)
+        x.flags.writeable = False
+        np.testing.assert_array_equal(jit(lambda x: x + 1)(x), x + 1)
+
+    def test_mixed_libraries_give_torchs(self):
+        torch = pytest.importorskip("torch")
+        result = jit(lambda x, y: x + y)(floats(3), torch.ones(3))
+        assert isinstance(result, torch.Tensor)
