@@ -60,7 +60,7 @@ class TestSignatures:
         assert len(f.signatures()) == 1
 
     def test_names_of_axes_apply_to_parts_of_containers(self):
-        @jit(axes={"batch": {"x": "n, _", "y": "n"}, "pair": ("n", "n")})
+        @jit(axes={"batch": {"x": "n, _", "y": "n"}, "pair": "n"})
         def f(batch, pair):
             return batch["x"][:, 0] + batch["y"] + pair[0] * pair[1]
 
@@ -329,6 +329,12 @@ class TestErrors:
             jit(lambda x: x, axes={"x": "n, m"})(floats(2))
         with pytest.raises(sinter.UserError, match="x has the size 4 along axis 1; .* says 3"):
             jit(lambda x: x, axes={"x": "n, 3"})(floats(2, 4))
+        with pytest.raises(sinter.UserError, match="axes of x: 'v' is no key of the dict; its keys are 'w'"):
+            jit(lambda x: x, axes={"x": {"v": "n"}})({"w": floats(2)})
+        with pytest.raises(sinter.UserError, match=r"axes of x: .* does not have the structure of the argument, a tuple of 1"):
+            jit(lambda x: x, axes={"x": ["n, _", "n"]})((floats(2),))
+        with pytest.raises(sinter.UserError, match="axes of x: .* is for a container, and the argument is an array"):
+            jit(lambda x: x, axes={"x": {"v": "n"}})(floats(2))
         with pytest.raises(sinter.UserError, match="max_signatures must be at least 1"):
             jit(lambda x: x, max_signatures=0)
 

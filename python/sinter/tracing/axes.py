@@ -6,18 +6,61 @@ from typing import Any
 
 import sinter
 
-from . import tree
-
-Names = tuple  # one of str (a name), int (this size) or None (the size of the array) per axis; ... in front: any axes
+from . import libraries
 
 
-def parse(spec: Any, path: str) -> Names:
-    """The names in `"rows, _"` or `("rows", None)`."""
+
+class Names(tuple):
+    """One name per axis: a str (a symbol), an int (this size), or None (the size of the array at hand).
+
+    `...` in front stands for any number of axes without names.
+    """
+
+    def __init__(self, *_: Any):
+        self._by_rank: dict[int, tuple[tuple, list[int], list[int]]] = {}
+
+    def __repr__(self) -> str:
+        return "(" + ", ".join("..." if n is ... else "_" if n is None else str(n) for n in self) + ")"
+
+    def of_rank(self, rank: int, path: str) -> tuple[tuple, list[int], list[int]]:
+        """The names for an array of this rank, the axes with symbols, and the axes with given sizes."""
+        found = self._by_rank.get(rank)
+        if found is None:
+            names = self._aligned(rank, path)
+            found = (names, [i for i, n in enumerate(names) if type(n) is str], [i for i, n in enumerate(names) if type(n) is int])
+            self._by_rank[rank] = found
+        return found
+
+    def _aligned(self, rank: int, path: str) -> tuple:
+        if self and self[0] is ...:
+            if rank >= len(self) - 1:
+                return (None,) * (rank - len(self) + 1) + tuple(self[1:])
+        elif len(self) == rank:
+            return tuple(self)
+        raise sinter.UserError(f"axes of {path}: {self} names {len(self)} axes, and the array has {rank}")
+
+
+def normalize(spec: Any, path: str) -> Any:
+    """The axes of a parameter with Names as leaves: of its array, or of parts of its container.
+
+    A tuple or list of names is one array's. With tuples, lists, dicts, or texts such as "rows, _" in
+    it, it is a container's. Raises UserError for anything else.
+    """
+    if spec is None:
+        return None
     if isinstance(spec, str):
         parts = [part.strip() for part in spec.split(",")] if spec.strip() else []
-        spec = tuple(... if p == "..." else None if p == "_" else int(p) if p.isdigit() else p for p in parts)
+        return _names([... if p == "..." else None if p == "_" else int(p) if p.isdigit() else p for p in parts], path)
+    if isinstance(spec, dict):
+        return {key: normalize(part, f"{path}[{key!r}]") for key, part in spec.items()}
     if not isinstance(spec, (tuple, list)):
         raise sinter.UserError(f"axes of {path}: {spec!r} is no list of names; write a tuple such as ('rows', None), or 'rows, _'")
+    if any(isinstance(part, (tuple, list, dict)) or (isinstance(part, str) and ("," in part or part == "_")) for part in spec):
+        return [normalize(part, f"{path}[{i}]") for i, part in enumerate(spec)]
+    return _names(spec, path)
+
+
+def _names(spec: Any, path: str) -> Names:
     for i, name in enumerate(spec):
         if name is None or isinstance(name, int) or (name is ... and i == 0):
             continue
@@ -26,56 +69,41 @@ def parse(spec: Any, path: str) -> Names:
                 f"axes of {path}: {name!r} is no name of an axis; a name has letters, digits and _, None is the size "
                 "of the array, and ... may come first"
             )
-    return tuple(spec)
+    return Names(spec)
 
 
-def aligned(names: Names, rank: int, path: str) -> Names:
-    """One name per axis of an array of this rank."""
-    if names and names[0] is ...:
-        if rank >= len(names) - 1:
-            return (None,) * (rank - len(names) + 1) + names[1:]
-    elif len(names) == rank:
-        return names
-    raise sinter.UserError(f"axes of {path}: {spell(names)} names {len(names)} axes, and the array has {rank}")
+def parts_of(spec: Any, container: Any, path: str) -> list[Any]:
+    """The axes of each part of a container. Names apply to all parts."""
+    if isinstance(spec, Names):
+        return [spec] * len(container)
+    if isinstance(container, dict) and isinstance(spec, dict):
+        unknown = [key for key in spec if key not in container]
+        if unknown:
+            raise sinter.UserError(f"axes of {path}: {unknown[0]!r} is no key of the dict; its keys are {', '.join(map(repr, container))}")
+        return [spec.get(key) for key in container]
+    if isinstance(spec, list) and not isinstance(container, dict) and len(spec) == len(container):
+        return spec
+    raise sinter.UserError(f"axes of {path}: {spec!r} does not have the structure of the argument, a {type(container).__name__} of {len(container)}")
 
 
-def spell(names: Names) -> str:
-    return "(" + ", ".join("..." if n is ... else "_" if n is None else str(n) for n in names) + ")"
-
-
-def spec_of_part(spec: Any, container: Any, index: int, key: Any) -> Any:
-    """The axes of a part of a container: from a container alike, or the same for all parts."""
-    if isinstance(container, dict):
-        return spec.get(key) if isinstance(spec, dict) else spec
-    if isinstance(spec, (tuple, list)) and len(spec) == len(container) and any(
-        isinstance(part, (tuple, list, dict)) or (isinstance(part, str) and ("," in part or part == "_")) for part in spec
-    ):
-        return spec[index]
-    return spec
-
-
-def check(spec: Any, path: str) -> None:
-    """Raises UserError if the leaves of `spec` are no lists of names."""
-    if isinstance(spec, dict):
-        for key, part in spec.items():
-            check(part, f"{path}[{key!r}]")
-    elif isinstance(spec, (tuple, list)) and any(isinstance(part, (tuple, list, dict)) for part in spec):
-        for at, part in tree.items(spec, path):
-            if part is not None:
-                check(part, at)
-    elif spec is not None:
-        parse(spec, path)
-
-
-def mask(key: tuple, names: Names, path: str) -> tuple:
+def mask(key: tuple, names: Any, path: str, value: Any) -> tuple:
     """The key of an array without the sizes of its named axes."""
+    if not isinstance(names, Names):
+        raise sinter.UserError(f"axes of {path}: {names!r} is for a container, and the argument is an array")
     shape = key[1]
-    names = aligned(names, len(shape), path)
-    for axis, name in enumerate(names):
-        if type(name) is int and name != shape[axis]:
-            raise sinter.UserError(f"{path} has the size {shape[axis]} along axis {axis}; axes={spell(names)} says {name}")
-    masked = tuple(None if type(name) is str else size for name, size in zip(names, shape))
-    return (key[0], masked, names, *key[2:])
+    aligned, symbols, given = names.of_rank(len(shape), path)
+    for axis in given:
+        if aligned[axis] != shape[axis]:
+            raise sinter.UserError(f"{path} has the size {shape[axis]} along axis {axis}; axes={names} says {aligned[axis]}")
+    masked = list(shape)
+    for axis in symbols:
+        masked[axis] = None
+    if type(key[-1]) is tuple and len(key) > 2:  # not row-major
+        layout = libraries.describe(value, path)
+        order = dense_order(layout.shape, layout.strides) if layout.strides else None
+        if order is not None:
+            return (key[0], tuple(masked), *key[2:-1], ("order", order))
+    return (key[0], tuple(masked), *key[2:])
 
 
 def dense_order(shape: tuple, strides: tuple) -> tuple | None:

@@ -57,8 +57,7 @@ class Jit:
         for name, spec in axes.items():
             if name not in self._parameters.names:
                 raise sinter.UserError(f"axes: {name!r} is no parameter of {self._name}{self._parameters.signature}")
-            axis_names.check(spec, name)
-        return [axes.get(name) for name in self._parameters.names]
+        return [axis_names.normalize(axes.get(name), name) for name in self._parameters.names]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if _stack.traces:

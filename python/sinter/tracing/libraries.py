@@ -116,7 +116,10 @@ def _jax_layout(x: Any) -> Layout:
 
 
 def _sinter_key(x: Any) -> Key:
-    return (x.dtype, x.shape, x.device, x.strides)
+    shape, strides = x.shape, x.strides
+    if strides == row_major(shape):
+        return (x.dtype, shape, x.device)
+    return (x.dtype, shape, x.device, strides)
 
 
 def _sinter_layout(x: Any) -> Layout:

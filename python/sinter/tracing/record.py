@@ -29,11 +29,8 @@ class Recorder:
             self.texts.append((path, repr(value)))
             return value
         if tree.is_container(value):
-            keys = list(value) if isinstance(value, dict) else list(range(len(value)))
-            parts = [
-                self.argument(part, None if spec is None else axis_names.spec_of_part(spec, value, i, key), at, False)
-                for i, ((at, part), key) in enumerate(zip(tree.items(value, path), keys))
-            ]
+            specs = [None] * len(value) if spec is None else axis_names.parts_of(spec, value, path)
+            parts = [self.argument(part, below, at, False) for (at, part), below in zip(tree.items(value, path), specs)]
             return tree.rebuild(value, parts)
         index = self._count
         self._count += 1
@@ -45,7 +42,7 @@ class Recorder:
         layout = libraries.describe(value, path)
         shape, strides = layout.shape, layout.strides
         if spec is not None:
-            names = axis_names.aligned(axis_names.parse(spec, path), len(shape), path)
+            names, _, _ = spec.of_rank(len(shape), path)
             shape = tuple(
                 self._symbol(name, index, axis) if type(name) is str else size
                 for axis, (name, size) in enumerate(zip(names, shape))

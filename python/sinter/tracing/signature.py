@@ -13,6 +13,8 @@ from . import libraries, tree
 #: Values of these types are part of the signature.
 _STATIC = (bool, type(None), str, bytes, enum.Enum, sinter.DType, type, slice)
 
+_EXACT_STATIC = frozenset((bool, type(None), str))
+
 #: The function that makes the key of a leaf, for each class that was seen.
 _makers: dict[type, Callable[[Any], Any]] = {int: lambda _: int, float: lambda _: float}
 
@@ -22,22 +24,29 @@ def flatten(values: Any, parts: list[Any], leaves: list[Any], static: frozenset[
     for position, value in enumerate(values):
         kind = type(value)
         make = _makers.get(kind)
-        if make is not None and position not in static:
+        if position in static:
+            parts.append(static_key(value))
+        elif make is not None:
             parts.append(make(value))
             leaves.append(value)
+        elif kind is dict:
+            parts.append((dict, tuple(value)))
+            flatten(value.values(), parts, leaves)
+        elif kind in _EXACT_STATIC:
+            parts.append((kind, value))
         else:
-            _flatten_other(value, kind, parts, leaves, position in static)
+            _flatten_other(value, kind, parts, leaves)
 
 
-def _flatten_other(value: Any, kind: type, parts: list[Any], leaves: list[Any], is_static: bool) -> None:
-    if is_static or isinstance(value, _STATIC):
-        parts.append(static_key(value))
+def _flatten_other(value: Any, kind: type, parts: list[Any], leaves: list[Any]) -> None:
+    if isinstance(value, (tuple, list)):
+        parts.append((kind, len(value)))
+        flatten(value, parts, leaves)
     elif isinstance(value, dict):
         parts.append((kind, tuple(value)))
         flatten(value.values(), parts, leaves)
-    elif isinstance(value, (tuple, list)):
-        parts.append((kind, len(value)))
-        flatten(value, parts, leaves)
+    elif isinstance(value, _STATIC):
+        parts.append(static_key(value))
     else:
         make = _maker(value, kind)
         _makers[kind] = make
@@ -90,15 +99,15 @@ def flatten_named(values: Any, specs: list[Any], paths: list[str], parts: list[A
         elif spec is None:
             flatten((value,), parts, leaves)
         elif tree.is_container(value):
-            keys = list(value) if isinstance(value, dict) else list(range(len(value)))
-            inner = list(value.values()) if isinstance(value, dict) else list(value)
-            parts.append((type(value), tuple(keys) if isinstance(value, dict) else len(keys)))
-            below = [axis_names.spec_of_part(spec, value, i, key) for i, key in enumerate(keys)]
-            flatten_named(inner, below, [at for at, _ in tree.items(value, path)], parts, leaves)
+            is_dict = isinstance(value, dict)
+            parts.append((type(value), tuple(value) if is_dict else len(value)))
+            inner = list(value.values()) if is_dict else list(value)
+            below = [at for at, _ in tree.items(value, path)]
+            flatten_named(inner, axis_names.parts_of(spec, value, path), below, parts, leaves)
         else:
             flatten((value,), parts, leaves)
             if libraries.is_array(value):
-                parts[-1] = axis_names.mask(parts[-1], axis_names.parse(spec, path), path)
+                parts[-1] = axis_names.mask(parts[-1], spec, path, value)
 
 
 def is_leaf(value: Any) -> bool:
