@@ -14,6 +14,7 @@ from typing import Any, Callable
 import sinter
 
 Key = tuple
+_ML_DTYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
 HOST = "host"
 
 
@@ -46,10 +47,21 @@ def _numpy_key(x: Any) -> Key:
     return (x.dtype, x.shape) if x.flags.c_contiguous else (x.dtype, x.shape, x.strides)
 
 
+def _extended(x: Any) -> Any:
+    """An Array in the memory of a NumPy array of ml_dtypes, which NumPy does not export."""
+    dtype = sinter.dtype(x.dtype.name)
+    bits = x.view("u2" if x.itemsize == 2 else "u1")
+    return sinter.from_dlpack(bits).view(0, dtype, x.shape, tuple(stride // x.itemsize for stride in x.strides))
+
+
 def _numpy_layout(x: Any) -> Layout:
     import numpy
 
     dtype = sinter.dtype(x.dtype.name)
+    if x.dtype.name in _ML_DTYPES:
+        if x.flags.c_contiguous:
+            return Layout(dtype, x.shape, library="numpy", convert=_extended)
+        return Layout(dtype, x.shape, library="numpy", convert=lambda a: _extended(numpy.ascontiguousarray(a)))
     if not x.dtype.isnative:
         raise sinter.UserError("its bytes are in the order of another machine; convert it with x.astype(x.dtype.newbyteorder('='))")
     if x.flags.c_contiguous:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any, Callable
 
 import sinter
@@ -42,8 +43,8 @@ class Results:
             import cupy
 
             return cupy.from_dlpack
-        if self.library == "numpy" and not self.device.is_host:
-            return lambda array: array.numpy()
+        if self.library == "numpy" and (not self.device.is_host or dtype.name not in _NUMPY):
+            return sinter.Array.numpy if _numpy_has(dtype) else None
         return None
 
     def stream(self) -> Callable[[], int | None] | None:
@@ -62,20 +63,17 @@ class Results:
         return None
 
     def _empty_numpy(self, dtype: sinter.DType) -> Empty | None:
-        if not self.device.is_host:
-            return None
-        numpy_dtype = _numpy_dtype(dtype)
-        if numpy_dtype is None:
+        if not self.device.is_host or dtype.name not in _NUMPY:
             return None
         import numpy
 
-        empty = numpy.empty
+        empty, numpy_dtype = numpy.empty, numpy.dtype(_NUMPY[dtype.name])
         return lambda shape: empty(shape, numpy_dtype)
 
     def _empty_torch(self, dtype: sinter.DType) -> Empty | None:
         import torch
 
-        name = {"boolean": "bool"}.get(_NUMPY.get(dtype.name, ""), _NUMPY.get(dtype.name) or _ML_DTYPES.get(dtype.name, ""))
+        name = _NUMPY.get(dtype.name) or _ML_DTYPES[dtype.name]
         torch_dtype = getattr(torch, name, None)
         if torch_dtype is None:
             return None
@@ -84,17 +82,9 @@ class Results:
         return lambda shape: empty(shape, dtype=torch_dtype, device=device)
 
 
-def _numpy_dtype(dtype: sinter.DType) -> Any:
-    """NumPy's dtype; None for the narrow floats if ml_dtypes is not installed."""
-    import numpy
-
-    if dtype.name in _NUMPY:
-        return numpy.dtype(_NUMPY[dtype.name])
-    try:
-        import ml_dtypes
-    except ImportError:
-        return None
-    return numpy.dtype(getattr(ml_dtypes, _ML_DTYPES[dtype.name]))
+def _numpy_has(dtype: sinter.DType) -> bool:
+    """True if NumPy has this dtype, perhaps from the package ml_dtypes."""
+    return dtype.name in _NUMPY or importlib.util.find_spec("ml_dtypes") is not None
 
 
 def library_of(libraries: set[str]) -> str:
