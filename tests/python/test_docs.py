@@ -1,11 +1,14 @@
 """The Python snippets of guide pages run, in order, in one process per page."""
 
+import os
 import pathlib
 import re
 import subprocess
 import sys
 
 import pytest
+
+import sinter
 
 GUIDE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "guide"
 PAGES = [GUIDE / name for name in ("python.md", "torch.md") if (GUIDE / name).exists()]
@@ -30,5 +33,8 @@ def test_snippets_run(page, tmp_path):
     assert any(lines), f"{page.name} has no ```python blocks"
     script = tmp_path / (page.stem + "_md.py")
     script.write_text("\n".join(lines) + "\n")
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=TIME_LIMIT, cwd=tmp_path)
+    package = pathlib.Path(sinter.__file__).resolve().parents[1]
+    paths = [str(package), *filter(None, [os.environ.get("PYTHONPATH")])]
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=TIME_LIMIT, cwd=tmp_path,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)})
     assert done.returncode == 0, f"line numbers are those of {page.name}:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"

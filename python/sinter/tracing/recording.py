@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 from typing import Any, Iterator
 
@@ -29,9 +30,9 @@ class Trace:
 
     def name(self, wanted: str) -> str:
         """A name for an input that no other input has: `wanted`, or one with a number behind it."""
-        text = "".join(c if c.isalnum() or c == "_" else "_" for c in wanted).strip("_") or "x"
-        if not text.isascii() or text[0].isdigit():
-            text = "x_" + "".join(c for c in text if c.isascii())
+        text = re.sub(r"[^0-9A-Za-z_]+", "_", wanted).strip("_") or "x"
+        if text[0].isdigit():
+            text = "x_" + text
         free, count = text, 1
         while free in self._names:
             count += 1
