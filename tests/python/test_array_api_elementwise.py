@@ -148,6 +148,7 @@ NUMBER_CASES = {
     "uint8 with uint32": lambda xp, f, h, i, u, t: xp.add(u, xp.astype(u, xp.uint32)),
     "operators": lambda xp, f, h, i, u, t: (f + f, f - f, f * f, f / f, f // 2.0, f % 2.0, f ** 2, -f, abs(f), +f),
     "operators of integers": lambda xp, f, h, i, u, t: (i // 2, i % 2, i & 3, i | 3, i ^ 3, ~i, i << 1, i >> 1, -i, abs(i)),
+    "powers of integers": lambda xp, f, h, i, u, t: (i ** 2, 2 ** abs(i), i ** abs(i), u ** 2, i @ i),
     "comparisons": lambda xp, f, h, i, u, t: (f < 0, f <= 0, f > 0, f >= 0, f == 0, f != 0, i < 1),
     "operators of bool": lambda xp, f, h, i, u, t: (t & t, t | t, t ^ t, ~t),
 }

@@ -59,6 +59,22 @@ class TestSignatures:
                 np.testing.assert_array_equal(result, expected)
         assert len(f.signatures()) == 1
 
+    def test_sizes_of_named_axes_are_numbers_in_ops(self):
+        @jit(axes={"x": "n, _"})
+        def f(x):
+            n = x.shape[0]
+            return xp.sum(x, axis=0) / n, xp.arange(n) * n, 1 - x * (n * 2), xp.full(2, n), x.size // 4
+
+        for n in (3, 5):
+            x = floats(n, 4)
+            mean, steps, scaled, count, size = f(x)
+            np.testing.assert_allclose(mean, x.mean(0), rtol=1e-5, atol=1e-6)
+            np.testing.assert_array_equal(steps, np.arange(n) * n)
+            np.testing.assert_allclose(scaled, 1 - x * (n * 2), rtol=1e-5)
+            np.testing.assert_array_equal(count, [n, n])
+            assert size == n and mean.dtype == np.float32
+        assert len(f.signatures()) == 1
+
     def test_names_of_axes_apply_to_parts_of_containers(self):
         @jit(axes={"batch": {"x": "n, _", "y": "n"}, "pair": "n"})
         def f(batch, pair):
@@ -302,6 +318,13 @@ class TestErrors:
         for use in (float, int, bool, lambda x: range(x), lambda x: [1, 2][x]):
             with pytest.raises((sinter.UserError, TypeError), match="needs the value"):
                 jit(lambda x: use(xp.sum(x)))(floats(3))
+
+    def test_assignments_are_errors(self):
+        def f(x):
+            x[0] = 1.0
+
+        with pytest.raises(TypeError, match="cannot be changed in place; use sinter.where"):
+            jit(f)(floats(3))
 
     def test_uses_of_numbers_are_errors_that_name_them(self):
         for use in (lambda n: range(n), float, bool, lambda n: [0] * n):

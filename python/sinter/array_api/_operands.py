@@ -48,8 +48,8 @@ def strong(value: Any, what: str) -> Any:
 
 
 def extent_tensor(extent: sinter.Extent, dtype: sinter.DType) -> sinter.Tensor:
-    """A size of a named axis as a number: the count of its elements."""
-    return sinter.sum(sinter.full(extent.graph, (extent,), 1, dtype))
+    """A size n of a named axis as a number: element n of 0, 1, …, n."""
+    return sinter.cast(sinter.select(sinter.iota(extent.graph, extent + 1), 0, extent), dtype)
 
 
 def array(value: Any, what: str) -> sinter.Tensor:

@@ -19,6 +19,13 @@ class Slot:
         self.shape = shape
 
 
+class Size:
+    """The place of a number in the structure of a function's result that is the size of named axes."""
+
+    def __init__(self, extent: sinter.Extent):
+        self.extent = extent
+
+
 class Recorded:
     """A graph of a function, and what a call needs to run it on its leaves.
 
@@ -38,14 +45,18 @@ class Recorded:
         self._conversions = self._find_conversions(layouts)
         self._is_straight = trace.sources == list(range(len(trace.sources)))
         self._structure = structure
-        slots = [leaf for leaf in tree.leaves(structure) if isinstance(leaf, Slot)]
+        places = [leaf for leaf in tree.leaves(structure) if isinstance(leaf, (Slot, Size))]
+        slots = [place for place in places if isinstance(place, Slot)]
         made = results.Results(results.library_of({layout.library for layout in layouts.values()}), self.device)
         self._empties = [(made.empty(slot.dtype), slot.shape) for slot in slots]
         self._shapes = None if not symbols else _shape_function(symbols, [slot.shape for slot in slots])
         finishes = [made.finish(slot.dtype) for slot in slots]
         self._finishes = finishes if any(finishes) else None
         self._stream = made.stream()
-        self._build = tree.builder(structure, lambda leaf: isinstance(leaf, Slot))
+        self._build = tree.builder(structure, lambda leaf: isinstance(leaf, (Slot, Size)))
+        sizes = [(i, place.extent) for i, place in enumerate(places) if isinstance(place, Size)]
+        self._size_places = [i for i, _ in sizes]
+        self._sizes = _shape_function(symbols, [tuple(extent for _, extent in sizes)]) if sizes else None
         self._contexts: list[sinter.Context] = []
         self._lock = threading.Lock()
         self._executable: sinter.Executable | None = None
@@ -94,6 +105,10 @@ class Recorded:
             self._launch(inputs, outputs)
         if self._finishes is not None:
             outputs = [finish(x) if finish else x for finish, x in zip(self._finishes, outputs)]
+        if self._sizes is not None:
+            outputs = list(outputs)
+            for place, size in zip(self._size_places, self._sizes(leaves)[0]):
+                outputs.insert(place, size)
         return self._build(outputs)
 
     def _launch(self, inputs: list[Any], outputs: list[Any]) -> None:
@@ -135,7 +150,10 @@ def _shape_function(symbols: dict[str, tuple[int, int]], shapes: list[tuple]) ->
 
 
 def result_structure(result: Any, trace: recording.Trace) -> Any:
-    """Makes the Tensors in a function's result outputs of its graph, and puts Slots in their places."""
+    """Makes the Tensors in a function's result outputs of its graph, and puts Slots in their places.
+
+    Sizes of named axes become ints of each call.
+    """
     from sinter.array_api import _operands
 
     def output(path: str, leaf: Any) -> Any:
@@ -143,6 +161,8 @@ def result_structure(result: Any, trace: recording.Trace) -> Any:
             leaf = leaf.at(leaf.default_dtype())
         elif libraries.is_array(leaf):
             leaf = _operands.tensor_of_array(leaf)
+        if isinstance(leaf, sinter.Extent):
+            return Size(leaf)
         if not isinstance(leaf, sinter.Tensor):
             return leaf
         if leaf.graph is not trace.graph:

@@ -128,9 +128,13 @@ def graph_for(what: str) -> sinter.Graph:
 def _operand(value: Any) -> Any:
     """What the core takes for an operand that is neither a Tensor nor a number; None if there is nothing.
 
-    An array from outside becomes an input. A number of a call that meets no Tensor in an operator takes
+    The size of a named axis becomes an i64, an array from outside an input. A number of a call that meets no Tensor in an operator takes
     the widest floating dtype of the inputs.
     """
+    if isinstance(value, sinter.Extent):
+        from sinter.array_api import _operands
+
+        return _operands.extent_tensor(value, sinter.i64)
     trace = current()
     if trace is None:
         return None
