@@ -15,6 +15,16 @@ import sinter.array_api as sxp
 OPTIONS = {"optimize_host": False, "tune": "off"}
 
 
+def jit(function=None, **settings):
+    """sinter.jit with options for short tests."""
+    return sinter.jit(function, **OPTIONS, **settings)
+
+
+def floats(*shape):
+    """Random numbers that depend on the shape only."""
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+
+
 class Family:
     """Cases over the same arrays."""
 

@@ -3,6 +3,7 @@
 import math
 import warnings
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -68,6 +69,44 @@ def test_reductions_and_scans_are_those_of_numpy(name):
         expected = REDUCED.expected(name)
     ((result, expected),) = same_kind(REDUCED.result(name), expected)
     assert_close(result, expected, 8, scale=None if name.startswith(("max", "min", "prod")) else TERMS / 8)
+
+
+FLOATS = [np.dtype(t) for t in ("float64", "float16")] + [np.dtype(ml_dtypes.bfloat16)]
+FLOAT_REDUCTIONS = {
+    "sum": lambda xp, x: xp.sum(x, axis=1),
+    "prod": lambda xp, x: xp.prod(x, axis=1),
+    "mean": lambda xp, x: xp.mean(x),
+    "var": lambda xp, x: xp.var(x, axis=0),
+    "std": lambda xp, x: xp.std(x, axis=1, keepdims=True),
+    "max": lambda xp, x: xp.max(x, axis=0),
+    "min": lambda xp, x: xp.min(x),
+    "argmax": lambda xp, x: xp.argmax(x, axis=1),
+    "cumulative_sum": lambda xp, x: xp.cumulative_sum(x, axis=1),
+    "cumulative_prod": lambda xp, x: xp.cumulative_prod(x, axis=0),
+    "diff": lambda xp, x: xp.diff(x),
+    "any": lambda xp, x: xp.any(x > 0.5, axis=1),
+    "count_nonzero": lambda xp, x: xp.count_nonzero(x, axis=1),
+    "matmul": lambda xp, x: xp.matmul(x, xp.matrix_transpose(x)),
+    "vecdot": lambda xp, x: xp.vecdot(x, x),
+    "clip": lambda xp, x: xp.clip(x, -0.5, 0.5),
+    "zeros_like": lambda xp, x: xp.zeros_like(x),
+    "take": lambda xp, x: xp.take(x, xp.asarray([2, 0]), axis=1),
+}
+FLOAT_FAMILIES = {d.name: Family(f"floats_{d.name}", FLOAT_REDUCTIONS, (F32[0].astype(d),)) for d in FLOATS}
+
+
+@pytest.mark.parametrize("dtype, name", [(d.name, n) for d in FLOATS for n in FLOAT_REDUCTIONS])
+def test_functions_of_floats_keep_their_dtype(dtype, name):
+    family = FLOAT_FAMILIES[dtype]
+    (x,) = family.arrays
+    expected = FLOAT_REDUCTIONS[name](np, x.astype(np.float64))
+    assert_close_in(family.result(name), expected, x.dtype if expected.dtype.kind == "f" else expected.dtype)
+
+
+def assert_close_in(result, expected, dtype):
+    """Compares with a result of float64, whose rounding errors the narrower dtype may have at each step."""
+    assert result.dtype == dtype
+    assert_close(result, expected.astype(dtype), 4, scale=4)
 
 
 INTEGERS = [np.dtype(t) for t in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")]

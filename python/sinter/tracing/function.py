@@ -82,6 +82,10 @@ class Jit:
         recorded = self._recorded.get(key)
         if recorded is None:
             recorded = self._record(key, values)
+        elif recorded.captured:
+            changed = recorded.changed_name()
+            if changed is not None:
+                recorded = self._record_again(key, values, recorded, changed)
         recorded.used = next(self._clock)
         return recorded, leaves
 
@@ -102,6 +106,15 @@ class Jit:
             kept[key] = recorded
             self._recorded = kept
             return recorded
+
+    def _record_again(self, key: tuple, values: Sequence[Any], stale: Recorded, name: str) -> Recorded:
+        """Replaces a signature whose array from outside `name` is another one now."""
+        with self._lock:
+            if self._recorded.get(key) is stale:
+                _logger.info("%s: records (%s) again: %s from outside has changed its dtype, shape or strides, or has "
+                             "several names", self._name, _text(stale), name)
+                self._recorded = {k: r for k, r in self._recorded.items() if k != key}
+            return self._record(key, values)
 
     def _tell(self, recorded: Recorded) -> None:
         """Logs why this signature is recorded: the difference to the most similar one."""
@@ -228,9 +241,10 @@ def jit(function: Callable[..., Any] | None = None, *, static_argnames: Sequence
 
     A signature has the dtypes, shapes and strides of all arrays, the types of numbers, and the values
     of texts, bools, None and arguments in `static_argnames`. Other ints and floats may differ from
-    call to call. Arrays that the function refers to without getting them as arguments are read at each
-    call, in their memory of the time of recording: changes in place are seen, another array under the
-    same name is not.
+    call to call. Arrays that the function refers to without getting them as arguments are inputs, which
+    each call reads, as it does their names: those of enclosing functions, of the module, and of the
+    instance of a method. Arrays in containers outside are read, but not looked up again. Numbers from
+    outside are constants.
 
     axes            names of axes by parameter: {"x": ("rows", None)} or {"x": "rows, _"}. Sizes of
                     named axes may differ from call to call. Axes with one name have one size.

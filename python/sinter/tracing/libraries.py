@@ -58,6 +58,8 @@ def _numpy_layout(x: Any) -> Layout:
     import numpy
 
     dtype = sinter.dtype(x.dtype.name)
+    if hasattr(x, "mask"):
+        raise sinter.UserError("it is a masked array; pass x.filled(value), or the data and the mask")
     if x.dtype.name in _ML_DTYPES:
         if x.flags.c_contiguous:
             return Layout(dtype, x.shape, library="numpy", convert=_extended)

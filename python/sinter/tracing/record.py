@@ -7,7 +7,7 @@ from typing import Any, Callable, Sequence
 import sinter
 
 from . import axes as axis_names
-from . import libraries, recording, signature, tree
+from . import libraries, outside, recording, signature, tree
 from .parameters import Parameters
 from .recorded import Recorded, result_structure
 from .scalars import Scalar
@@ -95,4 +95,5 @@ def record(function: Callable[..., Any], name: str, parameters: Parameters, valu
             raise
     recorded = Recorded(trace, structure, recorder.layouts, recorder.symbols, device, options)
     recorded.arguments = recorder.texts
+    outside.find_places(recorded.captured, function, getattr(function, "_instance", None))
     return recorded

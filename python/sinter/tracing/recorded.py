@@ -8,6 +8,7 @@ from typing import Any, Callable
 import sinter
 
 from . import libraries, recording, results, tree
+from .outside import Captured
 from .scalars import Scalar
 
 
@@ -39,8 +40,8 @@ class Recorded:
         self.options = options
         self.arguments: list[str] = []  # one text per leaf and static argument, for reasons
         self.used = 0
-        captured = [s.layout for s in trace.sources if isinstance(s, recording.Captured)]
-        self.device = device or _device_of([*layouts.values(), *captured])
+        self.captured = [s for s in trace.sources if isinstance(s, Captured)]
+        self.device = device or _device_of([*layouts.values(), *(one.layout for one in self.captured)])
         self._sources = trace.sources
         self._conversions = self._find_conversions(layouts)
         self._is_straight = trace.sources == list(range(len(trace.sources)))
@@ -65,7 +66,7 @@ class Recorded:
         """What makes an array that can be bound, for the positions of inputs that need it."""
         found = []
         for position, source in enumerate(self._sources):
-            layout = source.layout if isinstance(source, recording.Captured) else layouts.get(source)
+            layout = source.layout if isinstance(source, Captured) else layouts.get(source)
             if layout is None:
                 continue
             if layout.device == libraries.HOST and not self.device.is_host:
@@ -82,6 +83,14 @@ class Recorded:
                 if self._executable is None:
                     self._executable = sinter.compile(self.graph, self.device, **self.options)
         return self._executable
+
+    def changed_name(self) -> str | None:
+        """The name of an array from outside that needs a new recording; None if there is none."""
+        for one in self.captured:
+            name = one.refresh()
+            if name is not None:
+                return name
+        return None
 
     def sizes(self, leaves: list[Any]) -> dict[str, int]:
         """The sizes of all symbols in a call with these leaves."""

@@ -11,6 +11,7 @@ import sinter
 import sinter._core
 
 from . import libraries
+from .outside import Captured
 
 
 class Trace:
@@ -67,14 +68,6 @@ class Trace:
         """The widest floating dtype of the inputs; f32 if none is floating."""
         floats = [t.dtype for t in self.inputs if t.dtype.is_floating]
         return max(floats, key=lambda dtype: dtype.size, default=sinter.f32)
-
-
-class Captured:
-    """An array of outside that calls bind to an input."""
-
-    def __init__(self, array: Any, layout: libraries.Layout):
-        self.array = array
-        self.layout = layout
 
 
 class _Stack(threading.local):
