@@ -16,9 +16,11 @@ _set_package_folder(_os.path.dirname(_os.path.abspath(__file__)) + _os.sep)
 
 from .arrays import asarray
 from .places import location
-from .methods import install as _install
+from .methods import install as _install_methods
+from .operators import install as _install_operators
 
-_install()
+_install_methods()
+_install_operators()
 __version__ = _core.__version__
 
 # Parts that need more than the core. Their names are imported when they are used first.

@@ -28,7 +28,8 @@ void bind_dtypes(nb::module_& m) {
       .def_prop_ro("compute", [](const DTypeObject& self) { return info(self.dtype).compute; },
                    "The dtype in which ops compute before they round.")
       .def("__repr__", [](const DTypeObject& self) { return "sinter." + std::string(self.dtype == boolean ? "boolean" : name(self.dtype)); })
-      .def("__reduce__", [](const DTypeObject& self) { return nb::make_tuple(nb::module_::import_("sinter").attr("dtype"), nb::make_tuple(name(self.dtype))); });
+      // The name of the object in this module.
+      .def("__reduce__", [](const DTypeObject& self) { return self.dtype == boolean ? "boolean" : name(self.dtype); });
   m.def("dtype", [](nb::object source) { return required_dtype(source); }, "source"_a,
         "The dtype that `source` names: a text, or a dtype of NumPy, PyTorch or JAX. Raises UserError if sinter has none.");
   for (const DTypeInfo& row : kDTypes)
