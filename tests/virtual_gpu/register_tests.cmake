@@ -107,9 +107,13 @@ foreach(test IN LISTS gpu_tests parity_tests)
     if(NOT dtype EQUAL 5)
       set(is_on_others FALSE)
     endif()
-  elseif(test MATCHES "CorpusParity" AND NOT third EQUAL 0)  # a third of the graphs of models
-    set(is_on_others FALSE)
-  elseif(test MATCHES "^Golden/")  # the other half of these graphs is below
+  elseif(test MATCHES "CorpusParity")  # two thirds of the graphs of models on sm_90, and one on the others
+    if(third EQUAL 0)
+      set(is_on_sm_90 FALSE)
+    else()
+      set(is_on_others FALSE)
+    endif()
+  elseif(test MATCHES "^Golden/|OpParity")  # half of them
     math(EXPR half "${position} % 2")
     if(half EQUAL 1)
       set(is_on_others FALSE)
@@ -126,8 +130,8 @@ foreach(test IN LISTS gpu_tests parity_tests)
   endif()
 endforeach()
 
-# Half of the graphs of tests/golden, and special values, on the other architectures, whose code
-# differs least from that of the architectures above.
+# The other half of the graphs of tests/golden, and special values, on the other architectures, whose
+# code differs least from that of the architectures above.
 set(number 0)
 foreach(test IN LISTS parity_tests)
   math(EXPR number "${number} + 1")
@@ -140,11 +144,15 @@ foreach(test IN LISTS parity_tests)
 endforeach()
 
 # The tests of the runtime on every architecture that does not have them above. Reductions take long,
-# and are above. So are those of NCCL, whose double is the same on all.
+# and are above. So are those of NCCL, whose double is the same on all. The longest suites run on three
+# architectures, those above and one more.
 foreach(test IN LISTS gpu_tests)
   if(NOT test MATCHES "GpuInvariance|^GpuMemory|GpuNccl")
     set(others ${archs})
     list(REMOVE_ITEM others "${unkind_arch_${test}}")
+    if(test MATCHES "^(Gpu|GpuCapture|SavedGpu)[.]")
+      choose(others "${test}" ${others})
+    endif()
     foreach(arch IN LISTS others)
       add_virtual_gpu_test(${arch} "${GPU_TESTS}" "${test}" ${arch} fair exact)
     endforeach()
