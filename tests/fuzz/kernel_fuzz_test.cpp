@@ -17,7 +17,7 @@
 namespace sinter::test::kernel_fuzz_test {
 namespace {
 
-constexpr unsigned kGraphs = 1000;
+constexpr unsigned kGraphs = 480;
 constexpr unsigned kGraphsPerTest = 40;
 constexpr unsigned kThoroughGraphs = 24;
 

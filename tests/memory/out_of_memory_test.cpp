@@ -238,7 +238,7 @@ TEST_F(OutOfMemory, CompilingSurvives) {
 TEST_F(OutOfMemory, TuningSurvives) {
   compile_and_run(options(CacheMode::read_write, Tune::quick));  // so that all are compiled
   fail_allocations_in(
-      "tune", [] { return compile_and_run(options(CacheMode::read_only, Tune::wide)); }, 0, 100);
+      "tune", [] { return compile_and_run(options(CacheMode::read_only, Tune::wide)); }, 0, 50);
 }
 
 TEST_F(OutOfMemory, BackgroundCompilationSurvives) {

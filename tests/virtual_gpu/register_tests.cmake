@@ -78,34 +78,60 @@ list_tests(parity_tests "${PARITY_TESTS}")
 # Tests on sm_90, with correctly rounded approximations and a fair schedule. Then tests on
 # another architecture, where approximations have errors and the schedule is as unkind as possible.
 set(number 0)
+set(position 0)
+set(reduction 0)
 set(archs sm_75 sm_80 sm_100 sm_120)
 foreach(test IN LISTS gpu_tests parity_tests)
   set(binary "${PARITY_TESTS}")
   if(test IN_LIST gpu_tests)
     set(binary "${GPU_TESTS}")
+  else()
+    math(EXPR position "${position} + 1")
   endif()
-  # Reductions and graphs of models take most of the time. A third of the reductions runs on sm_90,
-  # and another third on the other architectures. The host device runs all of them, and its kernels
-  # have the same text. A third of the graphs runs on the other architectures, too. Each family of
-  # reductions has some of each kind.
+  math(EXPR index "${number} % 4")
   math(EXPR third "(${number} + 1) % 3")
-  if(NOT test MATCHES "GpuInvariance" OR third EQUAL 1)
+  math(EXPR number "${number} + 1")
+  # Reductions and graphs of models take most of the time. Each family of reductions runs with two of its
+  # seven dtypes on sm_90, and with another one on one of the other architectures. The host device runs
+  # all of them, and its kernels have the same text.
+  set(is_on_sm_90 TRUE)
+  set(is_on_others TRUE)
+  if(test MATCHES "GpuInvariance")
+    math(EXPR family "${reduction} / 7")
+    math(EXPR dtype "(${reduction} + 2 * ${family}) % 7")
+    math(EXPR index "${family} % 4")
+    math(EXPR reduction "${reduction} + 1")
+    if(NOT dtype MATCHES "^[03]$")
+      set(is_on_sm_90 FALSE)
+    endif()
+    if(NOT dtype EQUAL 5)
+      set(is_on_others FALSE)
+    endif()
+  elseif(test MATCHES "CorpusParity")  # two thirds of the graphs of models on sm_90, and one on the others
+    if(third EQUAL 0)
+      set(is_on_sm_90 FALSE)
+    else()
+      set(is_on_others FALSE)
+    endif()
+  elseif(test MATCHES "^Golden/|OpParity")  # half of them
+    math(EXPR half "${position} % 2")
+    if(half EQUAL 1)
+      set(is_on_others FALSE)
+    endif()
+  endif()
+  if(is_on_sm_90)
     add_virtual_gpu_test(sm_90 "${binary}" "${test}" sm_90 fair exact)
   endif()
-  # In turn, because the dtypes of a reduction family are neighbours. Each architecture gets some.
-  math(EXPR index "${number} % 4")
-  math(EXPR number "${number} + 1")
-  list(GET archs ${index} arch)
-  if(test MATCHES "GpuInvariance|CorpusParity" AND NOT third EQUAL 0)
-    continue()
+  if(is_on_others)
+    list(GET archs ${index} arch)
+    set("unkind_arch_${test}" ${arch})
+    choose(schedule "${test}" random adversarial)
+    add_virtual_gpu_test(unkind "${binary}" "${test}" ${arch} ${schedule} seeded)
   endif()
-  set("unkind_arch_${test}" ${arch})
-  choose(schedule "${test}" random adversarial)
-  add_virtual_gpu_test(unkind "${binary}" "${test}" ${arch} ${schedule} seeded)
 endforeach()
 
-# Half of the graphs of tests/golden, and special values, on the other architectures, whose code
-# differs least from that of the architectures above.
+# The other half of the graphs of tests/golden, and special values, on the other architectures, whose
+# code differs least from that of the architectures above.
 set(number 0)
 foreach(test IN LISTS parity_tests)
   math(EXPR number "${number} + 1")
@@ -118,11 +144,15 @@ foreach(test IN LISTS parity_tests)
 endforeach()
 
 # The tests of the runtime on every architecture that does not have them above. Reductions take long,
-# and are above. So are those of NCCL, whose double is the same on all.
+# and are above. So are those of NCCL, whose double is the same on all. The longest suites run on three
+# architectures, those above and one more.
 foreach(test IN LISTS gpu_tests)
   if(NOT test MATCHES "GpuInvariance|^GpuMemory|GpuNccl")
     set(others ${archs})
     list(REMOVE_ITEM others "${unkind_arch_${test}}")
+    if(test MATCHES "^(Gpu|GpuCapture|SavedGpu)[.]")
+      choose(others "${test}" ${others})
+    endif()
     foreach(arch IN LISTS others)
       add_virtual_gpu_test(${arch} "${GPU_TESTS}" "${test}" ${arch} fair exact)
     endforeach()
