@@ -1,6 +1,8 @@
 """Functions of whole arrays in sinter.array_api: reductions, movement, creation, indexing and products."""
 
+import inspect
 import math
+import pathlib
 import warnings
 
 import ml_dtypes
@@ -198,6 +200,7 @@ MOVEMENTS = {
     "diagonal": lambda xp, x, i, v: xp.linalg.diagonal(x, offset=-1),
     "vector_norm": lambda xp, x, i, v: xp.linalg.vector_norm(x, axis=(0, 2)),
     "vector_norm of orders": lambda xp, x, i, v: tuple(xp.linalg.vector_norm(v, ord=o) for o in (0, 1, 3, math.inf, -math.inf)),
+    "matrix_power": lambda xp, x, i, v: tuple(xp.linalg.matrix_power(x[:, :, :4], n) for n in (0, 1, 2, 5)),
     "matrix_norm": lambda xp, x, i, v: tuple(xp.linalg.matrix_norm(x, ord=o) for o in ("fro", 1, -1, math.inf)),
 }
 MOVED = Family("movements", MOVEMENTS, (F32, INTS, F32[0, 0].copy()))
@@ -283,6 +286,8 @@ def test_functions_that_cannot_exist_say_why():
         sxp.unique_values
     with pytest.raises(AttributeError, match="no op that sorts"):
         sxp.sort
+    with pytest.raises(AttributeError, match="no decompositions"):
+        sxp.linalg.svd
 
 
 def test_creation_outside_of_a_recording_says_what_to_do():
@@ -306,14 +311,31 @@ def test_tensors_have_the_namespace():
     np.testing.assert_allclose(sinter.jit(f, **OPTIONS)(F32), F32.sum(), rtol=1e-5)
 
 
-def test_names_are_those_of_the_standard():
-    names = """abs acos acosh add all any arange argmax argmin asarray asin asinh astype atan atan2 atanh bitwise_and
-    bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor broadcast_arrays broadcast_to can_cast ceil
-    clip concat conj copysign cos cosh count_nonzero cumulative_prod cumulative_sum diff divide empty empty_like equal exp
-    expand_dims expm1 eye finfo flip floor floor_divide from_dlpack full full_like greater greater_equal hypot iinfo isdtype
-    isfinite isinf isnan less less_equal linspace log log10 log1p log2 logaddexp logical_and logical_not logical_or
-    logical_xor matmul matrix_transpose max maximum mean meshgrid min minimum moveaxis multiply negative nextafter
-    not_equal ones ones_like permute_dims positive pow prod real reciprocal remainder repeat reshape result_type roll round
-    searchsorted sign signbit sin sinh sqrt square squeeze stack std subtract sum take take_along_axis tan tanh tensordot
-    tile tril triu trunc unstack var vecdot where zeros zeros_like e inf nan newaxis pi""".split()
-    assert [n for n in names if not hasattr(sxp, n)] == []
+def test_signatures_are_those_of_the_standard():
+    lines = (pathlib.Path(__file__).parent / "array_api_2024_12.txt").read_text().splitlines()
+    missing, different = [], []
+    for line in lines:
+        if line.startswith("#"):
+            continue
+        name, arguments = line.split("(", 1)
+        owner = sxp.linalg if name.startswith("linalg.") else sxp
+        try:
+            function = getattr(owner, name.removeprefix("linalg."))
+        except AttributeError:
+            missing.append(name)
+            continue
+        signature = inspect.signature(function)
+        bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+        found = str(signature.replace(parameters=bare, return_annotation=signature.empty))
+        if found != "(" + arguments:
+            different.append((name, found, arguments))
+    assert different == []
+    assert missing == """imag linalg.cholesky linalg.det linalg.eigh linalg.eigvalsh linalg.inv linalg.matrix_rank
+    linalg.pinv linalg.qr linalg.slogdet linalg.solve linalg.svd linalg.svdvals nonzero unique_all unique_counts
+    unique_inverse unique_values argsort sort""".split()
+
+
+def test_constants_and_dtypes_have_the_standards_names():
+    assert (sxp.e, sxp.pi, sxp.inf, sxp.newaxis) == (math.e, math.pi, math.inf, None) and math.isnan(sxp.nan)
+    for name in "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split():
+        assert getattr(sxp, name) == sinter.dtype(name)

@@ -12,7 +12,6 @@ from typing import Any
 import sinter
 
 from . import _operands
-from .manipulation import broadcast_shape, moveaxis
 
 _LIBRARY = ("f16", "bf16", "f32", "f64")
 
@@ -164,3 +163,27 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> sinte
     sums = sinter.sum(sinter.abs(x), (-2 if abs(ord) == 1 else -1,), True)
     result = (sinter.max if ord > 0 else sinter.min)(sums, (-2, -1), True)
     return result if keepdims else sinter.squeeze(sinter.squeeze(result, -1), -1)
+
+
+def matrix_power(x: Any, n: int, /) -> sinter.Tensor:
+    """The product of n matrices x, by repeated squaring. n is an int of 0 or more."""
+    x = _operands.array(x, "matrix_power")
+    if n < 0:
+        raise sinter.UserError("matrix_power: sinter has no inverse of matrices, so n must not be negative")
+    result, square = None, x
+    while n:
+        if n & 1:
+            result = square if result is None else matmul(result, square)
+        n >>= 1
+        if n:
+            square = matmul(square, square)
+    if result is None:
+        identity = sinter.cast(_diagonal_mask(x, 0), x.dtype)
+        return sinter.broadcast_to(identity, tuple(x.shape))
+    return result
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("cholesky", "det", "eigh", "eigvalsh", "inv", "matrix_rank", "pinv", "qr", "slogdet", "solve", "svd", "svdvals"):
+        raise AttributeError(f"sinter.array_api.linalg has no {name}: sinter has no decompositions of matrices")
+    raise AttributeError(f"module 'sinter.array_api.linalg' has no attribute {name!r}")
