@@ -27,7 +27,7 @@ class Recorder(Protocol):
         the Node of one. Plain numbers become constants. Without dtype: i64 or f64."""
 
     def seed(self, node: torch.fx.Node) -> tuple[Any, int]:
-        """The seed of this call, a rank-0 u64 Tensor, and an offset that differs for each node."""
+        """The seed of this call, a rank-0 i64 Tensor, and an offset that differs for each node."""
 
     def value(self, node: torch.fx.Node) -> torch.Tensor:
         """The fake tensor of a node: its dtype, shape and strides."""
