@@ -76,6 +76,30 @@ def put(region: Any, node: Any, x: sinter.Tensor, indices: sinter.Tensor, values
     return sinter.reshape(written, list(x.shape))
 
 
+def _overlaps_nowhere(node: torch.fx.Node) -> str | None:
+    x = node.args[0].meta["val"]
+    if not x.is_contiguous() or x.storage_offset() != 0:
+        return "as_strided_scatter writes to memory that is not row-major"
+    return None
+
+
+@lowering(aten.as_strided_scatter.default, supports=_overlaps_nowhere)
+def as_strided_scatter(region: Any, node: Any, x: sinter.Tensor, source: sinter.Tensor,
+                       shape: Sequence[Any], strides: Sequence[Any], offset: Any = None
+                       ) -> sinter.Tensor:
+    """x with the elements of source written where as_strided reads."""
+    if any(extent == 0 for extent in shape):
+        return x
+    at: Any = sinter.full(region.graph, list(shape), 0, sinter.i64)
+    for axis, stride in enumerate(strides):
+        at = sinter.add(at, sinter.mul(positions(region, shape, axis), stride))
+    at = sinter.add(at, offset or 0)
+    flat = sinter.reshape(x, [product(x.shape)])
+    source = sinter.broadcast_to(cast(source, torch_dtype(x)), list(shape))
+    written = sinter.index_put(flat, source, [at], [0])
+    return sinter.reshape(written, list(x.shape))
+
+
 def _line_positions(region: Any, indices: sinter.Tensor, axis: int) -> list[sinter.Tensor]:
     """The indices along `axis`, and the position of each index along the other axes."""
     shape = indices.shape
