@@ -8,11 +8,14 @@ from typing import Any
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.utils import get_metrics_context
 from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch._guards import CompileContext
 
+from . import lowerings
 from .compiler import compile_graph
 from .options import parse_options
-from .telling import LOG
+from .telling import COUNTS, LOG
 
 
 def sinter(
@@ -52,16 +55,14 @@ def _compile(
 @functools.cache
 def decompositions() -> dict[Any, Callable[..., Any]]:
     """The decompositions that AOTAutograd applies."""
-    try:
-        from .lowerings.decompositions import decompositions as table
-    except ImportError:
-        from torch._decomp import core_aten_decompositions
-
-        return dict(core_aten_decompositions())
-    return table() if callable(table) else table
+    return lowerings.decompositions()
 
 
 def _tell_recompile() -> None:
-    """Logs why Dynamo compiles the function again, if it does."""
-    from torch._dynamo.utils import get_hook_for_recompile_user_context  # noqa: F401
-    LOG.debug("a new graph")
+    """Logs why Dynamo compiles a function again, if it does."""
+    compile_id = CompileContext.current_compile_id()
+    if compile_id is None or not compile_id.frame_compile_id:
+        return
+    reason = get_metrics_context()._metrics.get("recompile_reason") or "its reason is unknown"
+    COUNTS.add("recompiles")
+    LOG.warning("recompile %s: %s", compile_id, reason)
