@@ -31,6 +31,13 @@ def hint_of(value: Any, unknown: int = 64) -> int:
     return int(value)
 
 
+def hint_of_expression(size: Any, shape_env: Any) -> int:
+    """The value that an expression had when it was traced; 64 for unbacked symbols."""
+    known = shape_env.backed_var_to_val if shape_env is not None else {}
+    value = size.xreplace(known)
+    return int(value) if value.is_number else 64
+
+
 def element_count(value: torch.Tensor) -> int:
     """The number of elements of a fake tensor, at the sizes of the trace."""
     count = 1
@@ -104,6 +111,10 @@ class Extents:
         unknown = self._atoms_of(size) - self._known
         if len(unknown) == 1 and _is_linear(size, next(iter(unknown))):
             self._known |= unknown
+
+    def atoms(self) -> dict[Any, Any]:
+        """The symbols of the Graph: extents by the expressions that they stand for."""
+        return dict(self._atoms)
 
     def missing(self) -> list[Any]:
         """The atoms that no input gives: symbols, or whole expressions."""

@@ -28,7 +28,7 @@ class Counts:
             "graphs": 0,
             "regions": 0,
             "compiled_regions": 0,
-            "kernels": 0,
+            "recompiles": 0,
             "fallbacks": 0,
             "copied_inputs": 0,
             "compile_seconds": 0.0,
@@ -44,7 +44,7 @@ COUNTS = Counts()
 
 def counters() -> dict[str, float]:
     """Counts since the process started or `reset_counters`: graphs, regions, compiled_regions
-    (those that no equal region had compiled before), kernels (per call of all regions), fallbacks
+    (those that no equal region had compiled before), recompiles (of functions, by Dynamo), fallbacks
     (regions that torch runs after a failure), copied_inputs and compile_seconds (of all threads
     together)."""
     return dict(COUNTS.values)
