@@ -33,6 +33,20 @@ def _has_known_pads(node: torch.fx.Node) -> str | None:
     return None
 
 
+def _replicate(x: sinter.Tensor, low: list[int], high: list[int]) -> sinter.Tensor:
+    """pad_edge, where a side that is cut does not change the element that is repeated at the other
+    side, even if it cuts that element."""
+    if all(before >= 0 and after >= 0 for before, after in zip(low, high)):
+        return sinter.pad_edge(x, low, high)
+    for axis, (before, after) in enumerate(zip(low, high)):
+        if before or after:
+            extent = x.shape[axis]
+            at = sinter.iota(x.graph, extent + before + after, -before)
+            at = sinter.minimum(sinter.maximum(at, 0), extent - 1)
+            x = sinter.take(x, at, axis)
+    return x
+
+
 def _register(op: Any, forward: list[Any], backward: list[Any]) -> None:
     @lowering(*forward, supports=_has_known_pads)
     def pad(region: Any, node: Any, x: sinter.Tensor, pads: Sequence[int]) -> sinter.Tensor:
@@ -57,7 +71,7 @@ _register(
     ],
 )
 _register(
-    sinter.pad_edge,
+    _replicate,
     [aten.replication_pad1d.default, aten.replication_pad2d.default, aten.replication_pad3d.default],
     [
         aten.replication_pad1d_backward.default,

@@ -16,11 +16,13 @@ aten = torch.ops.aten
 
 # Euler-Maclaurin summation: 10 terms, the integral, and 12 Bernoulli terms.
 _ZETA = """double hurwitz_zeta(double x, double q) {
-  const double nan = __builtin_nan("");
-  if (x == 1.0) return __builtin_huge_val();
+  const double zero = 0.0;
+  const double nan = zero / zero;
+  const double infinity = 1.0 / zero;
+  if (x == 1.0) return infinity;
   if (x < 1.0) return nan;
   if (q <= 0.0) {
-    if (q == floor(q)) return __builtin_huge_val();
+    if (q == floor(q)) return infinity;
     if (x != floor(x)) return nan;
   }
   const double factors[12] = {12.0, -720.0, 30240.0, -1209600.0, 47900160.0,
