@@ -9,17 +9,18 @@ import torch
 import sinter
 
 from ..registry import lowering
-from .operands import product, widen
+from .operands import is_empty, product, widen
 
 aten = torch.ops.aten
 
 
 def _has_known_sizes(node: torch.fx.Node) -> str | None:
-    # The last tensor operand is x: (x, sizes), or (g, x).
-    x = node.all_input_nodes[-1].meta["val"]
-    if any(not isinstance(size, int) for size in (*x.shape, *node.meta["val"].shape)):
-        return "a pooled axis has a size that is not known"
-    return "pools an empty tensor" if x.numel() == 0 else None
+    for value in (node.args[0].meta["val"], node.meta["val"]):
+        if any(not isinstance(size, int) for size in value.shape[-3:]):
+            return "a pooled axis has a size that is not known"
+        if is_empty(value):
+            return "pools an empty tensor"
+    return None
 
 
 

@@ -10,7 +10,7 @@ import torch
 import sinter
 
 from ..registry import lowering
-from .operands import widen
+from .operands import is_empty, widen
 
 aten = torch.ops.aten
 
@@ -28,7 +28,7 @@ def _has_known_pads(node: torch.fx.Node) -> str | None:
     x = node.args[-2].meta["val"]
     if any(not isinstance(pad, int) for pad in pads):
         return "a padding depends on a size"
-    if any(size == 0 for size in x.shape):
+    if is_empty(x):
         return "pads an empty tensor"
     return None
 

@@ -11,7 +11,7 @@ import torch
 import sinter
 
 from ..registry import lowering
-from .operands import widen
+from .operands import is_empty, widen
 
 aten = torch.ops.aten
 
@@ -106,10 +106,12 @@ def resample(x: sinter.Tensor, axis: int, taps: Taps) -> sinter.Tensor:
 
 
 def _has_known_sizes(node: torch.fx.Node) -> str | None:
-    sizes = [*node.args[1], *node.args[2]]
+    sizes = [*node.args[1], *node.args[2][2:]]
+    if is_empty(node.args[0].meta["val"]):
+        return "resamples an empty tensor"
     if any(not isinstance(size, int) for size in sizes):
         return "a resampled axis has a size that is not known"
-    return "resamples an empty tensor" if 0 in sizes else None
+    return None
 
 
 def _register(overload: Any, taps_of: Callable[..., Taps], count: int, has_align: bool) -> None:

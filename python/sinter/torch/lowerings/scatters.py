@@ -43,9 +43,7 @@ def _is_fill(node: torch.fx.Node) -> bool:
 def _can_put(node: torch.fx.Node) -> str | None:
     if has_mask(node) and not _is_fill(node):
         return "writes values in the order of a mask's true elements"
-    if any(size == 0 for size in node.args[0].meta["val"].shape):
-        return "indexes an empty tensor"
-    return None
+    return is_not_empty(node)
 
 
 @lowering(aten.index_put.default, aten._unsafe_index_put.default, supports=_can_put)
