@@ -1,0 +1,81 @@
+"""Reflected and replicated padding of the last axes, and their gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+import sinter
+
+from ..registry import lowering
+from .operands import is_empty, widen
+
+aten = torch.ops.aten
+
+
+def _low_and_high(rank: int, pads: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Elements before and after each axis, from PyTorch's pairs, which begin at the last axis."""
+    low, high = [0] * rank, [0] * rank
+    for at in range(len(pads) // 2):
+        low[rank - 1 - at], high[rank - 1 - at] = pads[2 * at], pads[2 * at + 1]
+    return low, high
+
+
+def _has_known_pads(node: torch.fx.Node) -> str | None:
+    pads = node.args[-1]
+    x = node.args[-2].meta["val"]
+    if any(not isinstance(pad, int) for pad in pads):
+        return "a padding depends on a size"
+    if is_empty(x):
+        return "pads an empty tensor"
+    return None
+
+
+def _replicate(x: sinter.Tensor, low: list[int], high: list[int]) -> sinter.Tensor:
+    """pad_edge, where a side that is cut does not change the element that is repeated at the other
+    side, even if it cuts that element."""
+    if all(before >= 0 and after >= 0 for before, after in zip(low, high)):
+        return sinter.pad_edge(x, low, high)
+    for axis, (before, after) in enumerate(zip(low, high)):
+        if before or after:
+            extent = x.shape[axis]
+            at = sinter.iota(x.graph, extent + before + after, -before)
+            at = sinter.minimum(sinter.maximum(at, 0), extent - 1)
+            x = sinter.take(x, at, axis)
+    return x
+
+
+def _register(op: Any, forward: list[Any], backward: list[Any]) -> None:
+    @lowering(*forward, supports=_has_known_pads)
+    def pad(region: Any, node: Any, x: sinter.Tensor, pads: Sequence[int]) -> sinter.Tensor:
+        return op(x, *_low_and_high(x.rank, pads))
+
+    @lowering(*backward, supports=_has_known_pads)
+    def pad_backward(region: Any, node: Any, g: sinter.Tensor, x: sinter.Tensor,
+                     pads: Sequence[int]) -> sinter.Tensor:
+        # The cotangent does not depend on x's values.
+        wide = widen(x)
+        padded = op(wide, *_low_and_high(x.rank, pads))
+        return sinter.gradient(padded, [wide], widen(g))[0]
+
+
+_register(
+    sinter.pad_reflect,
+    [aten.reflection_pad1d.default, aten.reflection_pad2d.default, aten.reflection_pad3d.default],
+    [
+        aten.reflection_pad1d_backward.default,
+        aten.reflection_pad2d_backward.default,
+        aten.reflection_pad3d_backward.default,
+    ],
+)
+_register(
+    _replicate,
+    [aten.replication_pad1d.default, aten.replication_pad2d.default, aten.replication_pad3d.default],
+    [
+        aten.replication_pad1d_backward.default,
+        aten.replication_pad2d_backward.default,
+        aten.replication_pad3d_backward.default,
+    ],
+)
