@@ -10,6 +10,12 @@ foreach(source IN LISTS sources)
   file(CREATE_LINK ${source} ${package}/${name} SYMBOLIC)
 endforeach()
 set_target_properties(sinter_python PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${package})
+# The metadata of an installed package, by which torch finds the backend.
+file(READ ${PROJECT_SOURCE_DIR}/pyproject.toml project_text)
+string(REGEX MATCH "sinter = \"(sinter[.]torch:[a-z]+)\"" entry "${project_text}")
+set(metadata ${CMAKE_BINARY_DIR}/python/sinter-${PROJECT_VERSION}.dist-info)
+file(WRITE ${metadata}/METADATA "Metadata-Version: 2.1\nName: sinter\nVersion: ${PROJECT_VERSION}\n")
+file(WRITE ${metadata}/entry_points.txt "[torch_dynamo_backends]\nsinter = ${CMAKE_MATCH_1}\n")
 
 # Type stubs, for editors and type checkers.
 nanobind_add_stub(sinter_python_stubs MODULE sinter._core OUTPUT ${package}/_core.pyi
