@@ -55,7 +55,8 @@ GreedyFuser::Cone GreedyFuser::cone_of(int group, const Node* node) {
 GreedyFuser::Cone GreedyFuser::cone_of_widening(int group, const Node* node) const {
   if (node->op != Op::cast) return {};
   const std::span<const Node* const> reads = groups.reads(node);
-  const bool is_narrower = reads.size() == 1 && groups.contains(group, reads[0]) &&
+  // Another group that computes the operand, too, need not store it.
+  const bool is_narrower = reads.size() == 1 && groups.home(reads[0]) == group &&
                            size_of(reads[0]->dtype) < size_of(node->dtype);
   return is_narrower ? Cone{.nodes = {node}, .loads = {reads[0]}} : Cone{};
 }
@@ -86,7 +87,8 @@ bool GreedyFuser::try_recompute(int group, const Node* node, const Cone& cone) {
     groups.restore(std::move(saved));
     return false;
   }
-  groups.remove_reader(saved.groups[0].loads);
+  // A reader no longer loads what it computes, which may have been a value of a third group.
+  for (const Group& changed : saved.groups) groups.remove_reader(changed.loads);
   return true;
 }
 

@@ -53,15 +53,17 @@ def _namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
     return array_api
 
 
-# Functions of one Tensor and axes that are methods, too, as in NumPy.
+# Functions of one Tensor and axes that are methods, too. They also have NumPy's names of the parameters.
 _REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "mean", "argmax", "argmin")
 
 
 def _reduction(name: str) -> Any:
     function = getattr(_core, name)
 
-    def method(self: Tensor, axes: Any = None, keep: bool = False) -> Tensor:
-        return function(self, axes, keep)
+    def method(
+        self: Tensor, axes: Any = None, keep: bool = False, *, axis: Any = None, keepdims: bool = False
+    ) -> Tensor:
+        return function(self, axis if axes is None else axes, keep or keepdims)
 
     method.__name__, method.__doc__ = name, function.__doc__
     return method

@@ -10,6 +10,11 @@ void CallArguments::add_one(std::string_view name, nb::handle value, bool is_bor
     binding.number = *number;
     return;
   }
+  if (PyLong_Check(value.ptr())) {
+    const Location place = current_location();
+    throw UserError(std::string(place.file) + ":" + std::to_string(place.line) + ": the number " +
+                    nb::str(value).c_str() + " for " + std::string(name) + " does not fit in 64 bits");
+  }
   arrays_.push_back(is_borrowed ? borrowed_array(value, device_, stream_) : array_of_object(value, device_, stream_));
   bindings_.emplace_back(name, arrays_.back());
 }

@@ -201,6 +201,11 @@ def test_options_become_keywords():
         sinter.cumsum(x, 0, True)
 
 
+def test_reductions_are_methods():
+    x = sinter.Graph("g").input("x", "f32", (3, 5))
+    assert x.sum(1).shape == (3,) and x.max(axis=0, keepdims=True).shape == (1, 5) and x.mean(keep=True).shape == (1, 1)
+
+
 def test_gradient():
     graph = sinter.Graph("g")
     x = graph.input("x", "f32", 5)

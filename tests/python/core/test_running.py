@@ -77,6 +77,11 @@ def test_bad_bindings_are_errors(scaled):
         scaled(x=[[1.0]], factor=1)
 
 
+def test_large_numbers_are_errors(scaled):
+    with pytest.raises(sinter.UserError, match=r"test_running.py:\d+: the number 18446744073709551616 for factor does not fit"):
+        scaled(x=np.ones((2, 4), np.float32), factor=2**64)
+
+
 def test_empty_arrays_have_any_strides(scaled):
     x = np.zeros((0, 4), np.float32)
     results = scaled(x=x[:, ::2].repeat(2, axis=1), factor=1)
