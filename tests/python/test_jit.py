@@ -182,6 +182,23 @@ class TestArguments:
         np.testing.assert_allclose(f(x, axis=1, power=3), (x ** 3).sum(1), rtol=1e-4, atol=1e-5)
         assert len(f.signatures()) == 3
 
+    def test_dtypes_are_static(self):
+        f = jit(lambda x, dtype: xp.astype(x, dtype))
+        for dtype in (sinter.f16, np.float16, np.dtype("float16")):
+            assert f(floats(2), dtype).dtype == np.float16
+
+    def test_objects_with_attributes_are_functions(self):
+        class Scale:
+            def __init__(self):
+                self.graph = 3.0  # the name of a method of jit
+
+            def __call__(self, x):
+                return x * self.graph
+
+        f = jit(Scale())
+        np.testing.assert_allclose(f(floats(2)), floats(2) * 3, rtol=1e-6)
+        assert "mul" in str(f.graph(floats(2)))
+
     def test_true_is_not_one(self):
         f = jit(lambda x, flag: x + 1 if flag is True else x - 1, static_argnames="flag")
         assert f(floats(1), True) == floats(1) + 1

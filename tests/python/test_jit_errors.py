@@ -76,3 +76,19 @@ class TestErrors:
         with pytest.raises(ZeroDivisionError):
             jit(lambda x: 1 / 0)(floats(2))
         np.testing.assert_array_equal(jit(lambda x: x)(floats(2)), floats(2))
+
+    def test_results_that_are_no_arrays_are_errors(self):
+        with pytest.raises(sinter.UserError, match=r"result\['a'\] of the function is of the class set; return arrays"):
+            jit(lambda x: {"a": {1, 2}})(floats(2))
+
+        def generate(x):
+            yield x
+
+        with pytest.raises(sinter.UserError, match="generate is a generator or a coroutine"):
+            jit(generate)
+        with pytest.raises(sinter.UserError, match="jit takes a function, not 3"):
+            jit(3)
+
+    def test_masked_arrays_are_errors(self):
+        with pytest.raises(sinter.UserError, match=r"x: it is a masked array; pass x.filled\(value\)"):
+            jit(lambda x: x)(np.ma.array([1.0, 2.0], mask=[False, True]))

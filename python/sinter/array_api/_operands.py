@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Callable
 
 import sinter
@@ -113,9 +114,16 @@ def elementwise(record: Callable[..., sinter.Tensor], *values: Any, what: str = 
     return record(*operands(values, what))
 
 
+def ints(value: Any) -> tuple[int, ...]:
+    """One int, also of NumPy, or a sequence of them as a tuple."""
+    if hasattr(value, "__index__") and not isinstance(value, sinter.Tensor):
+        return (operator.index(value),)
+    return tuple(operator.index(one) for one in value)
+
+
 def axes_of(axis: Any, rank: int, what: str) -> tuple[int, ...]:
     """Axes as numbers from 0. Raises UserError for axes that the array does not have, or has twice."""
-    given = (axis,) if isinstance(axis, int) else tuple(axis)
+    given = ints(axis)
     found = []
     for one in given:
         if not -rank <= one < rank:

@@ -14,7 +14,7 @@ from ._operands import as_tensor, default_dtype
 
 
 def _shape(shape: Any) -> tuple:
-    return (shape,) if isinstance(shape, (int, sinter.Extent)) else tuple(shape)
+    return (shape,) if isinstance(shape, sinter.Extent) or hasattr(shape, "__index__") else tuple(shape)
 
 
 def _filled(graph: sinter.Graph, shape: tuple, value: Any, dtype: Any) -> sinter.Tensor:

@@ -68,7 +68,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[sinter.Tensor, ...]:
 def expand_dims(x: Any, /, axis: Any) -> sinter.Tensor:
     """x with a new axis of size 1 at a position, or at several."""
     x = _operands.array(x, "expand_dims")
-    given = (axis,) if isinstance(axis, int) else tuple(axis)
+    given = _operands.ints(axis)
     for one in sorted(_operands.axes_of(given, x.rank + len(given), "expand_dims")):
         x = sinter.unsqueeze(x, one)
     return x
@@ -118,8 +118,8 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> sinter.Tensor:
     x = _operands.array(x, "roll")
     if axis is None:
         return sinter.reshape(sinter.roll(sinter.reshape(x, (-1,)), int(shift), 0), tuple(x.shape))
-    axes = (axis,) if isinstance(axis, int) else tuple(axis)
-    shifts = (shift,) * len(axes) if isinstance(shift, int) else tuple(shift)
+    axes, shifts = _operands.ints(axis), _operands.ints(shift)
+    shifts = shifts * len(axes) if len(shifts) == 1 else shifts
     if len(axes) != len(shifts):
         raise ValueError(f"roll: {len(shifts)} shifts for {len(axes)} axes")
     for one, by in zip(axes, shifts):
@@ -130,7 +130,7 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> sinter.Tensor:
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> sinter.Tensor:
     """Each element `repeats` times in succession along an axis, or of the flat array. `repeats` is an int."""
     x = _operands.array(x, "repeat")
-    if not isinstance(repeats, int):
+    if not hasattr(repeats, "__index__") or isinstance(repeats, sinter.Tensor) or hasattr(repeats, "shape"):
         raise sinter.UserError("repeat: an array of repeats makes a shape that depends on values; pass an int")
     if axis is None:
         x, axis = sinter.reshape(x, (-1,)), 0
@@ -140,7 +140,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> sinter.Tensor
 def tile(x: Any, repetitions: Any, /) -> sinter.Tensor:
     """The whole array repetitions[i] times along axis i."""
     x = _operands.array(x, "tile")
-    counts = (repetitions,) if isinstance(repetitions, int) else tuple(repetitions)
+    counts = _operands.ints(repetitions)
     counts = (1,) * (x.rank - len(counts)) + counts
     return sinter.tile(x, counts) if counts else x
 

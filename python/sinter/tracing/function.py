@@ -35,7 +35,7 @@ class Jit:
     def __init__(self, function: Callable[..., Any], static_argnames: Sequence[str] = (),
                  axes: Mapping[str, Any] | None = None, device: sinter.Device | None = None,
                  max_signatures: int = 256, **options: Any):
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, updated=())
         self._function = function
         self._name = name_of(function)
         self._settings = dict(static_argnames=static_argnames, axes=axes, device=device, max_signatures=max_signatures, **options)
@@ -260,6 +260,8 @@ def jit(function: Callable[..., Any] | None = None, *, static_argnames: Sequence
                              max_signatures=max_signatures, **options)
     if not callable(function):
         raise sinter.UserError(f"jit takes a function, not {function!r}")
+    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise sinter.UserError(f"jit takes a function that returns its results, and {name_of(function)} is a generator or a coroutine")
     if max_signatures < 1:
         raise sinter.UserError(f"max_signatures must be at least 1, not {max_signatures}")
     return Jit(function, static_argnames, axes, device, max_signatures, **options)

@@ -196,3 +196,8 @@ def is_numpy_number(value: Any) -> bool:
     """True for NumPy's scalars, such as np.float32(1)."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, numpy.generic)
+
+
+def is_dtype(value: Any) -> bool:
+    """True for dtypes of NumPy and PyTorch."""
+    return any(library in sys.modules and isinstance(value, sys.modules[library].dtype) for library in ("numpy", "torch"))

@@ -10,6 +10,7 @@ import sinter
 from . import libraries, recording, results, tree
 from .outside import Captured
 from .scalars import Scalar
+from .signature import is_static
 
 
 class Slot:
@@ -173,7 +174,12 @@ def result_structure(result: Any, trace: recording.Trace) -> Any:
         if isinstance(leaf, sinter.Extent):
             return Size(leaf)
         if not isinstance(leaf, sinter.Tensor):
-            return leaf
+            if is_static(leaf) or isinstance(leaf, (int, float, complex)):
+                return leaf
+            raise sinter.UserError(
+                f"{path} of the function is of the class {libraries.type_name(leaf)}; return arrays, numbers, and tuples, "
+                "lists and dicts of them"
+            )
         if leaf.graph is not trace.graph:
             raise sinter.UserError(
                 f"{path} belongs to another recording; a function must not keep Tensors from one call to another"

@@ -45,13 +45,18 @@ def _flatten_other(value: Any, kind: type, parts: list[Any], leaves: list[Any]) 
     elif isinstance(value, dict):
         parts.append((kind, tuple(value)))
         flatten(value.values(), parts, leaves)
-    elif isinstance(value, _STATIC):
+    elif is_static(value):
         parts.append(static_key(value))
     else:
         make = _maker(value, kind)
         _makers[kind] = make
         parts.append(make(value))
         leaves.append(value)
+
+
+def is_static(value: Any) -> bool:
+    """True for values that are part of the signature wherever they are."""
+    return isinstance(value, _STATIC) or libraries.is_dtype(value)
 
 
 def static_key(value: Any) -> tuple:
@@ -112,4 +117,4 @@ def flatten_named(values: Any, specs: list[Any], paths: list[str], parts: list[A
 
 def is_leaf(value: Any) -> bool:
     """True if a run reads this value: an array or a number that is not static."""
-    return not isinstance(value, _STATIC) and not tree.is_container(value)
+    return not is_static(value) and not tree.is_container(value)
