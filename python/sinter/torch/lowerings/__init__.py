@@ -2,6 +2,7 @@
 
 from . import (  # noqa: F401
     activations,
+    adaptive_pooling,
     arithmetic,
     casts,
     comparisons,
@@ -10,13 +11,16 @@ from . import (  # noqa: F401
     integer_functions,
     joins,
     lists,
+    losses,
     norms,
     padding,
     pooling,
     random,
     reductions,
+    resampling,
     scans,
     scatters,
+    special,
     unary,
     views,
 )

@@ -17,8 +17,6 @@ aten = torch.ops.aten
 
 # Ops outside of the core table whose decompositions consist of ops with lowerings.
 _MORE = [
-    aten._adaptive_avg_pool2d,
-    aten._adaptive_avg_pool2d_backward,
     aten._batch_norm_no_update,
     aten._batch_norm_with_update,
     aten._batch_norm_with_update_functional,
@@ -28,9 +26,6 @@ _MORE = [
     aten._upsample_nearest_exact1d,
     aten._upsample_nearest_exact2d,
     aten._upsample_nearest_exact3d,
-    aten.adaptive_max_pool2d,
-    aten.adaptive_max_pool3d,
-    aten.as_strided_scatter,
     aten.batch_norm_backward,
     aten.dist,
     aten.grid_sampler_2d,
@@ -51,14 +46,10 @@ _MORE = [
     aten.upsample_trilinear3d,
 ]
 
-# Decompositions that would cost accuracy or kernels; PyTorch computes these ops.
+# Decompositions that would cost accuracy or speed; PyTorch computes these ops.
 _KEPT = [
     aten._scaled_dot_product_flash_attention_for_cpu.default,
-    aten.addr.default,
     aten.baddbmm.default,
-    aten.mv.default,
-    aten.dot.default,
-    aten.vdot.default,
 ]
 
 

@@ -14,7 +14,16 @@ import torch
 import sinter
 
 from ..registry import lowering
-from .operands import at_least_1d, axis_of, cast, operand, product, result_shape, torch_dtype
+from .operands import (
+    at_least_1d,
+    axis_of,
+    cast,
+    is_empty,
+    operand,
+    product,
+    result_shape,
+    torch_dtype,
+)
 
 aten = torch.ops.aten
 
@@ -32,10 +41,7 @@ def has_mask(node: torch.fx.Node) -> bool:
 def _has_integers(node: torch.fx.Node) -> str | None:
     if has_mask(node):
         return "the shape of a result depends on the values of a mask"
-    x = node.args[0].meta["val"]
-    if any(size == 0 for size in x.shape):
-        return "indexes an empty tensor"
-    return None
+    return is_not_empty(node)
 
 
 @lowering(aten.index.Tensor, aten._unsafe_index.Tensor, supports=_has_integers)
@@ -53,8 +59,7 @@ def index(region: Any, node: Any, x: sinter.Tensor, indices: Sequence[sinter.Ten
 
 
 def is_not_empty(node: torch.fx.Node) -> str | None:
-    empty = any(size == 0 for size in node.args[0].meta["val"].shape)
-    return "indexes an empty tensor" if empty else None
+    return "indexes an empty tensor" if is_empty(node.args[0].meta["val"]) else None
 
 
 @lowering(aten.index_select.default, supports=is_not_empty)

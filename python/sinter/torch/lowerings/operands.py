@@ -183,6 +183,11 @@ def expand(x: sinter.Tensor, shape: Sequence[Any]) -> sinter.Tensor:
     return x if list(x.shape) == list(shape) else sinter.broadcast_to(x, list(shape))
 
 
+def is_empty(value: torch.Tensor) -> bool:
+    """True if a fake tensor is known to have no elements. Symbolic sizes are not compared."""
+    return any(isinstance(size, int) and size == 0 for size in value.shape)
+
+
 def is_static(*extents: Any) -> bool:
     """True if the extents are numbers that are known now."""
     return all(isinstance(extent, int) for extent in extents)

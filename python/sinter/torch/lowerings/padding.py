@@ -10,7 +10,7 @@ import torch
 import sinter
 
 from ..registry import lowering
-from .operands import widen
+from .operands import is_empty, widen
 
 aten = torch.ops.aten
 
@@ -28,9 +28,23 @@ def _has_known_pads(node: torch.fx.Node) -> str | None:
     x = node.args[-2].meta["val"]
     if any(not isinstance(pad, int) for pad in pads):
         return "a padding depends on a size"
-    if any(size == 0 for size in x.shape):
+    if is_empty(x):
         return "pads an empty tensor"
     return None
+
+
+def _replicate(x: sinter.Tensor, low: list[int], high: list[int]) -> sinter.Tensor:
+    """pad_edge, where a side that is cut does not change the element that is repeated at the other
+    side, even if it cuts that element."""
+    if all(before >= 0 and after >= 0 for before, after in zip(low, high)):
+        return sinter.pad_edge(x, low, high)
+    for axis, (before, after) in enumerate(zip(low, high)):
+        if before or after:
+            extent = x.shape[axis]
+            at = sinter.iota(x.graph, extent + before + after, -before)
+            at = sinter.minimum(sinter.maximum(at, 0), extent - 1)
+            x = sinter.take(x, at, axis)
+    return x
 
 
 def _register(op: Any, forward: list[Any], backward: list[Any]) -> None:
@@ -57,7 +71,7 @@ _register(
     ],
 )
 _register(
-    sinter.pad_edge,
+    _replicate,
     [aten.replication_pad1d.default, aten.replication_pad2d.default, aten.replication_pad3d.default],
     [
         aten.replication_pad1d_backward.default,

@@ -10,7 +10,7 @@ import torch
 import sinter
 
 from ..registry import lowering
-from .operands import is_floating, number, positions, product, torch_dtype, widen
+from .operands import is_empty, is_floating, number, positions, product, torch_dtype, widen
 
 aten = torch.ops.aten
 
@@ -88,10 +88,10 @@ def _per_axis(values: Any, count: int) -> list[int]:
 
 def _has_known_sizes(at: int) -> Any:
     def supports(node: torch.fx.Node) -> str | None:
-        shape = node.args[at].meta["val"].shape
-        if any(not isinstance(size, int) for size in shape[-3:]):
+        x = node.args[at].meta["val"]
+        if any(not isinstance(size, int) for size in x.shape[-3:]):
             return "a pooled axis has a size that is not known"
-        if any(size == 0 for size in shape):
+        if is_empty(x):
             return "pools an empty tensor"
         return None
 

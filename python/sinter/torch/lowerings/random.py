@@ -5,6 +5,7 @@ Each node has its own offset (`region.seed`), and PyTorch's generator gives a ne
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -62,6 +63,36 @@ def exponential(region: Any, node: Any, x: sinter.Tensor, rate: float = 1, *,
                 generator: Any = None) -> sinter.Tensor:
     drawn = widen(_uniform(region, node))
     return sinter.div(sinter.neg(sinter.log1p(sinter.neg(drawn))), float(rate))
+
+
+@lowering(aten.log_normal.default, supports=_has_no_generator)
+def log_normal(region: Any, node: Any, x: sinter.Tensor, mean: float = 1, deviation: float = 2, *,
+               generator: Any = None) -> sinter.Tensor:
+    return sinter.exp(normal(region, node, x, mean, deviation))
+
+
+@lowering(aten.cauchy.default, supports=_has_no_generator)
+def cauchy(region: Any, node: Any, x: sinter.Tensor, median: float = 0, scale: float = 1, *,
+           generator: Any = None) -> sinter.Tensor:
+    angle = sinter.mul(sinter.sub(widen(_uniform(region, node)), 0.5), math.pi)
+    return sinter.add(sinter.mul(sinter.tan(angle), float(scale)), float(median))
+
+
+@lowering(aten.geometric.default, supports=_has_no_generator)
+def geometric(region: Any, node: Any, x: sinter.Tensor, probability: float, *,
+              generator: Any = None) -> sinter.Tensor:
+    """The number of the first success of trials with the given probability."""
+    drawn = _uniform(region, node, torch.float32)
+    trials = sinter.div(sinter.log1p(sinter.neg(drawn)), math.log1p(-probability))
+    return sinter.maximum(sinter.ceil(trials), 1.0)
+
+
+@lowering(aten.normal.Tensor_float, aten.normal.float_Tensor, aten.normal.Tensor_Tensor,
+          supports=_has_no_generator)
+def normal_of(region: Any, node: Any, mean: Any, deviation: Any = 1.0, *, generator: Any = None
+              ) -> sinter.Tensor:
+    scaled = sinter.mul(widen(_normal(region, node)), widen(deviation))
+    return sinter.add(scaled, widen(mean))
 
 
 @lowering(aten.bernoulli.p, supports=_has_no_generator)

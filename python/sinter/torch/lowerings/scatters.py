@@ -43,9 +43,7 @@ def _is_fill(node: torch.fx.Node) -> bool:
 def _can_put(node: torch.fx.Node) -> str | None:
     if has_mask(node) and not _is_fill(node):
         return "writes values in the order of a mask's true elements"
-    if any(size == 0 for size in node.args[0].meta["val"].shape):
-        return "indexes an empty tensor"
-    return None
+    return is_not_empty(node)
 
 
 @lowering(aten.index_put.default, aten._unsafe_index_put.default, supports=_can_put)
@@ -73,6 +71,30 @@ def put(region: Any, node: Any, x: sinter.Tensor, indices: sinter.Tensor, values
     if any(extent == 0 for extent in indices.shape):
         return x
     written = sinter.index_put(flat, values, [indices], [0], accumulate=accumulate)
+    return sinter.reshape(written, list(x.shape))
+
+
+def _overlaps_nowhere(node: torch.fx.Node) -> str | None:
+    x = node.args[0].meta["val"]
+    if not x.is_contiguous() or x.storage_offset() != 0:
+        return "as_strided_scatter writes to memory that is not row-major"
+    return None
+
+
+@lowering(aten.as_strided_scatter.default, supports=_overlaps_nowhere)
+def as_strided_scatter(region: Any, node: Any, x: sinter.Tensor, source: sinter.Tensor,
+                       shape: Sequence[Any], strides: Sequence[Any], offset: Any = None
+                       ) -> sinter.Tensor:
+    """x with the elements of source written where as_strided reads."""
+    if any(extent == 0 for extent in shape):
+        return x
+    at: Any = sinter.full(region.graph, list(shape), 0, sinter.i64)
+    for axis, stride in enumerate(strides):
+        at = sinter.add(at, sinter.mul(positions(region, shape, axis), stride))
+    at = sinter.add(at, offset or 0)
+    flat = sinter.reshape(x, [product(x.shape)])
+    source = sinter.broadcast_to(cast(source, torch_dtype(x)), list(shape))
+    written = sinter.index_put(flat, source, [at], [0])
     return sinter.reshape(written, list(x.shape))
 
 

@@ -34,7 +34,8 @@ def error_of(result: torch.Tensor, reference: torch.Tensor, dtype: torch.dtype) 
 
 def difference(result: Results, eager: Results, exact: Callable[[], Results | None],
                only_types: bool) -> tuple[str, str]:
-    """The verdict and its reason: `passed`, `inexact` (eager is further from the exact results), or
+    """The verdict and its reason: `passed`, `inexact` (eager mode itself is not
+    exact), or
     `failed`. With `only_types`, the values are not compared."""
     inexact = ""
     for kind in ("outputs", "gradients"):
@@ -72,13 +73,14 @@ def _is_close(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 
 def _is_no_worse(a: torch.Tensor, b: torch.Tensor, exact: torch.Tensor) -> bool:
-    """True if a is within the tolerance of the exact result, or closer to it than eager's b."""
+    """True if a is within the tolerance of the exact result, or at most twice as far from it as
+    eager's b."""
     if not a.is_floating_point() or exact.shape != a.shape:
         return False
     exact = exact.to(a.dtype) if exact.dtype != torch.float64 else exact
     narrowed = exact.to(a.dtype).to(torch.float64)
     ours, theirs = error_of(a, narrowed, a.dtype), error_of(b, narrowed, a.dtype)
-    return ours <= 1 or ours <= theirs
+    return ours <= 1 or ours <= 2 * theirs
 
 
 def _largest_difference(a: torch.Tensor, b: torch.Tensor) -> str:

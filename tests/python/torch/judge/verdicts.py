@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from .batch import Compilers, Coverage, run_compiled
+from .batch import Coverage, run_compiled
 from .compare import difference
 from .eager import Results, run_eagerly
 from .samples import DTYPES, Sample, has_gradient, samples_of
@@ -37,7 +37,7 @@ class Verdict:
         return {key: value for key, value in asdict(self).items() if value not in ("", [], {})}
 
 
-def judge_op(op: Any, dtype_name: str, compilers: Compilers, most: int | None,
+def judge_op(op: Any, dtype_name: str, most: int | None,
              largest_batch: int = 8) -> list[Verdict]:
     dtype = DTYPES[dtype_name]
     if dtype not in op.dtypes:
@@ -51,11 +51,11 @@ def judge_op(op: Any, dtype_name: str, compilers: Compilers, most: int | None,
             return [_verdict(op, dtype_name, None, gradient, "error", _first_line(error))]
         verdicts = []
         for at in range(0, len(samples), largest_batch):
-            verdicts += _judge(samples[at : at + largest_batch], dtype_name, compilers)
+            verdicts += _judge(samples[at : at + largest_batch], dtype_name)
     return verdicts
 
 
-def _judge(samples: list[Sample], dtype: str, compilers: Compilers) -> list[Verdict]:
+def _judge(samples: list[Sample], dtype: str) -> list[Verdict]:
     runnable, eager, verdicts = [], [], []
     for sample in samples:
         try:
@@ -68,23 +68,23 @@ def _judge(samples: list[Sample], dtype: str, compilers: Compilers) -> list[Verd
             continue
         runnable.append(sample)
         eager.append(result)
-    return verdicts + _judge_runnable(runnable, eager, dtype, compilers)
+    return verdicts + _judge_runnable(runnable, eager, dtype)
 
 
-def _judge_runnable(samples: list[Sample], eager: list[Results], dtype: str,
-                    compilers: Compilers) -> list[Verdict]:
+def _judge_runnable(samples: list[Sample], eager: list[Results], dtype: str
+                    ) -> list[Verdict]:
     if not samples:
         return []
     torch._dynamo.reset()
     try:
-        results, coverages = run_compiled(samples, compilers)
+        results, coverages = run_compiled(samples)
     except Exception as error:  # noqa: BLE001
         if len(samples) == 1:
             verdict = "error" if _is_of_trace(error) else "failed"
             return [_of(samples[0], dtype, verdict, _first_line(error))]
         half = len(samples) // 2
-        return _judge_runnable(samples[:half], eager[:half], dtype, compilers) + _judge_runnable(
-            samples[half:], eager[half:], dtype, compilers
+        return _judge_runnable(samples[:half], eager[:half], dtype) + _judge_runnable(
+            samples[half:], eager[half:], dtype
         )
     return [
         _compared(sample, dtype, ours, theirs, coverage)
