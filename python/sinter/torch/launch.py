@@ -69,10 +69,6 @@ class Launcher:
         outputs = ", ".join(f"y{i}" for i in range(len(region.results)))
         lines.append(f"values = ({', '.join(parameters)}{',' if parameters else ''})")
         lines.append(f"launch([{inputs}], [{outputs}], values)")
-        if region.plan.updates:
-            scope["increment_version"] = torch.autograd.graph.increment_version
-            targets = ", ".join(names[update.target] for update in region.plan.updates)
-            lines.append(f"increment_version([{targets}])")
         lines.append(f"return ({outputs}{',' if region.results else ''})")
         name = f"{region.name}_{next(_numbers)}"
         text = f"def {name}({', '.join(parameters)}):\n    " + "\n    ".join(lines) + "\n"

