@@ -14,7 +14,7 @@ Node = torch.fx.Node
 @lru_cache(maxsize=None)
 def _size_parameters(op: torch._ops.OpOverload) -> tuple[tuple[bool, ...], frozenset[str]]:
     """Which parameters of an op are sizes: by position, and by name."""
-    sizes = [("SymInt" in str(a.real_type)) for a in op._schema.arguments]
+    sizes = ["int" in str(a.real_type) for a in op._schema.arguments]
     names = frozenset(a.name for a, is_size in zip(op._schema.arguments, sizes) if is_size)
     return tuple(sizes), names
 

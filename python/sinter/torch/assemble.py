@@ -37,7 +37,8 @@ class Assembler:
         self._graph = torch.fx.Graph()
         self._graph.set_codegen(_BoxedCodeGen())
         self._new: dict[Node, Node] = {}
-        self._region_calls: dict[int, Node] = {}
+        self._calls: dict[int, Node] = {}
+        self._updated = {u.copy: r for r in partition.regions for u in r.updates}
         self._seeds: dict[torch.device, Node] = {}
         self._symbols = _symbol_sources(gm.graph)
         self._symbol_nodes: dict[Any, Node] = {}
@@ -53,6 +54,8 @@ class Assembler:
         for node in self._partition.graph.nodes:
             if node.op == "output":
                 output = node
+            elif node in self._updated:
+                self._new[node] = self._new[node.args[0]]
             elif _is_write(node):
                 writes.append(node)
             elif kinds[node] is Kind.TORCH and (node.users or node.is_impure()):
@@ -62,12 +65,21 @@ class Assembler:
             for source in node.all_input_nodes:
                 if not _is_write(source):
                     self._emit(source)
+        for region in self._partition.regions:
+            if region.index not in self._calls:
+                self._emit_all(self._needs_of(region))
+                self._call(region)
         for node in writes:
             self._copy(node)
         self._copy(output)
-        self._graph.eliminate_dead_code(lambda node: node.is_impure() or node.op == "output")
+        calls = set(self._calls.values())
+        self._graph.eliminate_dead_code(lambda node: node in calls or node.is_impure())
         self._graph.lint()
         return torch.fx.GraphModule(self._gm, self._graph, "SinterGraph")
+
+    def _emit_all(self, nodes: list[Node]) -> None:
+        for node in nodes:
+            self._emit(node)
 
     def _emit(self, node: Node) -> None:
         """Emits a node after all that it needs. Iterative, since graphs are deep."""
@@ -91,6 +103,9 @@ class Assembler:
     def _needs(self, node: Node, region: RegionPlan | None) -> list[Node]:
         if region is None:
             return [*node.all_input_nodes, *self._before.get(node, [])]
+        return self._needs_of(region)
+
+    def _needs_of(self, region: RegionPlan) -> list[Node]:
         launcher = self._launchers[region.index]
         sources = [self._symbols[symbol][0] for symbol in launcher.symbols]
         return [*launcher.parameters, *sources]
@@ -106,6 +121,7 @@ class Assembler:
             args.append(self._seed(region.device))
         call = self._graph.call_function(launcher.function, tuple(args))
         call.name = self._graph._graph_namespace.create_name(region_name(region), None)
+        self._calls[region.index] = call
         for i, node in enumerate(region.outputs):
             part = self._graph.call_function(operator.getitem, (call, i))
             part.meta = dict(node.meta)

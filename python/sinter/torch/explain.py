@@ -101,16 +101,21 @@ def _run(compiled: Any, inputs: Any, named_inputs: Any, backward: bool | None) -
     wanted = [r for r in results if isinstance(r, torch.Tensor) and r.requires_grad]
     if not wanted or backward is False:
         return
-    leaves = [
-        t
-        for t in (*torch.utils._pytree.tree_leaves((inputs, named_inputs)), *_parameters(compiled))
-        if isinstance(t, torch.Tensor) and t.requires_grad
-    ]
-    torch.autograd.grad([r.sum() for r in wanted], leaves, allow_unused=True)
+    torch.autograd.grad([r.sum() for r in wanted], _leaves(wanted), allow_unused=True)
 
 
-def _parameters(compiled: Any) -> list[torch.Tensor]:
-    return list(compiled.parameters()) if isinstance(compiled, torch.nn.Module) else []
+def _leaves(results: list[torch.Tensor]) -> list[torch.Tensor]:
+    """The tensors whose gradients a backward pass from `results` would accumulate."""
+    work, seen, found = [r.grad_fn for r in results], set(), []
+    while work:
+        function = work.pop()
+        if function is None or function in seen:
+            continue
+        seen.add(function)
+        if hasattr(function, "variable"):
+            found.append(function.variable)
+        work += [source for source, _ in function.next_functions]
+    return found
 
 
 def describe(graphs: list[CompiledGraph]) -> Explanation:

@@ -69,7 +69,7 @@ class Launcher:
         outputs = ", ".join(f"y{i}" for i in range(len(region.results)))
         lines.append(f"values = ({', '.join(parameters)}{',' if parameters else ''})")
         lines.append(f"launch([{inputs}], [{outputs}], values)")
-        lines.append(f"return ({outputs},)")
+        lines.append(f"return ({outputs}{',' if region.results else ''})")
         name = f"{region.name}_{next(_numbers)}"
         text = f"def {name}({', '.join(parameters)}):\n    " + "\n    ".join(lines) + "\n"
         exec(compile(text, f"<{region.name}>", "exec"), scope)
@@ -102,6 +102,7 @@ class Launcher:
             if fixed is None:
                 raise self._bug(error) from error
             context.call(fixed, outputs, *([stream] if "stream" in locals() else []))
+            self._copy_updates_back(inputs, fixed)
         self._contexts.append(context)
 
     def _new_context(self) -> Any:
@@ -136,8 +137,16 @@ class Launcher:
             changed = True
         return fixed if changed else None
 
+    def _copy_updates_back(self, inputs: list[Any], fixed: list[Any]) -> None:
+        """Writes the updates of copied inputs into the inputs themselves."""
+        targets = {update.target for update in self.region.plan.updates}
+        for i, argument in enumerate(self.region.arguments):
+            if argument.node in targets and fixed[i] is not inputs[i]:
+                inputs[i].copy_(fixed[i])
+
     def _fail(self, error: Exception) -> None:
-        first = self.region.plan.outputs[0]
+        plan = self.region.plan
+        first = plan.outputs[0] if plan.outputs else plan.updates[0].value
         text = (
             f"sinter cannot run the region {self.region.name}, with the result {first.name} of "
             f"{place_text(first)}: {type(error).__name__}: {error}"
@@ -159,7 +168,8 @@ class Launcher:
             self._torch = torch_function(self.region.plan, self.parameters)
         symbols = dict(zip(self.symbols, values[len(self.parameters) :]))
         results = self._torch(values[: len(self.parameters)], symbols)
-        for output, result in zip(outputs, results):
+        targets = [values[self.parameters.index(u.target)] for u in self.region.plan.updates]
+        for output, result in zip([*outputs, *targets], results):
             output.copy_(result)
 
 

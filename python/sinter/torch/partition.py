@@ -15,6 +15,15 @@ Node = torch.fx.Node
 Key = tuple[int, torch.device]  # the level and device of a region
 
 
+@dataclass(frozen=True)
+class Update:
+    """A value that a region writes into an input, in place of the copy that AOTAutograd asks for."""
+
+    target: Node
+    value: Node
+    copy: Node
+
+
 @dataclass
 class RegionPlan:
     """One region: nodes in the order of the graph, and the values that cross its border."""
@@ -24,6 +33,7 @@ class RegionPlan:
     nodes: list[Node]  # with views and repeated nodes
     inputs: list[Node]  # tensors and numbers from outside
     outputs: list[Node]
+    updates: list[Update]
 
     def op_count(self, classes: Classes) -> int:
         """The number of recorded ops, views aside."""
@@ -68,15 +78,18 @@ class _Partitioner:
         for node in self.graph.nodes:
             if self.kinds[node] is Kind.FUSED:
                 members.setdefault(self._key(node), []).append(node)
-        wanted = self._wanted()
+        updates = self._updates()
+        wanted = self._wanted({update.copy for update in updates.values()})
         regions: list[RegionPlan] = []
         region_of: dict[Node, RegionPlan] = {}
         for key in sorted(members, key=lambda k: (k[0], str(k[1]))):
             outputs = sorted((n for n in wanted if wanted[n] == key), key=self.order.__getitem__)
-            if not outputs:
+            own = [u for u in updates.values() if self._key(self._base(u.value)[0]) == key]
+            if not outputs and not own:
                 continue
-            nodes, inputs = self._close(key, outputs)
-            region = RegionPlan(len(regions), key[1], nodes, inputs, outputs)
+            nodes, inputs = self._close(key, [*outputs, *(u.value for u in own)])
+            inputs += [u.target for u in own if u.target not in inputs]
+            region = RegionPlan(len(regions), key[1], nodes, inputs, outputs, own)
             regions.append(region)
             region_of.update(dict.fromkeys(region.outputs, region))
         return Partition(self.graph, self.classes, regions, region_of)
@@ -125,8 +138,33 @@ class _Partitioner:
                     read[source] = None
         return sorted(recorded, key=self.order.__getitem__), sorted(read, key=self.order.__getitem__)
 
-    def _wanted(self) -> dict[Node, Key]:
-        """The values that regions have to write, with the key of their region."""
+    def _updates(self) -> dict[Node, Update]:
+        """The copies into inputs that regions can write themselves, by input: the region of the value
+        is the only reader of the old one."""
+        found: dict[Node, Update] = {}
+        for node in self.graph.nodes:
+            if node.target is not torch.ops.aten.copy_.default or len(node.args) != 2:
+                continue
+            target, value = node.args
+            base = self._base(value)[0]
+            is_possible = (
+                target.op == "placeholder"
+                and target not in found
+                and self.kinds[base] is Kind.FUSED
+                and _is_same_type(target, value)
+                and _can_be_written(target)
+            )
+            if is_possible and all(
+                user is node
+                or (self.kinds[user] is Kind.FUSED and self._key(user) == self._key(base))
+                for user in self.levels.uses(target)
+            ):
+                found[target] = Update(target, value, node)
+        return found
+
+    def _wanted(self, updates: set[Node]) -> dict[Node, Key]:
+        """The values that regions have to write, with the key of their region. `updates` has copies
+        that are no torch ops."""
         requests: dict[Node, dict[Node, None]] = {}
         work: list[tuple[Node, Key | None]] = []  # with the region that records the node
 
@@ -141,7 +179,10 @@ class _Partitioner:
                 request(other)
 
         for node in self.graph.nodes:
-            if _is_root(node, self.kinds[node]):
+            if node in updates:
+                base = self._base(node.args[1])[0]
+                work += [(node.args[1], self._key(base)), (base, self._key(base))]
+            elif _is_root(node, self.kinds[node]):
                 work.append((node, None))
         seen: set[tuple[Node, Key | None]] = set()
         while work:
@@ -150,6 +191,8 @@ class _Partitioner:
                 continue
             seen.add(item)
             for source in node.all_input_nodes:
+                if source in updates:
+                    continue
                 if key is None:
                     request(source)
                 elif not is_size(source):
@@ -175,6 +218,16 @@ class _Partitioner:
 
 def _is_root(node: Node, kind: Kind) -> bool:
     return kind is Kind.OUTPUT or (kind is Kind.TORCH and bool(node.is_impure()))
+
+
+def _is_same_type(a: Node, b: Node) -> bool:
+    """True if two tensors have the same dtype, shape and device."""
+    (x,), (y,) = values_of(a), values_of(b)
+    return (
+        x.dtype == y.dtype
+        and x.device == y.device
+        and [size_of(s) for s in x.shape] == [size_of(s) for s in y.shape]
+    )
 
 
 def _can_be_written(node: Node) -> bool:

@@ -104,6 +104,11 @@ class Region:
                 raise RecordingError(node, f"{type(error).__name__}: {error}") from error
         for node in self.plan.outputs:
             self._write(node)
+        for update in self.plan.updates:
+            try:
+                self.graph.update(self._values[update.target], self._values[update.value])
+            except sinter.Error as error:
+                raise RecordingError(update.value, str(error)) from error
         self._carry_missing_sizes()
 
     def _lower(self, node: Node) -> Any:

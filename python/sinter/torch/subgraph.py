@@ -17,7 +17,7 @@ def torch_function(
     plan: RegionPlan, parameters: Sequence[Node]
 ) -> Callable[[Sequence[Any], dict[Any, int]], list[Any]]:
     """A function of the values of `parameters` and of symbols; it runs the ops of the region one by
-    one and returns the outputs."""
+    one and returns the outputs and the values of updates."""
 
     def run(values: Sequence[Any], symbols: dict[Any, int]) -> list[Any]:
         known: dict[Node, Any] = dict(zip(parameters, values))
@@ -31,6 +31,6 @@ def torch_function(
         for node in plan.nodes:
             args, kwargs = map_arg(node.args, value), map_arg(node.kwargs, value)
             known[node] = node.target(*args, **kwargs)  # type: ignore[operator]
-        return [known[node] for node in plan.outputs]
+        return [known[n] for n in (*plan.outputs, *(u.value for u in plan.updates))]
 
     return run

@@ -26,8 +26,6 @@ _MORE = [
     aten._upsample_nearest_exact1d,
     aten._upsample_nearest_exact2d,
     aten._upsample_nearest_exact3d,
-    aten.adaptive_max_pool2d,
-    aten.adaptive_max_pool3d,
     aten.batch_norm_backward,
     aten.dist,
     aten.grid_sampler_2d,
