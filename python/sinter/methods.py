@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from typing import Any
 
 from . import _core
@@ -87,6 +86,8 @@ def _call(self: Executable, **inputs: Any) -> Outputs:
 
 
 def _repr_html(self: Explanation) -> str:
+    import html
+
     page = html.escape(self.html(), quote=True)
     return f'<iframe srcdoc="{page}" style="width:100%;height:{_NOTEBOOK_HEIGHT}px;border:0"></iframe>'
 
