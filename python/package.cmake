@@ -19,7 +19,7 @@ file(WRITE ${metadata}/entry_points.txt "[torch_dynamo_backends]\nsinter = ${CMA
 
 # Type stubs, for editors and type checkers.
 nanobind_add_stub(sinter_python_stubs MODULE sinter._core OUTPUT ${package}/_core.pyi
-  PYTHON_PATH ${CMAKE_BINARY_DIR}/python DEPENDS sinter_python)
+  PYTHON_PATH ${CMAKE_BINARY_DIR}/python PATTERN_FILE ${CMAKE_CURRENT_LIST_DIR}/stubs.pattern DEPENDS sinter_python)
 
 # Most of the time of a compilation is that of nanobind's headers.
 if(SINTER_PRECOMPILE)

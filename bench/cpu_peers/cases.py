@@ -1,5 +1,5 @@
-"""The cases of bench/cpu_peers: ops of the suite and a few of its own, in f32 and bf16, at sizes from 64 KiB to
-256 MiB of traffic."""
+"""The cases of bench/cpu_peers: ops of the suite and a few of its own, in f32 and bf16. Their traffic is 64 KiB to
+256 MiB."""
 
 import json
 import pathlib

@@ -1,5 +1,5 @@
-"""The ops of the suite. Each has a graph in sinter's text form, with $names for its dtype and sizes, its outputs,
-and sizes that are small enough for the oracle. peers/formulas.py has the same computations in Python."""
+"""The ops of the suite. Each has a graph in sinter's text form, with $names for its dtype and sizes. It also has
+its outputs, and sizes that are small enough for the oracle. peers/formulas.py has the same computations in Python."""
 
 from dataclasses import dataclass, field
 

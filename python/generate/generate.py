@@ -5,6 +5,7 @@ usage: generate.py ROOT OUT_DIR
 
 from __future__ import annotations
 
+import keyword
 import re
 import sys
 from pathlib import Path
@@ -204,6 +205,11 @@ struct type_caster<sinter::{s.name}> {{
     )
 
 
+def python_name(name: str) -> str:
+    """The name in Python: that of C++, with an underscore after keywords of Python."""
+    return name + "_" if keyword.iskeyword(name) else name
+
+
 def write_reports(root: Path) -> str:
     lines = []
     for header in REPORTS:
@@ -213,10 +219,10 @@ def write_reports(root: Path) -> str:
             lines.append(f'  nb::class_<{struct.name}>(m, "{struct.name}", {text(struct.doc)})')
             for member in struct.fields:
                 doc = f", {text(member.doc)}" if member.doc else ""
-                lines.append(f'\n      .def_ro("{member.name}", &{struct.name}::{member.name}{doc})')
+                lines.append(f'\n      .def_ro("{python_name(member.name)}", &{struct.name}::{member.name}{doc})')
             for method, function, doc in METHODS.get(struct.name, []):
                 lines.append(f'\n      .def("{method}", &{function}, {text(doc)})')
-            lines.append(f'\n      .def("__repr__", [](nb::handle self) {{ return describe(self, {{{", ".join(chr(34) + f.name + chr(34) for f in struct.fields)}}}); }});\n')
+            lines.append(f'\n      .def("__repr__", [](nb::handle self) {{ return describe(self, {{{", ".join(chr(34) + python_name(f.name) + chr(34) for f in struct.fields)}}}); }});\n')
     return HEAD.format(include="describe.h") + "void bind_reports(nb::module_& m) {\n" + "".join(lines) + "}\n" + TAIL
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from . import _core
 from ._core import Context, Executable, Explanation, Outputs, Profile, Tensor
+from .attach import attach, attach_properties
 from .indexing import getitem
 
 # The height of an explanation in a notebook, in pixels.
@@ -27,7 +28,12 @@ def _astype(self: Tensor, dtype: Any) -> Tensor:
     return _core.cast(self, dtype)
 
 
-def _turned(self: Tensor) -> Tensor:
+def _transposed(self: Tensor) -> Tensor:
+    """The Tensor with its last two axes swapped."""
+    return _core.transpose(self, -2, -1)
+
+
+def _matrix_transposed(self: Tensor) -> Tensor:
     """The Tensor with its last two axes swapped."""
     return _core.transpose(self, -2, -1)
 
@@ -94,17 +100,9 @@ def _repr_html(self: Explanation) -> str:
 
 def install() -> None:
     """Adds the methods to the classes of the core."""
-    Tensor.__getitem__ = getitem
-    Tensor.__iter__ = _iter
-    Tensor.__len__ = _len
-    Tensor.__array_namespace__ = _namespace
-    Tensor.reshape = _reshape
-    Tensor.permute = _permute
-    Tensor.astype = _astype
-    Tensor.T = property(_turned)
-    Tensor.mT = property(_turned)
-    for name in _REDUCTIONS:
-        setattr(Tensor, name, _reduction(name))
-    Executable.__call__ = _call
-    Explanation._repr_html_ = _repr_html
+    attach(Tensor, __getitem__=getitem, __iter__=_iter, __len__=_len, __array_namespace__=_namespace, reshape=_reshape,
+           permute=_permute, astype=_astype, **{name: _reduction(name) for name in _REDUCTIONS})
+    attach_properties(Tensor, T=_transposed, mT=_matrix_transposed)
+    attach(Executable, __call__=_call)
+    attach(Explanation, _repr_html_=_repr_html)
     Profile.__str__ = Profile.table

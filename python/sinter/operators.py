@@ -6,9 +6,10 @@ integers except i8. NumPy's arrays leave operators with Tensors to the Tensors.
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any
 
 from ._core import Extent, Tensor
+from .attach import attach, attach_properties
 
 _core_power, _core_reflected_power, _core_product = Tensor.__pow__, Tensor.__rpow__, Tensor.__matmul__
 
@@ -65,12 +66,8 @@ def _set_item(self: Tensor, key: Any, value: Any) -> None:
 
 def install() -> None:
     """Sets the operators and attributes of the standard that the core does not have."""
-    methods: dict[str, Callable[..., Any]] = {
-        "__pow__": _power, "__rpow__": _reflected_power, "__matmul__": _product, "__rmatmul__": _reflected_product,
-        "__setitem__": _set_item,
-    }
-    for name, method in methods.items():
-        setattr(Tensor, name, method)
-    Tensor.size = property(_size)
+    attach(Tensor, __pow__=_power, __rpow__=_reflected_power, __matmul__=_product, __rmatmul__=_reflected_product,
+           __setitem__=_set_item)
+    attach_properties(Tensor, size=_size)
     Tensor.__array_ufunc__ = None
     Tensor.__array_priority__ = 1000

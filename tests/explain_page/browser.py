@@ -21,10 +21,10 @@ def find_browser():
 
 
 class Browser:
-    """One page of one browser. What it says on its console, and what it throws, is in `complaints`."""
+    """One page of one browser. `complaints` has the lines of its console, and its exceptions."""
 
     def __init__(self, program):
-        # What the browser's own children still write there, nobody waits for.
+        # The browser's own children may still write there.
         self.profile = tempfile.TemporaryDirectory(prefix='sinter-browser-',
                                                    ignore_cleanup_errors=True)
         read_here, self.write_there = os.pipe()
@@ -124,7 +124,7 @@ class Browser:
                 self.note(self.receive())
 
     def value(self, expression):
-        """What an expression of JavaScript gives; what it throws is a complaint."""
+        """The value of an expression of JavaScript. Its exceptions are complaints."""
         answer = self.ask('Runtime.evaluate', expression=expression, returnByValue=True)
         if 'exceptionDetails' in answer:
             raise RuntimeError(f'{expression}: {answer["result"].get("description")}')

@@ -12,8 +12,9 @@ Needs the `onnx` package. Each case is a folder OUT_DIR/KIND/NAME:
 
 The word before .npy is sinter's name of the dtype. If sinter has no such dtype, the file is
 input_0.TYPE.txt and says so. KIND is `node` (one operator, or the function that defines it), `simple`, `pytorch-converted`,
-`pytorch-operator` or `light` (whole networks, whose weights are all equal). OUT_DIR/cases.txt has one line per case with three fields, separated by tabs: the
-folder, the family, and why sinter does not aim at it (often empty). The family of a node test is its
+`pytorch-operator` or `light` (whole networks, whose weights are all equal). OUT_DIR/cases.txt has one line per
+case with three fields, separated by tabs. They are the folder, the family, and why sinter does not aim at it
+(often empty). The family of a node test is its
 operator, and else its kind. tests/onnx reads these files.
 """
 import itertools

@@ -33,7 +33,7 @@ def test_snippets_run(page, tmp_path):
     assert any(lines), f"{page.name} has no ```python blocks"
     script = tmp_path / (page.stem + "_md.py")
     script.write_text("\n".join(lines) + "\n")
-    package = pathlib.Path(sinter.__file__).resolve().parents[1]
+    package = pathlib.Path(sinter.__file__).parents[1]
     paths = [str(package), *filter(None, [os.environ.get("PYTHONPATH")])]
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=TIME_LIMIT, cwd=tmp_path,
                           env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)})

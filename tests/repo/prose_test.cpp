@@ -135,11 +135,55 @@ std::vector<Passage> passages_of_source(const SourceFile& file) {
   return result;
 }
 
+/// The comments and docstrings of a Python file. Adjacent lines are one passage, but list items,
+/// rows of tables and comments after code are separate. Code in docstrings is indented by four more
+/// spaces, or follows `>>>`.
+std::vector<Passage> passages_of_python(const SourceFile& file) {
+  static const std::regex comment(R"(^(.*\S {2,}|\s*)# (?!type:|noqa|pragma)(.*)$)"),
+      quotes(R"re(^( *)[rRfF]?"""(.*)$)re"), item(R"(^\s*([-*]|\d+\.)\s.*$|^\S+ {3,}.*$)");
+  std::vector<Passage> result;
+  bool is_open = false, in_docstring = false;
+  std::string indent;
+  for (std::size_t i = 0; i < file.lines.size(); ++i) {
+    std::string text = file.lines[i];
+    std::smatch match;
+    bool is_prose = in_docstring;
+    if (!in_docstring && std::regex_match(file.lines[i], match, quotes)) {
+      indent = match[1];
+      text = match[2];
+      is_prose = in_docstring = true;
+      is_open = false;
+    } else if (in_docstring) {
+      if (text.starts_with(indent)) text.erase(0, indent.size());
+    } else if (std::regex_match(file.lines[i], match, comment)) {
+      text = match[2];
+      is_prose = true;
+      is_open &= std::ranges::all_of(match[1].str(), [](char c) { return c == ' '; });
+    }
+    const std::size_t end = in_docstring ? text.find("\"\"\"") : text.npos;
+    if (end != text.npos) text.erase(end);
+    if (!is_prose || text.empty() || text.starts_with("    ") || text.starts_with(">>>")) {
+      is_open = false;
+    } else if (is_open && !std::regex_match(text, item)) {
+      result.back().text += " " + text;
+    } else {
+      result.push_back({i, text});
+      is_open = true;
+    }
+    if (end != text.npos) in_docstring = is_open = false;
+  }
+  return result;
+}
+
+std::vector<Passage> passages_of(const SourceFile& file) {
+  if (file.path.ends_with(".md")) return passages_of_page(file);
+  return file.path.ends_with(".py") ? passages_of_python(file) : passages_of_source(file);
+}
+
 std::string offences_in(const SourceFile& file) {
   static const std::regex question(R"(^\s*(What|Who|Whose)\b[^?]*$)");
-  const bool is_page = file.path.ends_with(".md");
   std::string offences;
-  for (const Passage& passage : is_page ? passages_of_page(file) : passages_of_source(file)) {
+  for (const Passage& passage : passages_of(file)) {
     const std::string text = without_code(passage.text);
     for (const std::string& sentence : sentences(text)) {
       const std::size_t words = words_in(sentence);
@@ -160,7 +204,7 @@ std::string offences_in(const SourceFile& file) {
 /// True for pages, and for all code, whose comments are checked. Golden pages are expected outputs.
 bool is_checked(const std::string& path) {
   if (path.starts_with("tests/golden/") && path.ends_with(".md")) return false;
-  constexpr std::string_view kEndings[] = {".md", ".h", ".cpp", ".cuh"};
+  constexpr std::string_view kEndings[] = {".md", ".h", ".cpp", ".cuh", ".py"};
   return std::ranges::any_of(kEndings, [&](std::string_view end) { return path.ends_with(end); });
 }
 
@@ -176,6 +220,20 @@ TEST(ProseTest, ReportsALongSentence) {
   for (int i = 0; i < 26; ++i) line += "word ";
   EXPECT_NE(offences_in({"docs/a.md", {line}}).find("docs/a.md:1: 26 words"), std::string::npos);
   EXPECT_EQ(offences_in({"docs/a.md", {"One. Two `a b c` words."}}), "");
+}
+
+TEST(ProseTest, ReadsCommentsAndDocstringsOfPython) {
+  const std::vector<std::string> lines = {
+      "def f(x):",          "    \"\"\"Gives one.", "    And two.", "",
+      "    Three.",         "        code(x)",      "    - four",   "    \"\"\"",
+      "    y = x  # Five.", "    # Six,",           "    # seven."};
+  std::vector<std::string> texts;
+  for (const Passage& passage : passages_of_python({"python/a.py", lines}))
+    texts.push_back(std::to_string(passage.line) + " " + passage.text);
+  EXPECT_EQ(texts, (std::vector<std::string>{"1 Gives one. And two.", "4 Three.", "6 - four",
+                                             "8 Five. Six, seven."}));
+  EXPECT_NE(offences_in({"a.py", {"\"\"\"What is known.\"\"\""}}).find("a.py:1: begins with"),
+            std::string::npos);
 }
 
 TEST(ProseTest, ReportsAQuestionWordAndABannedPhrase) {

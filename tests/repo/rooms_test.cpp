@@ -114,12 +114,12 @@ std::string include_cycles(const std::vector<SourceFile>& files) {
 
 std::string crowded_folders(const std::vector<SourceFile>& files) {
   static const std::regex product(
-      "(ir|compiler|codegen|runtime|tools|bench|examples|tests/(unit|host|support|nvrtc|gpu|repo|"
-      "fuzz|memory|onnx))/.*");
+      "(ir|compiler|codegen|runtime|python|tools|bench|examples|tests/(unit|host|support|nvrtc|gpu|"
+      "repo|fuzz|memory|onnx|python))/.*");
   std::map<std::string, std::set<std::string>> sources;
   for (const SourceFile& file : files)
     if (std::regex_match(file.path, product) &&
-        (is_source(file.path) || file.path.ends_with(".cuh")))
+        (is_source(file.path) || file.path.ends_with(".cuh") || file.path.ends_with(".py")))
       sources[folder_of(file.path)].insert(file.path.substr(0, file.path.rfind('.')));
   std::string offences;
   for (const auto& [folder, names] : sources)

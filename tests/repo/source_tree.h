@@ -33,9 +33,9 @@ inline std::vector<std::string> split_lines(const std::string& text) {
 inline std::filesystem::path source_root() { return SINTER_SOURCE_DIR; }
 
 inline bool is_text(const std::filesystem::path& path) {
-  static const std::vector<std::string> endings = {".h",    ".cpp", ".cuh",  ".def",   ".cmake",
-                                                   ".md",   ".txt", ".sh",   ".map",   ".in",
-                                                   ".json", ".py",  ".html", ".sinter"};
+  static const std::vector<std::string> endings = {".h",    ".cpp", ".cuh",  ".def",    ".cmake",
+                                                   ".md",   ".txt", ".sh",   ".map",    ".in",
+                                                   ".json", ".py",  ".html", ".sinter", ".toml"};
   const std::string extension = path.extension().string();
   return extension.empty() || std::find(endings.begin(), endings.end(), extension) != endings.end();
 }

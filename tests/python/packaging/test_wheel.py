@@ -20,7 +20,7 @@ import sinter
 
 graph = sinter.Graph("squares")
 step = graph.scalar("step", sinter.f32)
-graph.output("y", (sinter.iota(graph, 3, dtype=sinter.f32) * step) ** 2)
+graph.output("y", (sinter.iota(graph, 3).astype("f32") * step) ** 2)
 y = sinter.compile(graph, sinter.host_device())(step=2.0)["y"]
 print(y.shape, list((ctypes.c_float * 3).from_address(y.pointer)))
 """
@@ -33,7 +33,7 @@ def environment(tmp_path: pathlib.Path) -> dict[str, str]:
 
 
 def names_in(wheel: pathlib.Path) -> set[str]:
-    return set(zipfile.ZipFile(wheel).namelist())
+    return {name for name in zipfile.ZipFile(wheel).namelist() if not name.endswith("/")}
 
 
 def test_has_the_package_and_an_install_prefix_for_cpp(wheel: pathlib.Path) -> None:
