@@ -175,7 +175,7 @@ def write_elementwise(table: Path) -> str:
         names = ", ".join(f'"{name}"_a' for name in ELEMENTWISE[row.kind])
         lines.append(f'  m.def("{row.name}", elementwise<{len(ELEMENTWISE[row.kind])}>(&sinter::{row.name}), {names}, {text(row.doc)});\n')
     return (
-        HEAD.format(include="elementwise.h")
+        HEAD.format(include="values/elementwise.h")
         + "void bind_elementwise(nb::module_& m) {\n" + "".join(lines) + "}\n" + TAIL
     )
 
@@ -199,7 +199,7 @@ struct type_caster<sinter::{s.name}> {{
         f'  define_named_tuple(m, "{s.name}", "{" ".join(f.name for f in s.fields)}", {text(s.doc)});\n' for s in tuples
     )
     return (
-        "// Generated from the public headers by python/generate.\n#pragma once\n\n#include \"named_tuple.h\"\n\n"
+        "// Generated from the public headers by python/generate.\n#pragma once\n\n#include \"values/named_tuple.h\"\n\n"
         "namespace nanobind::detail {\n" + casters + "\n}  // namespace nanobind::detail\n\n"
         "namespace sinter::python {\n\ninline void bind_named_tuples(nb::module_& m) {\n" + definitions + "}\n\n}  // namespace sinter::python\n"
     )
@@ -223,7 +223,7 @@ def write_reports(root: Path) -> str:
             for method, function, doc in METHODS.get(struct.name, []):
                 lines.append(f'\n      .def("{method}", &{function}, {text(doc)})')
             lines.append(f'\n      .def("__repr__", [](nb::handle self) {{ return describe(self, {{{", ".join(chr(34) + python_name(f.name) + chr(34) for f in struct.fields)}}}); }});\n')
-    return HEAD.format(include="describe.h") + "void bind_reports(nb::module_& m) {\n" + "".join(lines) + "}\n" + TAIL
+    return HEAD.format(include="values/describe.h") + "void bind_reports(nb::module_& m) {\n" + "".join(lines) + "}\n" + TAIL
 
 
 def write_options(root: Path) -> str:
@@ -238,11 +238,11 @@ def write_options(root: Path) -> str:
         names = ", ".join(f'"{member.name}"' for member in struct.fields)
         lines.append(f'\n      .def("__repr__", [](nb::handle self) {{ return describe(self, {{{names}}}); }});\n')
         lines.append(f'  m.attr("{name}").attr("fields") = nb::make_tuple({names});\n')
-    return HEAD.format(include="describe.h") + "void bind_option_structs(nb::module_& m) {\n" + "".join(lines) + "}\n" + TAIL
+    return HEAD.format(include="values/describe.h") + "void bind_option_structs(nb::module_& m) {\n" + "".join(lines) + "}\n" + TAIL
 
 
 HEAD = """// Generated from the public headers by python/generate.
-#include "casters.h"
+#include "values/casters.h"
 #include "{include}"
 #include "sinter/sinter.h"
 

@@ -1,7 +1,7 @@
 """sinter: fused GPU kernels from recorded tensor operations.
 
-Record a computation in a Graph, or write it as a function under `jit`, and run it on arrays of NumPy, PyTorch, JAX or
-CuPy without copying them. Without a GPU the same kernels run on the CPU.
+Record a computation in a Graph, or write it as a function under `jit`. Run it on arrays of NumPy, PyTorch, JAX or CuPy
+without copying them. Without a GPU the same kernels run on the CPU.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 // sinter._core: the public C++ API for Python.
-#include "bind.h"
+#include "values/bind.h"
 #include "namedtuples.h"
 
 NB_MODULE(_core, m) {
