@@ -169,6 +169,8 @@ class TestArguments:
         f = jit(lambda x, a: x * a)
         assert f(floats(3), np.float64(2)).dtype == np.float64
         assert f(floats(3).astype(np.float16), np.float32(2)).dtype == np.float32
+        chosen = jit(lambda x, flag, n: xp.where(flag, x, x * n))(floats(3), np.True_, np.int64(2))
+        np.testing.assert_array_equal(chosen, floats(3))
 
     def test_static_arguments_are_part_of_the_signature(self):
         @jit(static_argnames=("axis", "power"))

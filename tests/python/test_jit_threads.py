@@ -1,5 +1,6 @@
 """Concurrent calls of jitted functions, and what they show of themselves."""
 
+import pickle
 import threading
 
 import numpy as np
@@ -63,3 +64,14 @@ class TestInspection:
     def test_named_axes_have_sizes_in_explanations(self):
         f = jit(lambda x: x * 2, axes={"x": "n"})
         assert f.explain(floats(8)).sizes == ["n = 8"]
+
+    def test_functions_are_pickled_by_name(self):
+        assert pickle.loads(pickle.dumps(doubled)) is doubled
+
+    def test_a_jitted_function_may_be_jitted_again(self):
+        np.testing.assert_array_equal(jit(doubled)(floats(3)), floats(3) * 2)
+
+
+@jit
+def doubled(x):
+    return x * 2

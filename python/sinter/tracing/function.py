@@ -183,6 +183,10 @@ class Jit:
             self._recorded = {}
             self._bound.clear()
 
+    def __reduce__(self) -> str:
+        """Pickled by name, as functions are."""
+        return self.__qualname__
+
     def __repr__(self) -> str:
         return f"<sinter.jit of {self._name}{self._parameters.signature}, {len(self._recorded)} signatures>"
 
