@@ -1,6 +1,6 @@
 """sinter: fused GPU kernels from recorded tensor operations.
 
-Record a computation in a Graph, or write it as a function under `jit`, and run it on arrays of NumPy, PyTorch, JAX or
+Record a computation in a Graph, or write it as a function under `jit`. It runs on arrays of NumPy, PyTorch, JAX or
 CuPy without copying them. Without a GPU the same kernels run on the CPU.
 """
 

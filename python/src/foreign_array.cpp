@@ -88,7 +88,7 @@ Array array_of_capsule(nb::handle capsule, std::optional<Device> device) {
   throw UserError("from_dlpack: the capsule holds no tensor, or was used before; export the array again");
 }
 
-/// What an Array in the memory of a Python object keeps: the object, and the lists that DLPack points to.
+/// An Array in the memory of a Python object keeps the object, and the lists that DLPack points to.
 struct Owned {
   dlpack::ManagedTensorVersioned tensor = {};
   std::vector<std::int64_t> shape;

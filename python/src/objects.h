@@ -63,7 +63,7 @@ struct ArrayObject {
 /// Sets the function that turns other objects into operands, such as arrays that a traced function closes
 /// over. It returns a Tensor, a number, or None.
 void set_operand_hook(nb::object function);
-/// What the hook returns for `source`; invalid if there is none, or if it fails.
+/// The result of the hook for `source`; invalid if there is none, or if it fails.
 nb::object hooked_operand(nb::handle source) noexcept;
 
 /// The Literal of a Python or NumPy number; nullopt for other objects.

@@ -9,7 +9,7 @@ using namespace nanobind::literals;
 
 namespace {
 
-/// What a DLPack tensor of a call's array owns: its lists of extents and strides.
+/// A DLPack tensor of a call's array owns its lists of extents and strides.
 struct Lists {
   dlpack::ManagedTensorVersioned tensor = {};
   std::vector<std::int64_t> shape;

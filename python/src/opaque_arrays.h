@@ -1,4 +1,4 @@
-// What a Python function of an opaque call sees: the operands, results and attributes.
+// A Python function of an opaque call sees the operands, results and attributes.
 #pragma once
 
 #include <string>
