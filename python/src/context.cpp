@@ -2,8 +2,8 @@
 #include "context.h"
 
 #include "bind.h"
-#include "call_arguments.h"
-#include "stream_of.h"
+#include "arrays/call_arguments.h"
+#include "arrays/stream_of.h"
 
 #include "sinter/error.h"
 

@@ -1,11 +1,11 @@
 // Device, Stream and Event.
 #include "bind.h"
 #include "casters.h"
-#include "stream_of.h"
+#include "arrays/stream_of.h"
 
 #include <nanobind/operators.h>
 
-#include "foreign_array.h"
+#include "arrays/foreign_array.h"
 #include "sinter/error.h"
 
 namespace sinter::python {

@@ -1,6 +1,6 @@
 // compile, Executable and load.
 #include "bind.h"
-#include "call_arguments.h"
+#include "arrays/call_arguments.h"
 #include "context.h"
 #include "option_arguments.h"
 

@@ -1,6 +1,6 @@
 // explain, profile, counters and tuning files.
 #include "bind.h"
-#include "call_arguments.h"
+#include "arrays/call_arguments.h"
 #include "context.h"
 #include "option_arguments.h"
 
@@ -8,7 +8,7 @@
 #include "sinter/explain.h"
 #include "sinter/profile.h"
 #include "sinter/tuning.h"
-#include "stream_of.h"
+#include "arrays/stream_of.h"
 
 namespace sinter::python {
 

@@ -1,7 +1,7 @@
 // Post-training quantisation.
 #include "bind.h"
-#include "call_arguments.h"
-#include "stream_of.h"
+#include "arrays/call_arguments.h"
+#include "arrays/stream_of.h"
 
 #include <nanobind/stl/pair.h>
 

@@ -1,7 +1,7 @@
 // custom_op, opaque calls, and the Python functions behind them.
 #include "bind.h"
 #include "casters.h"
-#include "opaque_arrays.h"
+#include "arrays/opaque_arrays.h"
 
 #include <nanobind/stl/variant.h>
 

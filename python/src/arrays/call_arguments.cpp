@@ -1,4 +1,4 @@
-#include "call_arguments.h"
+#include "arrays/call_arguments.h"
 
 #include "sinter/error.h"
 

@@ -1,4 +1,4 @@
-#include "foreign_array.h"
+#include "arrays/foreign_array.h"
 
 #include <nanobind/stl/string.h>
 
@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "dlpack_exchange.h"
+#include "arrays/dlpack_exchange.h"
 #include "location.h"
 #include "sinter/dlpack.h"
 #include "sinter/error.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "casters.h"
-#include "foreign_array.h"
+#include "arrays/foreign_array.h"
 
 namespace sinter::python {
 

@@ -1,4 +1,4 @@
-#include "opaque_arrays.h"
+#include "arrays/opaque_arrays.h"
 
 #include "sinter/dlpack.h"
 #include "sinter/error.h"

@@ -1,4 +1,4 @@
-#include "stream_of.h"
+#include "arrays/stream_of.h"
 
 #include <nanobind/stl/string.h>
 

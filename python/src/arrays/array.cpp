@@ -1,8 +1,8 @@
 // Array, and its protocols: DLPack, __cuda_array_interface__, NumPy.
 #include "bind.h"
 #include "casters.h"
-#include "foreign_array.h"
-#include "stream_of.h"
+#include "arrays/foreign_array.h"
+#include "arrays/stream_of.h"
 
 #include "sinter/dlpack.h"
 #include "sinter/error.h"
