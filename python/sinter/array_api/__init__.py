@@ -7,8 +7,8 @@
         return (x - xp.mean(x)) / xp.std(x)
 
 The functions record ops into a graph: that of their Tensors, or that of the jitted function around
-them. Where the standard leaves results undefined, they are those of sinter's own ops: an integer with
-a float gives the float, float16 with bfloat16 gives float32, and functions of floats compute integers
+them. Where the standard leaves results undefined, they are those of sinter's own ops. An integer with
+a float gives the float, and float16 with bfloat16 gives float32. Functions of floats compute integers
 as float32. The default dtypes are float32 and int64.
 """
 

@@ -102,7 +102,7 @@ def operands(values: tuple, what: str) -> list[Any]:
 def elementwise(record: Callable[..., sinter.Tensor], *values: Any, what: str = "", is_float: bool = False) -> Any:
     """The result of an op on operands. Numbers of a call alone give a number again.
 
-    `is_float`: the op computes in floats whatever its operands are.
+    `is_float`: the op computes in floats, also for integer operands.
     """
     what = what or record.__name__
     if any(type(value) is Scalar for value in values) and all(kind_of(value) is not None for value in values):

@@ -1,4 +1,4 @@
-"""What this namespace offers, as the array API standard asks for it."""
+"""The array API standard's inspection of this namespace."""
 
 from __future__ import annotations
 

@@ -26,8 +26,15 @@ class Argument:
     """An input of the sinter Graph: how a call computes it."""
 
     kind: str
-    """tensor: the value of `node`. item: its only element. number: the value of the number `node`.
-    size: the int `size`. carrier: an array with `size` elements, which gives an extent. seed."""
+    """A value that a region reads.
+
+    - tensor: the value of `node`
+    - item: its only element
+    - number: the value of the number `node`
+    - size: the int `size`
+    - carrier: an array with `size` elements, which gives an extent
+    - seed
+    """
     node: Node | None = None
     size: Size = 0
 

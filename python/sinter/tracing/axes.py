@@ -11,9 +11,9 @@ from . import libraries
 
 
 class Names(tuple):
-    """One name per axis: a str (a symbol), an int (this size), or None (the size of the array at hand).
+    """One name per axis: a str (a symbol), an int (this size), or None (the size of the array of the call).
 
-    `...` in front stands for any number of axes without names.
+    `...` in front means any number of axes without names.
     """
 
     def __init__(self, *_: Any):

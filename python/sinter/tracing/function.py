@@ -243,10 +243,10 @@ def jit(function: Callable[..., Any] | None = None, *, static_argnames: Sequence
     recorded. It may use operators, `sinter.*` functions and `sinter.array_api`. Results are arrays of
     the caller's library. Tuples, lists and dicts of arrays may be arguments and results.
 
-    A signature has the dtypes, shapes and strides of all arrays, the types of numbers, and the values
-    of texts, bools, None and arguments in `static_argnames`. Other ints and floats may differ from
+    A signature has the dtypes, shapes and strides of all arrays, and the types of numbers. It also has the
+    values of texts, bools, None and arguments in `static_argnames`. Other ints and floats may differ from
     call to call. Arrays that the function refers to without getting them as arguments are inputs, which
-    each call reads, as it does their names: those of enclosing functions, of the module, and of the
+    each call reads. It looks up their names in enclosing functions, in the module, and in the
     instance of a method. Arrays in containers outside are read, but not looked up again. Numbers from
     outside are constants.
 
@@ -256,8 +256,8 @@ def jit(function: Callable[..., Any] | None = None, *, static_argnames: Sequence
     max_signatures  beyond it, the least recently used signature is dropped.
     options         of sinter.compile.
 
-    Raises UserError for arguments that are neither arrays nor numbers, and if the function needs the
-    value of a Tensor, for example as a condition of `if`.
+    Raises UserError for arguments that are neither arrays nor numbers. Raises it, too, if the function
+    needs the value of a Tensor, for example as a condition of `if`.
     """
     if function is None:
         return lambda f: jit(f, static_argnames=static_argnames, axes=axes, device=device,

@@ -122,8 +122,8 @@ def _transform(what: str, function: Callable[..., Any], argnums: Any, has_aux: b
 def grad(function: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> jitted.Jit:
     """A function that returns the gradient of `function`, which returns one floating number.
 
-    The gradient has the structure, shapes and dtypes of the arguments `argnums`: the position or name
-    of one, or a sequence of them for a tuple of gradients. With `has_aux`, the function returns
+    The gradient has the structure, shapes and dtypes of the arguments `argnums`. These are the position or
+    name of one, or a sequence of them for a tuple of gradients. With `has_aux`, the function returns
     (value, aux), and its gradient (gradient, aux). Other values that the function uses count as
     constants. The result is jitted with `options`; within another jitted function it is recorded
     there. Raises UserError for arguments that are not floating and for results of another rank than 0.

@@ -1,7 +1,7 @@
 """Arrays that a function refers to without getting them as arguments: where their names are bound.
 
-Such an array is an input whose memory each call reads. If its name gets another array, calls notice:
-they look at the variables of enclosing functions, the globals of the module, and the attributes of the
+Such an array is an input whose memory each call reads. Calls notice if its name gets another array.
+They look at the variables of enclosing functions, the globals of the module, and the attributes of the
 instance of a method. Arrays that are reached in other ways, for example in a list, are not looked up.
 """
 

@@ -24,7 +24,7 @@ class Recorder:
         self._count = 0
 
     def argument(self, value: Any, spec: Any, path: str, is_static: bool) -> Any:
-        """What the function gets in place of `value`."""
+        """The object that the function gets in place of `value`."""
         if is_static or not (tree.is_container(value) or signature.is_leaf(value)):
             self.texts.append((path, repr(value)))
             return value

@@ -64,7 +64,7 @@ class Recorded:
         self._executable: sinter.Executable | None = None
 
     def _find_conversions(self, layouts: dict[int, libraries.Layout]) -> list[tuple[int, Callable[[Any], Any]]]:
-        """What makes an array that can be bound, for the positions of inputs that need it."""
+        """Functions that make an array that can be bound, for the positions of inputs that need it."""
         found = []
         for position, source in enumerate(self._sources):
             layout = source.layout if isinstance(source, Captured) else layouts.get(source)

@@ -17,7 +17,7 @@ from .outside import Captured
 class Trace:
     """A graph while a function is recorded into it.
 
-    `sources` has one entry for each input and scalar of the graph, in their order: the index of a
+    `sources` has one entry for each input and scalar of the graph, in their order. It is the index of a
     leaf of the arguments, or an array that the function refers to from outside.
     """
 
@@ -119,7 +119,7 @@ def graph_for(what: str) -> sinter.Graph:
 
 
 def _operand(value: Any) -> Any:
-    """What the core takes for an operand that is neither a Tensor nor a number; None if there is nothing.
+    """The Tensor or number for an operand that is neither; None if there is none.
 
     The size of a named axis becomes an i64, an array from outside an input. A number of a call that meets no Tensor in an operator takes
     the widest floating dtype of the inputs.

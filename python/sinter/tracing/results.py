@@ -34,7 +34,7 @@ class Results:
         return found or (lambda shape: device.empty(dtype, shape))
 
     def finish(self, dtype: sinter.DType) -> Callable[[Any], Any] | None:
-        """What turns a bound array into the caller's object; None if it is that object."""
+        """The function that turns a bound array into the caller's object; None if it is that object."""
         if self.library == "jax":
             import jax.dlpack
 
