@@ -71,18 +71,30 @@ def is_library(op):
 
 
 def collect_inductor():
+    import re
+
     import torch._inductor.metrics as metrics
+    from torch._inductor.graph import GraphLowering
     from torch._inductor.scheduler import ExternKernelSchedulerNode, NopKernelSchedulerNode
 
+    graphs, texts = [], []
+    GraphLowering.save_output_code = staticmethod(texts.append)
+    compile_to_module = GraphLowering.compile_to_module
+
+    def compile_and_note(graph):
+        graphs.append(graph)
+        return compile_to_module(graph)
+
+    GraphLowering.compile_to_module = compile_and_note
+
     def figures():
-        own = [
-            count * 4
-            for node, count in metrics.nodes_num_elem
-            if not isinstance(node, (ExternKernelSchedulerNode, NopKernelSchedulerNode))
-        ]
+        nodes = [node for graph in graphs for node in graph.scheduler.nodes]
+        library = [node for node in nodes if isinstance(node, ExternKernelSchedulerNode)]
+        own = [n for n in nodes if not isinstance(n, (ExternKernelSchedulerNode, NopKernelSchedulerNode))]
         return {
-            "kernels": metrics.generated_kernel_count, "bytes": sum(own),
-            "library_calls": sum(isinstance(n, ExternKernelSchedulerNode) for n, _ in metrics.nodes_num_elem),
+            "kernels": metrics.generated_kernel_count, "library_calls": len(library),
+            "function_calls": sum(len(re.findall(r"^ +(?:cpp|triton)_\w+\(", text, re.MULTILINE)) for text in texts),
+            "bytes": sum(node.get_read_write_buffers_sizes() for node in own),
         }  # fmt: skip
 
     return figures

@@ -92,6 +92,8 @@ class _Partitioner:
             region = RegionPlan(len(regions), key[1], nodes, inputs, outputs, own)
             regions.append(region)
             region_of.update(dict.fromkeys(region.outputs, region))
+        for update in updates.values():
+            self.classes.reasons.pop(update.copy, None)
         return Partition(self.graph, self.classes, regions, region_of)
 
     def _key(self, node: Node) -> Key:
