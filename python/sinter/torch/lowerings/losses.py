@@ -59,6 +59,24 @@ def binary_cross_entropy_backward(region: Any, node: Any, g: sinter.Tensor, x: s
     return _share(result, x, reduction)
 
 
+@lowering(aten.binary_cross_entropy_with_logits.default)
+def binary_cross_entropy_with_logits(region: Any, node: Any, x: sinter.Tensor,
+                                     target: sinter.Tensor, weight: sinter.Tensor | None = None,
+                                     positive_weight: sinter.Tensor | None = None,
+                                     reduction: int = _MEAN) -> sinter.Tensor:
+    """(1 − t) x + w (log(1 + e^−|x|) + max(−x, 0)), where w = 1 + (positive_weight − 1) t."""
+    x, target = widen(x), widen(target)
+    tail = sinter.log1p(sinter.exp(sinter.neg(sinter.abs(x))))
+    tail = sinter.add(tail, sinter.maximum(sinter.neg(x), 0.0))
+    if positive_weight is not None:
+        more = sinter.mul(sinter.sub(widen(positive_weight), 1.0), target)
+        tail = sinter.mul(tail, sinter.add(more, 1.0))
+    loss = sinter.add(sinter.mul(sinter.sub(1.0, target), x), tail)
+    if weight is not None:
+        loss = sinter.mul(loss, widen(weight))
+    return _reduced(loss, reduction)
+
+
 @lowering(aten.linalg_cross.default)
 def linalg_cross(region: Any, node: Any, a: sinter.Tensor, b: sinter.Tensor, *, dim: int = -1
                  ) -> sinter.Tensor:
