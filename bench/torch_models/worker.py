@@ -76,6 +76,7 @@ def collect_inductor():
     import torch._inductor.metrics as metrics
     from torch._inductor.graph import GraphLowering
     from torch._inductor.scheduler import ExternKernelSchedulerNode, NopKernelSchedulerNode
+    from torch._inductor.virtualized import V
 
     graphs, texts = [], []
     GraphLowering.save_output_code = staticmethod(texts.append)
@@ -87,14 +88,20 @@ def collect_inductor():
 
     GraphLowering.compile_to_module = compile_and_note
 
+    def graph_bytes(graph):
+        with V.set_graph_handler(graph):
+            return sum(
+                node.get_read_write_buffers_sizes()
+                for node in graph.scheduler.nodes
+                if not isinstance(node, (ExternKernelSchedulerNode, NopKernelSchedulerNode))
+            )
+
     def figures():
-        nodes = [node for graph in graphs for node in graph.scheduler.nodes]
-        library = [node for node in nodes if isinstance(node, ExternKernelSchedulerNode)]
-        own = [n for n in nodes if not isinstance(n, (ExternKernelSchedulerNode, NopKernelSchedulerNode))]
+        library = [n for graph in graphs for n in graph.scheduler.nodes if isinstance(n, ExternKernelSchedulerNode)]
         return {
             "kernels": metrics.generated_kernel_count, "library_calls": len(library),
             "function_calls": sum(len(re.findall(r"^ +(?:cpp|triton)_\w+\(", text, re.MULTILINE)) for text in texts),
-            "bytes": sum(node.get_read_write_buffers_sizes() for node in own),
+            "bytes": sum(graph_bytes(graph) for graph in graphs),
         }  # fmt: skip
 
     return figures

@@ -65,4 +65,4 @@ def _tell_recompile() -> None:
         return
     reason = get_metrics_context()._metrics.get("recompile_reason") or "its reason is unknown"
     COUNTS.add("recompiles")
-    LOG.warning("recompile %s: %s", compile_id, reason)
+    LOG.info("recompile %s: %s", compile_id, reason)

@@ -14,7 +14,7 @@ from .classify import is_number, values_of
 from .errors import RecordingError, Unsupported
 from .levels import is_size
 from .partition import RegionPlan
-from .registry import LOWERINGS
+from .registry import find
 from .symbols import Extents, Size, hint_of_expression, size_of
 from .telling import place
 
@@ -116,7 +116,9 @@ class Region:
             source, index = node.args
             return self._values[source][index]  # type: ignore[index]
         args, kwargs = convert(node, self._values.__getitem__, self.extent, self._number)
-        result = LOWERINGS[node.target].record(self, node, *args, **kwargs)  # type: ignore[index]
+        lowering = find(node.target)
+        assert lowering is not None
+        result = lowering.record(self, node, *args, **kwargs)
         expected = node.meta["val"]
         if not isinstance(expected, (tuple, list)):
             return self._fit(result, expected)

@@ -7,6 +7,7 @@ from . import (  # noqa: F401
     casts,
     comparisons,
     creation,
+    fused_products,
     indexing,
     integer_functions,
     joins,
