@@ -122,7 +122,7 @@ class _Partitioner:
     def _close(
         self, key: Key, nodes: list[Node]
     ) -> tuple[list[Node], list[Node]]:
-        """What the region records and what it reads, for the results `nodes`."""
+        """The nodes that the region records for the results `nodes`, and those that it reads."""
         recorded: dict[Node, None] = {}
         read: dict[Node, None] = {}
         work = list(nodes)

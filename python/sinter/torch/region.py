@@ -26,8 +26,12 @@ class Argument:
     """An input of the sinter Graph: how a call computes it."""
 
     kind: str
-    """tensor: the value of `node`. item: its only element. number: the value of the number `node`.
-    size: the int `size`. carrier: an array with `size` elements, which gives an extent. seed."""
+    """- tensor: the value of `node`
+    - item: the only element of that tensor
+    - number: the value of the number `node`
+    - size: the int `size`
+    - carrier: an array of `size` elements, which gives an extent
+    - seed: the seed of this call"""
     node: Node | None = None
     size: Size = 0
 

@@ -13,7 +13,7 @@ Supports = Callable[[torch.fx.Node], "str | None"]
 
 
 class Recorder(Protocol):
-    """What a lowering can ask of the region that it is recorded in."""
+    """The region that a lowering records in, as the lowering sees it."""
 
     graph: Any
     """The sinter.Graph of the region."""

@@ -1,4 +1,4 @@
-"""What stays with torch, what happens when sinter fails, and the messages."""
+"""Ops that stay with torch, failures of sinter, and the messages."""
 
 import warnings
 
