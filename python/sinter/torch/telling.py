@@ -1,4 +1,4 @@
-"""Log lines, warnings and counters of the backend.
+"""Log lines and counters of the backend.
 
 `TORCH_LOGS="+sinter.torch"` shows regions and the ops that stay with torch, as does
 `logging.getLogger("sinter.torch").setLevel(logging.INFO)`.
@@ -43,12 +43,13 @@ COUNTS = Counts()
 
 
 def counters() -> dict[str, float]:
-    """Counts since the process started or `reset_counters`.
+    """Counts since the process started or `reset_counters`:
 
-    - graphs, regions, copied_inputs
-    - compiled_regions: those that no equal region had compiled before
+    - graphs: the graphs after AOTAutograd
+    - regions, and compiled_regions: those that no equal region had compiled before
     - recompiles: of functions, by Dynamo
     - fallbacks: regions that torch runs after a failure
+    - copied_inputs: of calls whose strides differ from those of the trace
     - compile_seconds: of all threads together
     """
     return dict(COUNTS.values)
