@@ -118,7 +118,7 @@ std::string crowded_folders(const std::vector<SourceFile>& files) {
       "repo|fuzz|memory|onnx|python))/.*");
   std::map<std::string, std::set<std::string>> sources;
   for (const SourceFile& file : files)
-    if (std::regex_match(file.path, product) &&
+    if (std::regex_match(file.path, product) && !file.path.ends_with("__init__.py") &&
         (is_source(file.path) || file.path.ends_with(".cuh") || file.path.ends_with(".py")))
       sources[folder_of(file.path)].insert(file.path.substr(0, file.path.rfind('.')));
   std::string offences;
