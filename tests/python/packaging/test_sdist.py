@@ -7,7 +7,7 @@ import tarfile
 
 import pytest
 
-from conftest import ROOT, run
+from commands import ROOT, run
 
 FOLDERS = ("cmake", "codegen", "compiler", "ir", "python", "runtime")
 FILES = {"CMakeLists.txt", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml", "tools/setup"}

@@ -11,7 +11,7 @@ import zipfile
 
 import pytest
 
-from conftest import ROOT, run
+from commands import ROOT, run
 
 # Without NumPy, whose absence must not matter.
 PROGRAM = """
