@@ -200,4 +200,5 @@ def is_numpy_number(value: Any) -> bool:
 
 def is_dtype(value: Any) -> bool:
     """True for dtypes of NumPy and PyTorch."""
-    return any(library in sys.modules and isinstance(value, sys.modules[library].dtype) for library in ("numpy", "torch"))
+    libraries = (sys.modules.get(name) for name in ("numpy", "torch"))
+    return any(library is not None and isinstance(value, library.dtype) for library in libraries)
