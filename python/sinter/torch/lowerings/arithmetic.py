@@ -9,7 +9,7 @@ import torch
 import sinter
 
 from ..registry import lowering
-from .integer_functions import integer_power
+from .functions.integer_functions import integer_power
 from .operands import cast, is_floating, is_tensor, promote, promote_wide, torch_dtype
 
 aten = torch.ops.aten

@@ -21,7 +21,7 @@ TOLERANCES = {
 
 
 def errors_of(result: torch.Tensor, reference: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """The error of each element, as a multiple of the tolerance of `dtype`; infinite where a NaN or
+    """The error of each element, as a multiple of the tolerance of `dtype`. It is infinite where a NaN or
     an infinity differs, and for integers that differ."""
     kind = torch.complex128 if result.is_complex() else torch.float64
     a, b = result.to(kind), reference.to(kind)
