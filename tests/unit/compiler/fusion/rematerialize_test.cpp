@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "compiler/body/footprint.h"
 #include "compiler/body_building/build_body.h"
 #include "compiler/plan.h"
@@ -134,6 +137,20 @@ graph late(a: bf16[128, 512, 64], g: f32[128, 512, 64], p: bf16[128, 512, 64], q
 })"),
                                *find_target("h200"), {}, {});
   EXPECT_LT(temporary_bytes(program), 4 * 128 * 512 * 64) << "w is not stored";
+}
+
+/// Bicubic interpolation, where groups compute values of one another: a value must not be loaded that no
+/// group stores, and a group whose values nobody loads any more must disappear.
+TEST(RematerializeTest, ValuesOfSeveralGroups) {
+  for (const char* name : {"bicubic_samples", "bicubic_samples_later"}) {
+    std::ifstream file(std::string(SINTER_SOURCE_DIR "/tests/unit/compiler/fusion/graphs/") + name + ".sinter");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    ASSERT_FALSE(text.empty()) << name;
+    for (const char* target : {"cpu", "h200"}) {
+      const Program program = plan(parse(text), *find_target(target), {}, {});
+      EXPECT_THAT(program.kernels, SizeIs(testing::Le(4))) << name << " on " << target;
+    }
+  }
 }
 
 }  // namespace
