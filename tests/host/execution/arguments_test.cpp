@@ -19,7 +19,7 @@ TEST(Arguments, AreListedInTheOrderOfCalls) {
 graph step(x: f32[rows, 4], w: f32[4], lr: f32[]) {
   y = mul x, lr
   v = add w, 1.0
-  update w = v
+  update w, v
   return y
 })"),
                                         host_device(), kOptions);
