@@ -8,8 +8,8 @@ import torch
 
 import sinter
 
-from ..registry import lowering
-from .operands import cast, is_tensor, promote
+from ...registry import lowering
+from ..operands import cast, is_tensor, promote
 
 aten = torch.ops.aten
 

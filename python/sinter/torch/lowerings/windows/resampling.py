@@ -10,8 +10,8 @@ import torch
 
 import sinter
 
-from ..registry import lowering
-from .operands import is_empty, widen
+from ...registry import lowering
+from ..operands import is_empty, widen
 
 aten = torch.ops.aten
 

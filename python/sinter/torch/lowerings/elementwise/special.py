@@ -9,8 +9,8 @@ import torch
 
 import sinter
 
-from ..registry import lowering
-from .operands import floating, is_tensor
+from ...registry import lowering
+from ..operands import floating, is_tensor
 
 aten = torch.ops.aten
 

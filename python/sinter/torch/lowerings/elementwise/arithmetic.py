@@ -8,9 +8,9 @@ import torch
 
 import sinter
 
-from ..registry import lowering
+from ...registry import lowering
 from .integer_functions import integer_power
-from .operands import cast, is_floating, is_tensor, promote, promote_wide, torch_dtype
+from ..operands import cast, is_floating, is_tensor, promote, promote_wide, torch_dtype
 
 aten = torch.ops.aten
 

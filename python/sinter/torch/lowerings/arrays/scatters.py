@@ -12,9 +12,9 @@ import torch
 
 import sinter
 
-from ..registry import lowering
+from ...registry import lowering
 from .indexing import has_mask, index_nodes, is_not_empty
-from .operands import (
+from ..operands import (
     at_least_1d,
     axis_of,
     cast,

@@ -8,8 +8,8 @@ import torch
 
 import sinter
 
-from ..registry import lowering
-from .operands import is_empty, product, widen
+from ...registry import lowering
+from ..operands import is_empty, product, widen
 
 aten = torch.ops.aten
 

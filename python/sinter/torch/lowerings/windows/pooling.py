@@ -9,8 +9,8 @@ import torch
 
 import sinter
 
-from ..registry import lowering
-from .operands import is_empty, is_floating, number, positions, product, torch_dtype, widen
+from ...registry import lowering
+from ..operands import is_empty, is_floating, number, positions, product, torch_dtype, widen
 
 aten = torch.ops.aten
 

@@ -1,0 +1,12 @@
+"""Lowerings of ops that compute each element alone."""
+
+from . import (  # noqa: F401
+    activations,
+    arithmetic,
+    casts,
+    comparisons,
+    integer_functions,
+    lists,
+    special,
+    unary,
+)
