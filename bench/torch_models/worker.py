@@ -71,18 +71,37 @@ def is_library(op):
 
 
 def collect_inductor():
+    import re
+
     import torch._inductor.metrics as metrics
+    from torch._inductor.graph import GraphLowering
     from torch._inductor.scheduler import ExternKernelSchedulerNode, NopKernelSchedulerNode
+    from torch._inductor.virtualized import V
+
+    graphs, texts = [], []
+    GraphLowering.save_output_code = staticmethod(texts.append)
+    compile_to_module = GraphLowering.compile_to_module
+
+    def compile_and_note(graph):
+        graphs.append(graph)
+        return compile_to_module(graph)
+
+    GraphLowering.compile_to_module = compile_and_note
+
+    def graph_bytes(graph):
+        with V.set_graph_handler(graph):
+            return sum(
+                node.get_read_write_buffers_sizes()
+                for node in graph.scheduler.nodes
+                if not isinstance(node, (ExternKernelSchedulerNode, NopKernelSchedulerNode))
+            )
 
     def figures():
-        own = [
-            count * 4
-            for node, count in metrics.nodes_num_elem
-            if not isinstance(node, (ExternKernelSchedulerNode, NopKernelSchedulerNode))
-        ]
+        library = [n for graph in graphs for n in graph.scheduler.nodes if isinstance(n, ExternKernelSchedulerNode)]
         return {
-            "kernels": metrics.generated_kernel_count, "bytes": sum(own),
-            "library_calls": sum(isinstance(n, ExternKernelSchedulerNode) for n, _ in metrics.nodes_num_elem),
+            "kernels": metrics.generated_kernel_count, "library_calls": len(library),
+            "function_calls": sum(len(re.findall(r"^ +(?:cpp|triton)_\w+\(", text, re.MULTILINE)) for text in texts),
+            "bytes": sum(graph_bytes(graph) for graph in graphs),
         }  # fmt: skip
 
     return figures

@@ -22,8 +22,8 @@ def _size_parameters(op: torch._ops.OpOverload) -> tuple[tuple[bool, ...], froze
 def convert(
     node: Node, value: Callable[[Node], Any], extent: Callable[[Any], Any], number: Callable[[Any], Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of a node. `value` gives the Tensor of a node, `extent` the extent of a SymInt
-    where the op wants a size, `number` the rank-0 Tensor of a SymInt or SymFloat elsewhere."""
+    """The arguments of a node. `value` gives the Tensor of a node. `extent` gives the extent of a
+    SymInt where the op wants a size, and `number` its rank-0 Tensor elsewhere."""
     by_position, by_name = _size_parameters(node.target)
 
     def one(item: Any, is_size: bool) -> Any:

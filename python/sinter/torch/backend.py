@@ -14,7 +14,7 @@ from torch._guards import CompileContext
 
 from . import lowerings
 from .compiler import compile_graph
-from .options import parse_options
+from .options import BackendOptions, parse_options
 from .telling import COUNTS, LOG
 
 
@@ -32,6 +32,13 @@ def sinter(
     and sinter cannot run a part of the graph."""
     settings = parse_options(options, mode)
     _tell_recompile()
+    return compile_dynamo_graph(gm, example_inputs, settings)
+
+
+def compile_dynamo_graph(
+    gm: torch.fx.GraphModule, example_inputs: Sequence[Any], settings: BackendOptions
+) -> Callable[..., Any]:
+    """The backend, for options that were read."""
     compilers = {
         kind: functools.partial(_compile, options=settings, kind=kind)
         for kind in ("forward", "backward", "inference")
@@ -65,4 +72,4 @@ def _tell_recompile() -> None:
         return
     reason = get_metrics_context()._metrics.get("recompile_reason") or "its reason is unknown"
     COUNTS.add("recompiles")
-    LOG.warning("recompile %s: %s", compile_id, reason)
+    LOG.info("recompile %s: %s", compile_id, reason)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import torch
 
 from .options import BackendOptions
-from .registry import LOWERINGS
+from .registry import find
 from .telling import op_name
 
 aten = torch.ops.aten
@@ -101,7 +101,7 @@ def _why_torch(node: Node, options: BackendOptions) -> str | None:
     target = node.target
     if node.op != "call_function" or not isinstance(target, torch._ops.OpOverload):
         return f"{op_name(node)} is not an ATen op"
-    entry = LOWERINGS.get(target)
+    entry = find(target)
     if entry is None:
         return f"{target} has no lowering"
     if str(target) in options.keep or str(target.overloadpacket) in options.keep:
@@ -119,6 +119,9 @@ def _why_operands(node: Node) -> str | None:
         return f"its device is {device}"
     if not is_view(node) and torch.Tag.data_dependent_output in node.target.tags:
         return "its result depends on data"
+    for source in node.all_input_nodes:
+        if not values_of(source) and not is_number(source):
+            return f"the operand {source.name} is neither a tensor nor a number"
     for value in [v for n in (node, *node.all_input_nodes) for v in values_of(n)]:
         if value.dtype not in DTYPES:
             return f"sinter has no dtype {value.dtype}"

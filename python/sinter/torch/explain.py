@@ -10,8 +10,10 @@ from typing import Any
 import torch
 
 from . import compiler
+from .backend import compile_dynamo_graph
 from .classify import Kind
 from .compiler import CompiledGraph
+from .options import parse_options
 from .program import kernel_count, moved_bytes
 from .telling import op_name, place_text
 
@@ -81,18 +83,20 @@ def explain(
     """Compiles and runs `model` once on these inputs, and tells how. `backward` also runs the
     backward pass of the sum of all floating results; by default, if one of them requires a
     gradient. The model's gradients are left as they were."""
-    from .backend import sinter as backend
+    settings = parse_options(options)
+
+    def backend(gm: torch.fx.GraphModule, example_inputs: Any) -> Any:  # equal to no other backend
+        return compile_dynamo_graph(gm, example_inputs, settings)
 
     graphs: list[CompiledGraph] = []
     listener = graphs.append
     compiler._listeners.append(listener)
     try:
-        torch._dynamo.reset()
-        compiled = torch.compile(model, backend=backend, options=dict(options or {}))
-        _run(compiled, inputs, named_inputs, backward)
+        with torch._dynamo.config.patch(recompile_limit=10**6, accumulated_recompile_limit=10**6):
+            compiled = torch.compile(model, backend=backend)
+            _run(compiled, inputs, named_inputs, backward)
     finally:
         compiler._listeners.remove(listener)
-        torch._dynamo.reset()
     return describe(graphs)
 
 

@@ -36,6 +36,7 @@ class Launcher:
         self._compiled = compiled
         self._contexts: list[Any] = []
         self._torch: Callable[..., Any] | None = None
+        self._stream = _stream_of(region.plan.device)
         self.function = self._generate()
 
     def executable(self) -> Any:
@@ -92,18 +93,29 @@ class Launcher:
                 self._run_torch(outputs, values)
                 return
         try:
-            if self.region.plan.device.type == "cuda":
-                stream = torch.cuda.current_stream(self.region.plan.device).cuda_stream
-                context.call(inputs, outputs, stream)
-            else:
-                context.call(inputs, outputs)
-        except sinter.UserError as error:
-            fixed = self._with_expected_layout(inputs, values)
-            if fixed is None:
-                raise self._bug(error) from error
-            context.call(fixed, outputs, *([stream] if "stream" in locals() else []))
-            self._copy_updates_back(inputs, fixed)
+            context.call(inputs, outputs, self._stream())
+        except sinter.UserError as error:  # nothing was launched
+            self._call_differently(context, inputs, outputs, values, error)
         self._contexts.append(context)
+
+    def _call_differently(
+        self,
+        context: Any,
+        inputs: list[Any],
+        outputs: list[Any],
+        values: tuple[Any, ...],
+        error: Exception,
+    ) -> None:
+        """A call whose arrays do not fit: with copies in the expected layout, else in torch."""
+        fixed = self._with_expected_layout(inputs, values)
+        if fixed is not None:
+            context.call(fixed, outputs, self._stream())
+            self._copy_updates_back(inputs, fixed)
+        elif self.options.fallback:
+            LOG.warning("%s: torch runs a call that does not fit: %s", self.region.name, error)
+            self._run_torch(outputs, values)
+        else:
+            raise BackendError(f"{self.region.name}: a call does not fit: {error}") from error
 
     def _new_context(self) -> Any:
         if self.failure is not None:
@@ -160,9 +172,6 @@ class Launcher:
             stacklevel=2,
         )
 
-    def _bug(self, error: Exception) -> Exception:
-        return BackendError(f"{self.region.name}: a call does not fit the traced graph: {error}")
-
     def _run_torch(self, outputs: list[Any], values: tuple[Any, ...]) -> None:
         if self._torch is None:
             self._torch = torch_function(self.region.plan, self.parameters)
@@ -171,6 +180,13 @@ class Launcher:
         targets = [values[self.parameters.index(u.target)] for u in self.region.plan.updates]
         for output, result in zip([*outputs, *targets], results):
             output.copy_(result)
+
+
+def _stream_of(device: torch.device) -> Callable[[], int | None]:
+    """A function that gives torch's current stream as a number; None on the CPU."""
+    if device.type != "cuda":
+        return lambda: None
+    return lambda: torch.cuda.current_stream(device).cuda_stream
 
 
 def _parameters(region: Region) -> list[torch.fx.Node]:

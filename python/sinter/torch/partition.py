@@ -92,6 +92,8 @@ class _Partitioner:
             region = RegionPlan(len(regions), key[1], nodes, inputs, outputs, own)
             regions.append(region)
             region_of.update(dict.fromkeys(region.outputs, region))
+        for update in updates.values():
+            self.classes.reasons.pop(update.copy, None)
         return Partition(self.graph, self.classes, regions, region_of)
 
     def _key(self, node: Node) -> Key:
@@ -120,7 +122,7 @@ class _Partitioner:
     def _close(
         self, key: Key, nodes: list[Node]
     ) -> tuple[list[Node], list[Node]]:
-        """What the region records and what it reads, for the results `nodes`."""
+        """The nodes that the region records for the results `nodes`, and those that it reads."""
         recorded: dict[Node, None] = {}
         read: dict[Node, None] = {}
         work = list(nodes)

@@ -14,7 +14,7 @@ from .classify import is_number, values_of
 from .errors import RecordingError, Unsupported
 from .levels import is_size
 from .partition import RegionPlan
-from .registry import LOWERINGS
+from .registry import find
 from .symbols import Extents, Size, hint_of_expression, size_of
 from .telling import place
 
@@ -26,8 +26,12 @@ class Argument:
     """An input of the sinter Graph: how a call computes it."""
 
     kind: str
-    """tensor: the value of `node`. item: its only element. number: the value of the number `node`.
-    size: the int `size`. carrier: an array with `size` elements, which gives an extent. seed."""
+    """- tensor: the value of `node`
+    - item: the only element of that tensor
+    - number: the value of the number `node`
+    - size: the int `size`
+    - carrier: an array of `size` elements, which gives an extent
+    - seed: the seed of this call"""
     node: Node | None = None
     size: Size = 0
 
@@ -116,7 +120,9 @@ class Region:
             source, index = node.args
             return self._values[source][index]  # type: ignore[index]
         args, kwargs = convert(node, self._values.__getitem__, self.extent, self._number)
-        result = LOWERINGS[node.target].record(self, node, *args, **kwargs)  # type: ignore[index]
+        lowering = find(node.target)
+        assert lowering is not None
+        result = lowering.record(self, node, *args, **kwargs)
         expected = node.meta["val"]
         if not isinstance(expected, (tuple, list)):
             return self._fit(result, expected)

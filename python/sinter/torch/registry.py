@@ -13,7 +13,7 @@ Supports = Callable[[torch.fx.Node], "str | None"]
 
 
 class Recorder(Protocol):
-    """What a lowering can ask of the region that it is recorded in."""
+    """The region that a lowering records in, as the lowering sees it."""
 
     graph: Any
     """The sinter.Graph of the region."""
@@ -37,7 +37,7 @@ class Recorder(Protocol):
 class Lowering:
     """The lowering of one op overload."""
 
-    op: OpOverload
+    op: OpOverload | str
     record: Callable[..., Any]
     """record(region, node, *args, **kwargs): a Tensor, or a tuple of them for several results.
     Tensor operands are sinter Tensors, sizes are ints or sinter Extents, numbers are numbers or
@@ -51,12 +51,21 @@ class Lowering:
         return self.supports(node) if self.supports else None
 
 
-LOWERINGS: dict[OpOverload, Lowering] = {}
+LOWERINGS: dict[OpOverload | str, Lowering] = {}
 
 
-def lowering(*ops: OpOverload, supports: Supports | None = None) -> Callable[[Any], Any]:
-    """Registers the decorated function as the lowering of these overloads. Raises ValueError for
-    an overload that has one already."""
+def find(op: Any) -> Lowering | None:
+    """The lowering of an overload, or None."""
+    if not isinstance(op, OpOverload):
+        return None
+    return LOWERINGS.get(op) or LOWERINGS.get(str(op))
+
+
+def lowering(
+    *ops: OpOverload | str, supports: Supports | None = None
+) -> Callable[[Any], Any]:
+    """Registers the decorated function as the lowering of these overloads. Ops that torch defines
+    later are given by name. Raises ValueError for an overload that has a lowering already."""
 
     def register(record: Callable[..., Any]) -> Callable[..., Any]:
         for op in ops:

@@ -16,8 +16,8 @@ Node = torch.fx.Node
 def torch_function(
     plan: RegionPlan, parameters: Sequence[Node]
 ) -> Callable[[Sequence[Any], dict[Any, int]], list[Any]]:
-    """A function of the values of `parameters` and of symbols; it runs the ops of the region one by
-    one and returns the outputs and the values of updates."""
+    """A function of the values of `parameters` and of symbols. It runs the ops of the region one by
+    one, and returns the outputs and then the values of updates."""
 
     def run(values: Sequence[Any], symbols: dict[Any, int]) -> list[Any]:
         known: dict[Node, Any] = dict(zip(parameters, values))

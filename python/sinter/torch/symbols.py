@@ -113,7 +113,7 @@ class Extents:
             self._known |= unknown
 
     def atoms(self) -> dict[Any, Any]:
-        """The symbols of the Graph: extents by the expressions that they stand for."""
+        """The symbols of the Graph: extents by their expressions."""
         return dict(self._atoms)
 
     def missing(self) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What the backend tells: log lines, warnings, and counters.
+"""Log lines and counters of the backend.
 
 `TORCH_LOGS="+sinter.torch"` shows regions and the ops that stay with torch, as does
 `logging.getLogger("sinter.torch").setLevel(logging.INFO)`.
@@ -43,10 +43,15 @@ COUNTS = Counts()
 
 
 def counters() -> dict[str, float]:
-    """Counts since the process started or `reset_counters`: graphs, regions, compiled_regions
-    (those that no equal region had compiled before), recompiles (of functions, by Dynamo), fallbacks
-    (regions that torch runs after a failure), copied_inputs and compile_seconds (of all threads
-    together)."""
+    """Counts since the process started or `reset_counters`:
+
+    - graphs: the graphs after AOTAutograd
+    - regions, and compiled_regions: those that no equal region had compiled before
+    - recompiles: of functions, by Dynamo
+    - fallbacks: regions that torch runs after a failure
+    - copied_inputs: of calls whose strides differ from those of the trace
+    - compile_seconds: of all threads together
+    """
     return dict(COUNTS.values)
 
 

@@ -1,4 +1,4 @@
-"""What stays with torch, what happens when sinter fails, and the messages."""
+"""Ops that stay with torch, failures of sinter, and the messages."""
 
 import warnings
 
@@ -108,6 +108,18 @@ def test_explain_counts_regions_and_kernels():
     assert explanation.kernels >= 3 and explanation.bytes > 4 * 8 * 4
     assert {row.op for row in explanation.torch_ops} == {"aten.mm.default"}
     assert "3 regions" in str(explanation) and "aten.mm.default" in str(explanation)
+
+
+def test_explain_leaves_compiled_functions_alone():
+    run = compiled(function)
+    x = torch.randn(5)
+    run(x)
+    for _ in range(10):
+        assert len(sinter.torch.explain(function, x).regions) == 1
+    graphs = sinter.torch.counters()["graphs"]
+    run(x)
+    assert sinter.torch.counters()["graphs"] == graphs == 11
+    assert sinter.torch.counters()["recompiles"] == 0
 
 
 def test_inputs_with_other_strides_are_copied():

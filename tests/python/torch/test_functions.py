@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from helpers import assert_same, check, compiled
 
 import sinter.torch
+from sinter.torch.explain import describe
 
 
 def leaf(*shape, dtype=torch.float32):
@@ -172,3 +173,23 @@ def test_double_backward_of_inputs():
         return (torch.tanh(x @ w) ** 2).mean()
 
     check(f, leaf(4, 5), leaf(5, 3))
+
+
+def test_optimizer_step_is_one_kernel():
+    eager = [torch.randn(n, 3, requires_grad=True) for n in (2, 5, 7)]
+    mine = [p.detach().clone().requires_grad_() for p in eager]
+    steps = [torch.optim.AdamW(p, lr=0.01) for p in (eager, mine)]
+    graphs = []
+    sinter.torch.compiler._listeners.append(graphs.append)
+    torch._dynamo.reset()
+    run = torch.compile(steps[1].step, backend="sinter", options={"fallback": False})
+    for _ in range(3):
+        for p, q in zip(eager, mine):
+            p.grad = torch.randn_like(p)
+            q.grad = p.grad.clone()
+        steps[0].step()
+        run()
+    sinter.torch.compiler._listeners.clear()
+    assert_same(mine, eager)
+    explanation = describe(graphs[-1:])
+    assert explanation.kernels == 1 and not explanation.torch_ops

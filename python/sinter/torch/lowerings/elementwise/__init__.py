@@ -5,6 +5,7 @@ from . import (  # noqa: F401
     arithmetic,
     casts,
     comparisons,
+    fused_products,
     integer_functions,
     lists,
     special,
