@@ -149,7 +149,7 @@ def scatter_add(region: Any, node: Any, x: sinter.Tensor, axis: int, indices: si
     return _write(region, x, axis, indices, _cut(cast(source, torch_dtype(x)), indices), True)
 
 
-# --- Reductions of all values for one element ------------------------------------------------------
+# --- Reductions of all values for one element ----------------------------------------------------
 
 _LARGEST_LINE = 1024
 
