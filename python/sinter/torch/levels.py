@@ -16,6 +16,7 @@ from .classify import Classes, Kind, device_of, values_of
 from .symbols import element_count, hint_of
 
 Node = torch.fx.Node
+MOST_IN_GROUP = 100  # nodes that move together
 
 
 class Levels:
@@ -26,6 +27,7 @@ class Levels:
         self.kinds = classes.kinds
         self.nodes = list(graph.nodes)
         self.level: dict[Node, int] = {}
+        self._uses: dict[Node, list[Node]] = {}
         for node in self.nodes:
             self.level[node] = self._earliest(node)
         self._order_impure()
@@ -72,59 +74,97 @@ class Levels:
                 highest = self.level[node] = max(highest, self.level[node])
 
     def _sink(self) -> None:
-        """Moves fused nodes to later regions if fewer bytes cross between regions thereby."""
+        """Moves fused nodes to later regions if fewer bytes cross between regions thereby. A node
+        moves together with the nodes that only it needs."""
         for node in reversed(self.nodes):
-            if self.kinds[node] is not Kind.FUSED or is_part(node):
+            if self.kinds[node] is not Kind.FUSED or is_part(node) or is_reduction(node):
                 continue
             latest = self._first_use(node)
-            if latest <= self.level[node] or not self._sinking_saves(node, latest):
+            if latest <= self.level[node]:
                 continue
-            self.level[node] = latest
-            for user in node.users:
-                if is_part(user):
-                    self.level[user] = latest
+            group = self._exclusive(node)
+            if self._sinking_saves(node, group, latest):
+                for member in group:
+                    self.level[member] = latest
+                    for part in filter(is_part, member.users):
+                        self.level[part] = latest
 
     def uses(self, node: Node) -> list[Node]:
         """The fused nodes, torch ops and outputs that read a node, also through views and parts."""
-        found, work = [], list(node.users)
-        while work:
-            user = work.pop()
-            if self.kinds[user] is Kind.VIEW or (is_part(user) and self.kinds[user] is Kind.FUSED):
-                work.extend(user.users)
-            else:
-                found.append(user)
+        found = self._uses.get(node)
+        if found is None:
+            found, work = [], list(node.users)
+            while work:
+                user = work.pop()
+                if self.kinds[user] is Kind.VIEW or self._is_own_part(user):
+                    work.extend(user.users)
+                else:
+                    found.append(user)
+            self._uses[node] = found
         return found
 
+    def _is_own_part(self, node: Node) -> bool:
+        return is_part(node) and self.kinds[node] is Kind.FUSED
+
     def _first_use(self, node: Node) -> int:
-        """The lowest level of the nodes that read a node; -1 if it has to stay."""
+        """The lowest level of the nodes that read a node; -1 for values of the graph's output."""
         latest = None
         for user in self.uses(node):
-            kind = self.kinds[user]
-            if kind is Kind.OUTPUT or (kind is Kind.TORCH and not self._feeds_only(node)):
+            if self.kinds[user] is Kind.OUTPUT:
                 return -1
-            other_device = kind is Kind.FUSED and device_of(user) != device_of(node)
+            other_device = self.kinds[user] is Kind.FUSED and device_of(user) != device_of(node)
             level = self.level[user] - other_device
             latest = level if latest is None else min(level, latest)
         return -1 if latest is None else latest
 
-    def _feeds_only(self, node: Node) -> bool:
-        """True if the operands of a node are in memory anyway, or are read by nothing else."""
-        return all(
-            self.kinds[source] is not Kind.FUSED or self.uses(source) == [node]
-            for source in self.sources(node)
+    def _exclusive(self, node: Node) -> dict[Node, None]:
+        """The node and the nodes of its region that nothing else needs."""
+        group: dict[Node, None] = {node: None}
+        work = [node]
+        while work and len(group) < MOST_IN_GROUP:
+            for source in map(self._whole, self.sources(work.pop())):
+                is_near = self._is_near(source, node)
+                if is_near and source not in group and all(u in group for u in self.uses(source)):
+                    group[source] = None
+                    work.append(source)
+        return group
+
+    def _whole(self, node: Node) -> Node:
+        """The op of which a node is one result, or the node itself."""
+        return node.args[0] if self._is_own_part(node) else node  # type: ignore[return-value]
+
+    def _is_near(self, source: Node, node: Node) -> bool:
+        """True if both are computed in one region."""
+        return (
+            self.kinds[source] is Kind.FUSED
+            and self.level[source] == self.level[node]
+            and device_of(source) == device_of(node)
         )
 
-    def _sinking_saves(self, node: Node, latest: int) -> bool:
-        if is_reduction(node):
-            return False
-        read = 0
-        for source in self.sources(node):
-            is_read_there = any(
-                self.level[user] == latest and self.kinds[user] is Kind.FUSED
-                for user in self.uses(source)
-            )
-            read += 0 if is_read_there else bytes_of(source)
-        return read <= bytes_of(node)
+    def _is_stored(self, source: Node, node: Node) -> bool:
+        """True if an operand is in memory, wherever `node` is computed."""
+        return not self._is_near(source, node) or any(
+            self.kinds[user] is not Kind.FUSED or self.level[user] != self.level[source]
+            for user in self.uses(source)
+            if user is not node
+        )
+
+    def _sinking_saves(self, node: Node, group: dict[Node, None], latest: int) -> bool:
+        """Compares the bytes that both regions read and write."""
+        is_stored = any(self.kinds[user] is not Kind.FUSED for user in self.uses(node))
+        saved = 0 if is_stored else 2 * bytes_of(node)
+        spent = 0
+        sources = {s for member in group for s in map(self._whole, self.sources(member))}
+        for source in sources - group.keys():
+            readers = [u for u in self.uses(source) if self.kinds[u] is Kind.FUSED]
+            if self._is_stored(source, node):
+                if not any(self.level[u] == self.level[node] and u not in group for u in readers):
+                    saved += bytes_of(source)
+            else:
+                spent += bytes_of(source)
+            if not any(self.level[user] == latest for user in readers):
+                spent += bytes_of(source)
+        return spent <= saved
 
 
 def is_size(node: Node) -> bool:

@@ -6,9 +6,9 @@ import sinter.torch  # noqa: F401
 
 
 def compiled(function, dynamic=None, **options):
-    """`function` through the backend. A failure of sinter is an error."""
+    """`function` through the backend. A failure of sinter is an error. Compilation is quick."""
     torch._dynamo.reset()
-    settings = {"fallback": False, **options}
+    settings = {"fallback": False, "optimize_host": False, **options}
     return torch.compile(function, backend="sinter", dynamic=dynamic, options=settings, fullgraph=True)
 
 

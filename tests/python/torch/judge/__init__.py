@@ -1,1 +1,1 @@
-"""The judge of lowerings: PyTorch's own samples of its ops, through the backend and in eager mode."""
+"""The judge of lowerings: samples of PyTorch's op database, through the backend and eagerly."""

@@ -33,9 +33,11 @@ class Coverage:
     is_random: bool = False
 
     def add(self, graph: torch.fx.Graph, output: Any, classes: Classes) -> None:
-        """Adds the ops on which an output of a graph depends."""
+        """Adds the ops on which an output of a graph depends, without a copy at its end."""
         seen: set[torch.fx.Node] = set()
         pending = [output] if isinstance(output, torch.fx.Node) else []
+        if pending and output.target is torch.ops.aten.clone.default:
+            pending = list(output.all_input_nodes)
         while pending:
             node = pending.pop()
             if node in seen:

@@ -92,7 +92,8 @@ def _mean_error(result: torch.Tensor, exact: torch.Tensor) -> float:
 def _distances(a: torch.Tensor, b: torch.Tensor, exact: torch.Tensor | None) -> str:
     if exact is None or exact.shape != a.shape:
         return ""
-    return f"; mean errors against f64: {_mean_error(a, exact):.3g}, eager {_mean_error(b, exact):.3g}"
+    ours, theirs = _mean_error(a, exact), _mean_error(b, exact)
+    return f"; mean errors against f64: {ours:.3g}, eager {theirs:.3g}"
 
 
 def _largest_difference(a: torch.Tensor, b: torch.Tensor) -> str:

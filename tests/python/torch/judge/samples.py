@@ -74,7 +74,7 @@ def ops_named(names: list[str] | None) -> list[Any]:
 
 
 def samples_of(op: Any, dtype: torch.dtype, gradient: bool, most: int | None) -> list[Sample]:
-    """At most `most` samples, evenly spread over all of them. The numbers are the same each time."""
+    """At most `most` samples, evenly spread over all of them, with equal numbers each time."""
     torch.manual_seed(0)
     inputs = list(op.sample_inputs("cpu", dtype, requires_grad=gradient))
     if most is not None and len(inputs) > most:

@@ -72,7 +72,7 @@ def _ops(per_op: dict[str, Counter[str]], partly: Counter[str]) -> list[str]:
     rest = sorted(op for op in per_op if op not in set(clean) and set(per_op[op]) != {"error"})
     none = sorted(op for op, counts in per_op.items() if set(counts) == {"error"})
     lines = ["## Ops with other samples", "",
-             "`partly torch` counts samples within tolerance in which some ops stay with torch.", "",
+             "`partly torch` counts the samples in which some ops stay with torch.", "",
              _line(["op", "samples", *_COLUMNS, "partly torch"]),
              _line(["---"] * (3 + len(_COLUMNS)))]
     for op in rest:

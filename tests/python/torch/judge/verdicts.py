@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -110,8 +109,14 @@ def _compared(sample: Sample, dtype: str, ours: Results, theirs: Results, covera
 
 
 # Messages of tracing: the op needs values of tensors, or has no fake implementation.
-_TRACE_ERRORS = ("DataDependent", "DynamicOutputShape", "GuardOnDataDependent", "UnsupportedOperator",
-                 "UnsupportedFakeTensor", "UnsupportedMutationAliasing")
+_TRACE_ERRORS = (
+    "DataDependent",
+    "DynamicOutputShape",
+    "GuardOnDataDependent",
+    "UnsupportedFakeTensor",
+    "UnsupportedMutationAliasing",
+    "UnsupportedOperator",
+)
 
 
 def _is_of_trace(error: BaseException) -> bool:
@@ -125,7 +130,8 @@ def _first_line(error: BaseException) -> str:
 
 def _of(sample: Sample, dtype: str, verdict: str, reason: str, coverage: Coverage | None = None
         ) -> Verdict:
-    return _verdict(sample.op, dtype, sample.index, sample.needs_gradient, verdict, reason, coverage)
+    gradient = sample.needs_gradient
+    return _verdict(sample.op, dtype, sample.index, gradient, verdict, reason, coverage)
 
 
 def _verdict(op: Any, dtype: str, index: int | None, gradient: bool, verdict: str, reason: str,
@@ -134,5 +140,3 @@ def _verdict(op: Any, dtype: str, index: int | None, gradient: bool, verdict: st
     return Verdict(op.full_name, dtype, -1 if index is None else index, gradient, verdict, reason,
                    sorted(coverage.lowered), dict(sorted(coverage.stayed.items())))
 
-
-Judge = Callable[[Any, str], list[Verdict]]

@@ -8,8 +8,8 @@ import torch
 
 import sinter
 
-from ..registry import lowering
-from .operands import floating, is_floating, promote, torch_dtype, widen
+from ...registry import lowering
+from ..operands import floating, is_floating, promote, torch_dtype, widen
 
 aten = torch.ops.aten
 

@@ -8,8 +8,8 @@ import torch
 
 import sinter
 
-from ..registry import lowering
-from .operands import cast
+from ...registry import lowering
+from ..operands import cast
 
 aten = torch.ops.aten
 prims = torch.ops.prims

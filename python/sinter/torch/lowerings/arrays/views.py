@@ -9,8 +9,8 @@ import torch
 
 import sinter
 
-from ..registry import lowering
-from .operands import at_least_1d, axis_of, product, result_shape
+from ...registry import lowering
+from ..operands import at_least_1d, axis_of, product, result_shape
 
 aten = torch.ops.aten
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import sinter
 
-from ..registry import lowering
+from ...registry import lowering
 
 
 @lowering("prims.fma.default")

@@ -8,9 +8,17 @@ import torch
 
 import sinter
 
-from ..registry import lowering
-from .functions.integer_functions import integer_power
-from .operands import cast, is_floating, is_tensor, promote, promote_wide, torch_dtype
+from ...registry import lowering
+from .integer_functions import integer_power
+from ..operands import (
+    cast,
+    is_floating,
+    is_tensor,
+    number,
+    promote,
+    promote_wide,
+    torch_dtype,
+)
 
 aten = torch.ops.aten
 
@@ -84,7 +92,8 @@ def _floor_quotient(a: Any, b: Any) -> sinter.Tensor:
     is_below = sinter.ne(remainder, 0.0) & sinter.ne(sinter.lt(remainder, 0.0), _is_negative(b))
     quotient = sinter.where(is_below, sinter.sub(quotient, 1.0), quotient)
     floor = sinter.floor(quotient)
-    nearest = sinter.where(sinter.gt(sinter.sub(quotient, floor), 0.5), sinter.add(floor, 1.0), floor)
+    is_above = sinter.gt(sinter.sub(quotient, floor), 0.5)
+    nearest = sinter.where(is_above, sinter.add(floor, 1.0), floor)
     exact = sinter.div(a, b)
     result = sinter.where(sinter.eq(quotient, 0.0), sinter.copysign(0.0, exact), nearest)
     return sinter.where(_is_zero(b), exact, result)
@@ -141,7 +150,6 @@ _BINARY_FLOAT = {
     sinter.atan2: [aten.atan2.default],
     sinter.hypot: [aten.hypot.default],
     sinter.copysign: [aten.copysign.Tensor, aten.copysign.Scalar],
-    sinter.nextafter: [aten.nextafter.default],
 }
 
 
@@ -155,6 +163,23 @@ for _op, _overloads in _BINARY.items():
     _register_binary(_op, _overloads, to_float=False)
 for _op, _overloads in _BINARY_FLOAT.items():
     _register_binary(_op, _overloads, to_float=True)
+
+
+@lowering(aten.nextafter.default)
+def nextafter(region: Any, node: Any, a: Any, b: Any) -> sinter.Tensor:
+    a, b = promote(a, b, to_float=True)
+    if torch_dtype(a) in (torch.float32, torch.float64):
+        return sinter.nextafter(a, b)
+    # The bits of a floating number, read as an integer, count its magnitudes.
+    bits = sinter.bitcast(a, sinter.i16)
+    grows = sinter.eq(sinter.lt(a, b), sinter.gt(a, 0.0))
+    step = sinter.where(grows, sinter.add(bits, 1), sinter.sub(bits, 1))
+    smallest = sinter.where(sinter.lt(b, 0.0), number(-0x7FFF, torch.int16), 1)
+    step = sinter.where(sinter.eq(a, 0.0), smallest, step)
+    moved = sinter.bitcast(sinter.cast(step, sinter.i16), a.dtype)
+    is_nan = sinter.logical_or(sinter.isnan(a), sinter.isnan(b))
+    result = sinter.where(sinter.eq(a, b), b, moved)
+    return sinter.where(is_nan, float("nan"), result)
 
 
 @lowering(aten.clamp.default, aten.clamp.Tensor)

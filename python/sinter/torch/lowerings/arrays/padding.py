@@ -90,7 +90,11 @@ _register(
 )
 _register(
     _replicate,
-    [aten.replication_pad1d.default, aten.replication_pad2d.default, aten.replication_pad3d.default],
+    [
+        aten.replication_pad1d.default,
+        aten.replication_pad2d.default,
+        aten.replication_pad3d.default,
+    ],
     [
         aten.replication_pad1d_backward.default,
         aten.replication_pad2d_backward.default,

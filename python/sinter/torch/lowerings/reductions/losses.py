@@ -8,8 +8,8 @@ import torch
 
 import sinter
 
-from ..registry import lowering
-from .operands import axis_of, cast, promote_wide, widen
+from ...registry import lowering
+from ..operands import axis_of, cast, promote_wide, widen
 
 aten = torch.ops.aten
 

@@ -8,9 +8,9 @@ import torch
 
 import sinter
 
-from ..registry import lowering
+from ...registry import lowering
 from .arithmetic import clamp
-from .operands import promote, widen
+from ..operands import promote, widen
 
 aten = torch.ops.aten
 

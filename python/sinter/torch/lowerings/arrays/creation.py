@@ -1,4 +1,4 @@
-"""Tensors from sizes and numbers alone."""
+"""Tensors that are made of sizes and numbers only."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import torch
 
 import sinter
 
-from ..registry import lowering
-from .operands import cast, is_tensor, number, result_shape
+from ...registry import lowering
+from ..operands import cast, is_tensor, number, result_shape
 
 aten = torch.ops.aten
 prims = torch.ops.prims

@@ -13,8 +13,8 @@ import torch
 
 import sinter
 
-from ..registry import lowering
-from .operands import (
+from ...registry import lowering
+from ..operands import (
     at_least_1d,
     axis_of,
     cast,

@@ -8,8 +8,8 @@ import torch
 
 import sinter
 
-from ..registry import lowering
-from .operands import at_least_1d, axis_of, cast, is_floating, positions, promote, torch_dtype
+from ...registry import lowering
+from ..operands import at_least_1d, axis_of, cast, is_floating, positions, promote, torch_dtype
 
 aten = torch.ops.aten
 

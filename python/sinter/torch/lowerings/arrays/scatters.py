@@ -12,9 +12,9 @@ import torch
 
 import sinter
 
-from ..registry import lowering
+from ...registry import lowering
 from .indexing import has_mask, index_nodes, is_not_empty
-from .operands import (
+from ..operands import (
     at_least_1d,
     axis_of,
     cast,
@@ -149,7 +149,7 @@ def scatter_add(region: Any, node: Any, x: sinter.Tensor, axis: int, indices: si
     return _write(region, x, axis, indices, _cut(cast(source, torch_dtype(x)), indices), True)
 
 
-# --- Reductions of all values for one element ------------------------------------------------------
+# --- Reductions of all values for one element ----------------------------------------------------
 
 _LARGEST_LINE = 1024
 

@@ -9,9 +9,9 @@ import torch
 
 import sinter
 
-from ..registry import lowering
+from ...registry import lowering
 from . import arithmetic, unary
-from .operands import cast, promote, torch_dtype
+from ..operands import cast, promote, torch_dtype
 
 aten = torch.ops.aten
 

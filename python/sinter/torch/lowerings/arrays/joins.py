@@ -9,8 +9,8 @@ import torch
 
 import sinter
 
-from ..registry import lowering
-from .operands import (
+from ...registry import lowering
+from ..operands import (
     axis_of,
     cast,
     expand,

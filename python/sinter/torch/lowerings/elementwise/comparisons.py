@@ -8,8 +8,8 @@ import torch
 
 import sinter
 
-from ..registry import lowering
-from .operands import is_floating, promote, torch_dtype
+from ...registry import lowering
+from ..operands import is_floating, promote, torch_dtype
 
 aten = torch.ops.aten
 

@@ -9,8 +9,8 @@ import torch
 
 import sinter
 
-from ..registry import lowering
-from .operands import (
+from ...registry import lowering
+from ..operands import (
     at_least_1d,
     axes_of,
     cast,

@@ -9,8 +9,8 @@ import torch
 
 import sinter
 
-from ..registry import lowering
-from .operands import at_least_1d, axis_of, floating, widen
+from ...registry import lowering
+from ..operands import at_least_1d, axis_of, floating, widen
 
 aten = torch.ops.aten
 

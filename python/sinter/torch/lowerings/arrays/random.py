@@ -12,8 +12,8 @@ import torch
 
 import sinter
 
-from ..registry import lowering
-from .operands import cast, result_shape, widen
+from ...registry import lowering
+from ..operands import cast, result_shape, widen
 
 aten = torch.ops.aten
 

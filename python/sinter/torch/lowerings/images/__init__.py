@@ -1,3 +1,0 @@
-"""The lowerings of ops on images: pooling, padding and resampling."""
-
-from . import adaptive_pooling, padding, pooling, resampling  # noqa: F401
