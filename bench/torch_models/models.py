@@ -7,7 +7,7 @@ def resnet18():
     import torchvision
 
     model = torchvision.models.resnet18(num_classes=10)
-    return model, lambda: torch.randn(4, 3, 64, 64), 10
+    return model, lambda: torch.randn(8, 3, 64, 64), 10
 
 
 def vit():
