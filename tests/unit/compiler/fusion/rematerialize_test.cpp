@@ -139,8 +139,8 @@ graph late(a: bf16[128, 512, 64], g: f32[128, 512, 64], p: bf16[128, 512, 64], q
   EXPECT_LT(temporary_bytes(program), 4 * 128 * 512 * 64) << "w is not stored";
 }
 
-/// Bicubic interpolation, where groups compute values of one another: a value must not be loaded that no
-/// group stores, and a group whose values nobody loads any more must disappear.
+/// In bicubic interpolation, groups compute values of one another. Every loaded value must be stored, and
+/// groups without loaded values must disappear.
 TEST(RematerializeTest, ValuesOfSeveralGroups) {
   for (const char* name : {"bicubic_samples", "bicubic_samples_later"}) {
     std::ifstream file(std::string(SINTER_SOURCE_DIR "/tests/unit/compiler/fusion/graphs/") + name + ".sinter");

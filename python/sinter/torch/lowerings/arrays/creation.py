@@ -1,4 +1,4 @@
-"""Tensors that are made of sizes and numbers only."""
+"""Tensors from sizes and numbers alone."""
 
 from __future__ import annotations
 

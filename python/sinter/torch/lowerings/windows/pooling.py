@@ -38,7 +38,7 @@ class Windows:
         return max(end - self.extents[at] - self.padding[at], 0)
 
     def is_plain(self) -> bool:
-        """True if the windows have no gaps and lie in the symmetric padding."""
+        """True if the windows have no gaps and stay inside of the symmetric padding."""
         ends = all(self.missing(at) <= self.padding[at] for at in range(self.count))
         floors = [
             (self.extents[at] + 2 * self.padding[at] - self.size[at]) // self.stride[at] + 1
