@@ -74,10 +74,11 @@ def _type(tensor: torch.Tensor) -> str:
 
 def _is_no_worse(a: torch.Tensor, b: torch.Tensor, exact: torch.Tensor) -> bool:
     """True if a is within the tolerance of the exact result, or if the root mean square of its
-    errors is at most twice that of eager's b."""
+    errors is at most twice that of eager's b; three times for f16 and bf16, as in Dynamo's check."""
     if not a.is_floating_point() or exact.shape != a.shape:
         return False
-    return error_of(a, exact) <= 1 or _mean_error(a, exact) <= 2 * _mean_error(b, exact)
+    factor = 3 if a.dtype in (torch.float16, torch.bfloat16) else 2
+    return error_of(a, exact) <= 1 or _mean_error(a, exact) <= factor * _mean_error(b, exact)
 
 
 def _mean_error(result: torch.Tensor, exact: torch.Tensor) -> float:
