@@ -21,7 +21,7 @@ TOLERANCES = {
 
 
 def errors_of(result: torch.Tensor, reference: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """The error of each element, as a multiple of the tolerance of `dtype`. It is infinite where a NaN or
+    """The error of each element, as a multiple of the tolerance of `dtype`; infinite where a NaN or
     an infinity differs, and for integers that differ."""
     kind = torch.complex128 if result.is_complex() else torch.float64
     a, b = result.to(kind), reference.to(kind)
@@ -73,12 +73,12 @@ def _type(tensor: torch.Tensor) -> str:
 
 
 def _is_no_worse(a: torch.Tensor, b: torch.Tensor, exact: torch.Tensor) -> bool:
-    """True if a is within the tolerance of the exact result. True, too,
-    if the root mean square of its
-    errors is at most twice that of eager's b."""
+    """True if a is within the tolerance of the exact result, or if the root mean square of its
+    errors is at most twice that of eager's b; three times for f16 and bf16, as in Dynamo's check."""
     if not a.is_floating_point() or exact.shape != a.shape:
         return False
-    return error_of(a, exact) <= 1 or _mean_error(a, exact) <= 2 * _mean_error(b, exact)
+    factor = 3 if a.dtype in (torch.float16, torch.bfloat16) else 2
+    return error_of(a, exact) <= 1 or _mean_error(a, exact) <= factor * _mean_error(b, exact)
 
 
 def _mean_error(result: torch.Tensor, exact: torch.Tensor) -> float:
