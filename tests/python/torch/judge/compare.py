@@ -21,8 +21,8 @@ TOLERANCES = {
 
 
 def errors_of(result: torch.Tensor, reference: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """The error of each element, as a multiple of the tolerance of `dtype`; infinite where a NaN or
-    an infinity differs, and for integers that differ."""
+    """The error of each element, as a multiple of the tolerance of `dtype`. It is infinite where a NaN
+    or an infinity differs, and for integers that differ."""
     kind = torch.complex128 if result.is_complex() else torch.float64
     a, b = result.to(kind), reference.to(kind)
     equal = (result == reference.to(result.dtype)) | (a.isnan() & b.isnan())
@@ -73,8 +73,10 @@ def _type(tensor: torch.Tensor) -> str:
 
 
 def _is_no_worse(a: torch.Tensor, b: torch.Tensor, exact: torch.Tensor) -> bool:
-    """True if a is within the tolerance of the exact result, or if the root mean square of its
-    errors is at most twice that of eager's b; three times for f16 and bf16, as in Dynamo's check."""
+    """True if a is within the tolerance of the exact result, or is not much less exact than eager's b.
+
+    The root mean square of its errors may be twice that of b, and three times for f16 and bf16, as in
+    Dynamo's own check."""
     if not a.is_floating_point() or exact.shape != a.shape:
         return False
     factor = 3 if a.dtype in (torch.float16, torch.bfloat16) else 2
