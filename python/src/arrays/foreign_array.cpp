@@ -156,6 +156,21 @@ Array array_of_cuda_interface(nb::handle source, std::optional<Device> device, v
   return from_dlpack(&owned.release()->tensor, gpu);
 }
 
+/// The dtype of a type of DLPack; nullopt for those that need the checks of from_dlpack.
+std::optional<DType> plain_dtype(dlpack::DataType type) {
+  enum Code : std::uint8_t { integer = 0, natural = 1, real = 2, bfloat = 4, truth = 6 };
+  for (const DTypeInfo& row : kDTypes) {
+    if (row.size * 8 != type.bits || type.lanes != 1 || is_f8(row.dtype) || row.dtype == c64) continue;
+    const Code code = row.dtype == boolean ? truth
+                      : row.dtype == bf16  ? bfloat
+                      : is_floating(row.dtype) ? real
+                      : is_signed(row.dtype)   ? integer
+                                               : natural;
+    if (code == type.code) return row.dtype;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool is_array(nb::handle source) noexcept {
@@ -180,7 +195,17 @@ Array borrowed_array(nb::handle source, const Device& device, void* stream) {
   if (!table || !table->tensor_of) return array_of_object(source, device, stream);
   // from_dlpack copies all but the deleter, which stays null: the caller keeps the memory. The GIL guards it.
   static dlpack::ManagedTensorVersioned borrowed = {.version = dlpack::kVersion};
-  if (table->tensor_of(source.ptr(), &borrowed.dl_tensor) != 0) throw nb::python_error();
+  dlpack::Tensor& tensor = borrowed.dl_tensor;
+  if (table->tensor_of(source.ptr(), &tensor) != 0) throw nb::python_error();
+  const std::optional<DType> dtype = plain_dtype(tensor.dtype);
+  // Memory that from_dlpack imports waits for the GPU when it is released; wrapped memory does not.
+  if (dtype && !device.is_host() && tensor.device.type == dlpack::DeviceType::cuda &&
+      tensor.device.id == device.ordinal()) {
+    const auto rank = static_cast<std::size_t>(tensor.ndim);
+    const Sizes strides = tensor.strides ? Sizes(std::span<const std::int64_t>(tensor.strides, rank)) : Sizes();
+    return Array::wrap(static_cast<char*>(tensor.data) + tensor.byte_offset, *dtype,
+                       std::span<const std::int64_t>(tensor.shape, rank), device, strides);
+  }
   return from_dlpack(&borrowed, device);
 }
 
