@@ -161,3 +161,16 @@ def test_streams():
     assert stream.__cuda_stream__() == (0, stream.handle)
     with pytest.raises(sinter.UserError, match=r"test_sharing.py:\d+: str is no stream"):
         context.run({"x": np.ones(4, np.float32)}, {"y": y}, "stream")
+
+
+class GpuArray:
+    """An array of a library that has only the older protocol of GPU memory."""
+
+    __cuda_array_interface__ = {"shape": (4,), "typestr": "<f4", "data": (4096, False), "version": 3, "strides": None}
+
+
+def test_gpu_memory_without_a_gpu_is_refused():
+    if not sinter.default_device().is_host:
+        pytest.skip("there is a GPU")
+    with pytest.raises(sinter.DriverError, match="CUDA"):
+        sinter.from_dlpack(GpuArray())
