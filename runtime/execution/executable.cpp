@@ -104,7 +104,7 @@ void find_sizes(Extent extent, std::span<const Size> sizes, std::vector<std::int
       }
       const auto size = std::ranges::find(sizes, atom->name, &Size::symbol);
       if (size == sizes.end() || size->value < 0)
-        throw UserError(fmt::format("evaluate: the size of {} is {}; pass a number from 0 on", atom->name,
+        throw UserError(fmt::format("extent_value: the size of {} is {}; pass a number from 0 on", atom->name,
                                     size == sizes.end() ? "missing" : std::to_string(size->value)));
       values[static_cast<std::size_t>(atom->id)] = size->value;
     }
@@ -112,7 +112,7 @@ void find_sizes(Extent extent, std::span<const Size> sizes, std::vector<std::int
 
 }  // namespace
 
-std::int64_t evaluate(Extent extent, std::span<const Size> sizes) {
+std::int64_t extent_value(Extent extent, std::span<const Size> sizes) {
   if (extent.is_number()) return extent.number();
   std::vector<std::int64_t> values(extent.expression()->table->atoms().size());
   find_sizes(extent, sizes, values);

@@ -60,7 +60,7 @@ void bind_extent(nb::module_& m) {
       .def("__hash__", [](const ExtentObject& self) { return std::hash<const void*>()(self.extent.expression()); })
       .def("__repr__", [](const ExtentObject& self) { return to_string(self.extent); })
       .def("evaluate",
-           [](const ExtentObject& self, nb::dict sizes) { return evaluate(self.extent, sizes_of(sizes)); }, "sizes"_a,
+           [](const ExtentObject& self, nb::dict sizes) { return extent_value(self.extent, sizes_of(sizes)); }, "sizes"_a,
            "The number that it is for these sizes of symbols. Raises UserError if one is missing.")
       .def_prop_ro("graph", [](const ExtentObject& self) { return self.graph; });
 }

@@ -55,7 +55,7 @@ struct Size {
 
 /// The number that `extent` is for these sizes. Throws UserError if the size of one of its symbols is
 /// missing or negative.
-std::int64_t evaluate(Extent extent, std::span<const Size> sizes);
+std::int64_t extent_value(Extent extent, std::span<const Size> sizes);
 
 /// The treatment of outputs that are plain views of inputs or of other outputs, for example of a
 /// transposed or sliced input. Only view ops (reshape, permute, slice, broadcast_to and the like)

@@ -35,11 +35,11 @@ TEST(Arguments, ExtentsHaveNumbersForSizes) {
   const Extent rows = graph.extent("rows");
   const Extent columns = graph.extent("columns");
   const Extent halves = floor_div(rows * columns + 1, 2);
-  EXPECT_EQ(evaluate(halves, std::vector<Size>{{"columns", 5}, {"rows", 3}}), 8);
-  EXPECT_EQ(evaluate(Extent(7), std::vector<Size>{}), 7);
-  EXPECT_THAT(error_of([&] { return evaluate(halves, std::vector<Size>{{"rows", 3}}); }),
+  EXPECT_EQ(extent_value(halves, std::vector<Size>{{"columns", 5}, {"rows", 3}}), 8);
+  EXPECT_EQ(extent_value(Extent(7), std::vector<Size>{}), 7);
+  EXPECT_THAT(error_of([&] { return extent_value(halves, std::vector<Size>{{"rows", 3}}); }),
               HasSubstr("the size of columns is missing"));
-  EXPECT_THAT(error_of([&] { return evaluate(rows, std::vector<Size>{{"rows", -1}}); }), HasSubstr("the size of rows is -1"));
+  EXPECT_THAT(error_of([&] { return extent_value(rows, std::vector<Size>{{"rows", -1}}); }), HasSubstr("the size of rows is -1"));
 }
 
 TEST(Arguments, FailedHostWorkIsReported) {
