@@ -12,8 +12,9 @@ file(REMOVE_RECURSE ${SCRATCH})
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/installed --component sinter)
 file(RENAME ${SCRATCH}/installed ${SCRATCH}/moved)
 file(GLOB_RECURSE file ${SCRATCH}/moved/sinter.pc)
-get_filename_component(ENV{PKG_CONFIG_PATH} ${file} DIRECTORY)
-get_filename_component(library_dir $ENV{PKG_CONFIG_PATH} DIRECTORY)
+get_filename_component(folder ${file} DIRECTORY)
+set(ENV{PKG_CONFIG_PATH} ${folder})
+get_filename_component(library_dir ${folder} DIRECTORY)
 
 # query(<result> options…): the words that pkg-config prints about sinter.
 function(query result)

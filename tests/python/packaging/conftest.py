@@ -38,5 +38,7 @@ def installed(wheel: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> 
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=False, symlinks=True)
     python = folder / "bin" / "python"
-    run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", wheel)
+    # The path has the build tree's package, which pip would take for an installed one.
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", wheel, env=clean)
     return python
