@@ -53,23 +53,9 @@ _KEPT = [
 ]
 
 
-_BICUBIC = 2
-
-
-def _grid_sampler_2d(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The decomposition, except of bicubic sampling, which would be about 600 ops."""
-
-    def decompose(x: Any, grid: Any, mode: int, *options: Any) -> Any:
-        return NotImplemented if mode == _BICUBIC else function(x, grid, mode, *options)
-
-    return decompose
-
-
 def decompositions() -> dict[Any, Callable[..., Any]]:
     """The table from ops to functions, for `aot_autograd`."""
     table = {**core_aten_decompositions(), **get_decompositions(_MORE)}
-    sampler = aten.grid_sampler_2d.default
-    table[sampler] = _grid_sampler_2d(table[sampler])
     kept = set(_KEPT)
     return {
         op: function
