@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+import sinter
+
 
 @dataclass(frozen=True)
 class BackendOptions:
@@ -26,11 +28,7 @@ class BackendOptions:
     """The options for sinter.compile."""
 
 
-SINTER_OPTIONS = (
-    "tune", "rounding", "math", "fuse", "bucket_bytes", "skip", "dump", "dump_directory", "log",
-    "debug", "trace", "target_file", "target", "cache", "idle_bytes", "also_nvrtc", "count",
-    "optimize_host", "ptx", "never_stall", "specialize", "force_candidate",
-)  # fmt: skip
+SINTER_OPTIONS: tuple[str, ...] = sinter.Options.fields
 DEFAULTS = {"tune": "off", "rounding": "wide"}
 
 

@@ -66,7 +66,7 @@ nb::object exported(const ArrayObject& self, nb::object stream, nb::object max_v
 std::string type_string(DType dtype) {
   const DTypeInfo& row = info(dtype);
   if (dtype == bf16 || is_f8(dtype))
-    throw UserError("array interface: NumPy has no type for " + std::string(row.name) + "; use DLPack, or cast in a program");
+    fail_here("array interface: NumPy has no type for " + std::string(row.name) + "; use DLPack, or cast in a program");
   const char kind = dtype == boolean ? 'b' : dtype == c64 ? 'c' : is_floating(dtype) ? 'f' : is_signed(dtype) ? 'i' : 'u';
   return std::string(row.size == 1 ? "|" : "<") + kind + std::to_string(row.size);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "arrays/dlpack_exchange.h"
+#include "values/dlpack_code.h"
 #include "values/location.h"
 #include "sinter/dlpack.h"
 #include "sinter/error.h"
@@ -22,11 +23,9 @@ constexpr const char* kVersionedCapsule = "dltensor_versioned";
 constexpr const char* kCapsule = "dltensor";
 
 [[noreturn]] void fail_no_array(nb::handle source) {
-  const Location place = current_location();
-  throw UserError(std::string(place.file) + ":" + std::to_string(place.line) + ": " +
-                  std::string(nb::str(source.type().attr("__name__")).c_str()) +
-                  " is no array: it has neither __dlpack__ nor __cuda_array_interface__; pass an array of NumPy, "
-                  "PyTorch, JAX, CuPy or sinter");
+  fail_here(std::string(nb::str(source.type().attr("__name__")).c_str()) +
+            " is no array: it has neither __dlpack__ nor __cuda_array_interface__; pass an array of NumPy, "
+            "PyTorch, JAX, CuPy or sinter");
 }
 
 /// The exchange table of the type of `source`; null if it has none. Types live as long as the process
@@ -85,7 +84,7 @@ Array array_of_capsule(nb::handle capsule, std::optional<Device> device) {
     PyCapsule_SetName(capsule.ptr(), "used_dltensor");
     return from_dlpack(tensor, device);
   }
-  throw UserError("from_dlpack: the capsule holds no tensor, or was used before; export the array again");
+  fail_here("from_dlpack: the capsule holds no tensor, or was used before; export the array again");
 }
 
 /// Kept by an Array in the memory of a Python object: the object, and the lists that DLPack points to.
@@ -111,7 +110,7 @@ dlpack::DataType data_type(const std::string& text) {
   const std::uint8_t codes[] = {0, 1, 2, 5, 6};
   const std::size_t kind = text.size() > 2 ? kinds.find(text[1]) : std::string::npos;
   if (kind == std::string::npos || text[0] == '>')
-    throw UserError("__cuda_array_interface__: sinter cannot read the type " + text +
+    fail_here("__cuda_array_interface__: sinter cannot read the type " + text +
                     "; cast the array, or pass one with DLPack");
   return {codes[kind], static_cast<std::uint8_t>(8 * std::stoi(text.substr(2))), 1};
 }
@@ -158,27 +157,12 @@ Array array_of_cuda_interface(nb::handle source, std::optional<Device> device, v
 
 /// The dtype of a type of DLPack; nullopt for those that need the checks of from_dlpack.
 std::optional<DType> plain_dtype(dlpack::DataType type) {
-  enum Code : std::uint8_t { integer = 0, natural = 1, real = 2, bfloat = 4, truth = 6 };
-  for (const DTypeInfo& row : kDTypes) {
-    if (row.size * 8 != type.bits || type.lanes != 1 || is_f8(row.dtype) || row.dtype == c64) continue;
-    const Code code = row.dtype == boolean ? truth
-                      : row.dtype == bf16  ? bfloat
-                      : is_floating(row.dtype) ? real
-                      : is_signed(row.dtype)   ? integer
-                                               : natural;
-    if (code == type.code) return row.dtype;
-  }
+  for (const DTypeInfo& row : kDTypes)
+    if (row.size * 8 == type.bits && type.lanes == 1 && dlpack_code(row.dtype) == type.code) return row.dtype;
   return std::nullopt;
 }
 
 }  // namespace
-
-bool is_array(nb::handle source) noexcept {
-  ArrayObject* array = nullptr;
-  if (nb::try_cast(source, array) && array) return true;
-  return PyObject_HasAttrString(source.ptr(), "__dlpack__") ||
-         PyObject_HasAttrString(source.ptr(), "__cuda_array_interface__");
-}
 
 Array array_of_object(nb::handle source, std::optional<Device> device, void* stream) {
   ArrayObject* object = nullptr;

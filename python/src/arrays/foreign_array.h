@@ -16,7 +16,4 @@ Array array_of_object(nb::handle source, std::optional<Device> device, void* str
 /// library of `source` has DLPack's exchange functions.
 Array borrowed_array(nb::handle source, const Device& device, void* stream);
 
-/// True if `source` is an array for array_of_object.
-bool is_array(nb::handle source) noexcept;
-
 }  // namespace sinter::python

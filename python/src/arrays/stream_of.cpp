@@ -27,9 +27,7 @@ Stream stream_of(nb::handle source, const Device& device) {
   }
   for (const char* attribute : {"cuda_stream", "ptr"})
     if (nb::hasattr(source, attribute)) return wrapped(source.attr(attribute), device);
-  const Location place = current_location();
-  throw UserError(std::string(place.file) + ":" + std::to_string(place.line) + ": " +
-                  std::string(nb::str(source.type().attr("__name__")).c_str()) +
+  fail_here(                  std::string(nb::str(source.type().attr("__name__")).c_str()) +
                   " is no stream; pass a sinter.Stream, a stream of PyTorch or CuPy, an int, or None");
 }
 

@@ -10,11 +10,9 @@ void CallArguments::add_one(std::string_view name, nb::handle value, bool is_bor
     binding.number = *number;
     return;
   }
-  if (PyLong_Check(value.ptr())) {
-    const Location place = current_location();
-    throw UserError(std::string(place.file) + ":" + std::to_string(place.line) + ": the number " +
-                    nb::str(value).c_str() + " for " + std::string(name) + " does not fit in 64 bits");
-  }
+  if (PyLong_Check(value.ptr()))
+    fail_here(std::string("the number ") + nb::str(value).c_str() + " for " + std::string(name) +
+              " does not fit in 64 bits; pass a smaller one");
   arrays_.push_back(is_borrowed ? borrowed_array(value, device_, stream_) : array_of_object(value, device_, stream_));
   bindings_.emplace_back(name, arrays_.back());
 }
@@ -25,12 +23,9 @@ void CallArguments::add(const nb::dict& values) {
 
 void CallArguments::add(nb::handle values, const std::vector<std::string>& names, std::string_view what) {
   const auto count = static_cast<std::size_t>(nb::len(values));
-  if (count != names.size()) {
-    const Location place = current_location();
-    throw UserError(std::string(place.file) + ":" + std::to_string(place.line) + ": the program has " +
-                    std::to_string(names.size()) + " " + std::string(what) + ", and the call passes " +
-                    std::to_string(count));
-  }
+  if (count != names.size())
+    fail_here("the program has " + std::to_string(names.size()) + " " + std::string(what) + ", and the call passes " +
+              std::to_string(count) + "; pass those of Executable.arguments");
   bindings_.reserve(names.size());
   for (std::size_t i = 0; i < count; ++i) {
     const nb::object value = values[i];

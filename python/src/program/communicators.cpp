@@ -15,7 +15,7 @@ namespace {
 NcclUniqueId unique_id(const nb::bytes& bytes) {
   NcclUniqueId id;
   if (bytes.size() != id.bytes.size())
-    throw UserError("Communicator.nccl: the id has " + std::to_string(bytes.size()) + " bytes; pass the " +
+    fail_here("Communicator.nccl: the id has " + std::to_string(bytes.size()) + " bytes; pass the " +
                     std::to_string(id.bytes.size()) + " bytes of nccl_unique_id()");
   std::memcpy(id.bytes.data(), bytes.c_str(), id.bytes.size());
   return id;

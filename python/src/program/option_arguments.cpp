@@ -7,8 +7,7 @@ namespace sinter::python {
 namespace {
 
 [[noreturn]] void fail(std::string_view function, const std::string& text) {
-  const Location place = current_location();
-  throw UserError(std::string(place.file) + ":" + std::to_string(place.line) + ": " + std::string(function) + ": " + text);
+  fail_here(std::string(function) + ": " + text);
 }
 
 std::string field_names(nb::handle type) {

@@ -13,7 +13,7 @@ DType required_dtype(nb::handle source) {
   if (const std::optional<DType> dtype = dtype_named(source)) return *dtype;
   std::string names;
   for (const DTypeInfo& row : kDTypes) names += (names.empty() ? "" : ", ") + std::string(row.name);
-  throw UserError("dtype: sinter has no dtype " + std::string(nb::repr(source).c_str()) + "; its dtypes are " + names);
+  fail_here("dtype: sinter has no dtype " + std::string(nb::repr(source).c_str()) + "; its dtypes are " + names);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "recording/opaque_arrays.h"
 
 #include "sinter/dlpack.h"
-#include "sinter/error.h"
+#include "values/dlpack_code.h"
 
 namespace sinter::python {
 
@@ -16,18 +16,9 @@ struct Lists {
   std::vector<std::int64_t> strides;
 };
 
-std::uint8_t type_code(DType dtype) {
-  if (dtype == boolean) return 6;
-  if (dtype == bf16) return 4;
-  if (dtype == c64) return 5;
-  if (dtype == f8e4m3) return 10;
-  if (dtype == f8e5m2) return 12;
-  return is_floating(dtype) ? 2 : is_signed(dtype) ? 0 : 1;
-}
-
 /// A capsule of the array. Unlike that of an Array, it waits for no work: the call has ordered it.
 nb::object capsule_of(const OpaqueArrayObject& self) {
-  if (!self.data) throw UserError("this array has no memory: the function asks for sizes only");
+  if (!self.data) fail_here("the function of an opaque call that asks for workspace gets arrays without memory; use their shapes");
   auto* const lists = new Lists{.shape = self.shape, .strides = std::vector<std::int64_t>(self.shape.size(), 1)};
   for (std::size_t i = self.shape.size(); i-- > 1;) lists->strides[i - 1] = lists->strides[i] * self.shape[i];
   lists->tensor = {.version = dlpack::kVersion,
@@ -37,7 +28,7 @@ nb::object capsule_of(const OpaqueArrayObject& self) {
                    .dl_tensor = {.data = self.data,
                                  .device = {self.is_host_device ? dlpack::DeviceType::cpu : dlpack::DeviceType::cuda, self.device},
                                  .ndim = static_cast<std::int32_t>(self.shape.size()),
-                                 .dtype = {type_code(self.dtype), static_cast<std::uint8_t>(8 * size_of(self.dtype)), 1},
+                                 .dtype = {dlpack_code(self.dtype), static_cast<std::uint8_t>(8 * size_of(self.dtype)), 1},
                                  .shape = lists->shape.data(),
                                  .strides = lists->strides.data(),
                                  .byte_offset = 0}};

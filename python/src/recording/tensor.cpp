@@ -29,11 +29,9 @@ Tensor product(Operand a, Operand b) { return matmul(a, b); }
 
 /// The error for uses of a Tensor as a number: `if x > 0`, float(x), …
 [[noreturn]] void fail_value(const TensorObject& self, const char* use) {
-  const Location place = current_location();
-  throw UserError(std::string(place.file) + ":" + std::to_string(place.line) + ": " + use +
-                  " needs the value of a recorded Tensor " + std::string(name(self.tensor.dtype())) +
-                  to_string(self.tensor.shape()) +
-                  ", which only a run computes; choose between values with sinter.where(condition, a, b)");
+  fail_here(std::string(use) + " needs the value of a recorded Tensor " + std::string(name(self.tensor.dtype())) +
+            to_string(self.tensor.shape()) +
+            ", which only a run computes; choose between values with sinter.where(condition, a, b)");
 }
 
 }  // namespace

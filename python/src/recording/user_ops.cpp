@@ -3,9 +3,9 @@
 #include "values/casters.h"
 #include "recording/opaque_arrays.h"
 
-#include <nanobind/stl/variant.h>
-
-#include <atomic>
+#include <memory>
+#include <string>
+#include <unordered_map>
 
 #include "sinter/custom_op.h"
 #include "sinter/error.h"
@@ -81,13 +81,15 @@ std::vector<OpaqueAttribute> attributes_of(const nb::dict& attributes) {
 }
 
 OpaqueType type_of(nb::handle pair) {
-  const nb::tuple parts(pair);
-  OpaqueType type{.dtype = nb::cast<DType>(nb::object(parts[0]))};
+  nb::detail::make_caster<DType> dtype;
   nb::detail::make_caster<Extents> shape;
-  if (nb::len(parts) != 2 || !shape.from_python(nb::object(parts[1]), 0, nullptr))
-    throw UserError("opaque: a result is a pair of dtype and shape, such as (sinter.f32, [rows, 4])");
-  type.shape = shape.items;
-  return type;
+  const bool is_pair = PyTuple_Check(pair.ptr()) && PyTuple_Size(pair.ptr()) == 2 &&
+                       dtype.from_python(PyTuple_GetItem(pair.ptr(), 0), 0, nullptr) &&
+                       shape.from_python(PyTuple_GetItem(pair.ptr(), 1), 0, nullptr);
+  if (!is_pair)
+    fail_here(std::string("opaque: the result ") + nb::repr(pair).c_str() +
+              " is no tuple of dtype and shape; pass one such as (sinter.f32, [rows, 4])");
+  return {.dtype = dtype.value, .shape = shape.items};
 }
 
 /// The function that runs a Python callable for a call. On a host device it runs when the stream reaches
@@ -114,13 +116,13 @@ OpaqueFunction opaque_function(nb::object enqueue, nb::object workspace, bool ca
 /// The name under which a Python callable is registered: one per callable and process.
 std::string name_of(nb::handle function) {
   if (PyUnicode_Check(function.ptr())) return nb::cast<std::string>(function);
-  static std::atomic<int> count = 0;
+  if (!PyCallable_Check(function.ptr()))
+    fail_here(std::string("opaque: ") + nb::repr(function).c_str() +
+              " is neither the name of a registered function nor a callable; pass one of them");
   static auto* const names = new std::unordered_map<PyObject*, std::string>();
   std::string& name = (*names)[function.ptr()];
   if (!name.empty()) return name;
-  if (!PyCallable_Check(function.ptr()))
-    throw UserError("opaque: the function is neither the name of a registered function nor a callable");
-  name = "python_function_" + std::to_string(++count);
+  name = "python_function_" + std::to_string(names->size());
   // Registered functions stay for the process, so the key stays valid.
   register_opaque(name, opaque_function(nb::borrow(function), nb::none(), false, 0));
   return name;

@@ -5,6 +5,8 @@
 #include <string>
 #include <unordered_set>
 
+#include "sinter/error.h"
+
 namespace sinter::python {
 
 namespace nb = nanobind;
@@ -48,6 +50,11 @@ Location replace_location(std::string_view file, int line) {
   const Location previous = given;
   given = line > 0 ? Location{interned(file), line} : Location{};
   return previous;
+}
+
+void fail_here(const std::string& text) {
+  const Location place = current_location();
+  throw UserError(std::string(place.file) + ":" + std::to_string(place.line) + ": " + text);
 }
 
 Location current_location() noexcept {

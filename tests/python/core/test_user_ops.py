@@ -93,6 +93,20 @@ def test_registered_functions_with_several_results():
     assert not sinter.unregister_opaque("split_parts")
 
 
+@pytest.mark.parametrize(
+    "function, result, message",
+    [
+        (3.5, (sinter.f32, 3), "3.5 is neither the name of a registered function nor a callable"),
+        (print, [(sinter.f32,)], "is no tuple of dtype and shape"),
+        (print, ("f33", 3), r"the result \('f33', 3\) is no tuple of dtype and shape"),
+    ],
+)
+def test_bad_calls_are_errors(function, result, message):
+    x = sinter.Graph("g").input("x", "f32", 3)
+    with pytest.raises(sinter.UserError, match=r"test_user_ops.py:\d+: opaque: .*" + message):
+        sinter.opaque(function, [x], result)
+
+
 def test_errors_of_functions_end_the_run():
     def fail(call):
         raise RuntimeError("the function failed")
